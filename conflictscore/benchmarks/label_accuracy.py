@@ -1,0 +1,171 @@
+"""How often a labeler agrees with people, on pairs that people labelled.
+
+Every row is appended to ``--out`` the moment it is there, so the same command goes on where it
+was stopped. Rows of the labeler ``choice`` hold the raw log-probabilities: a new calibration
+(``python -m conflictscore.benchmarks.calibrate``) is scored without a new call.
+"""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from conflictscore.benchmarks.labelled_pairs import LabelledPair, balanced_sample, read_pairs
+from conflictscore.errors import ConflictScoreError, ProviderError
+from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
+from conflictscore.labelers.choice_judge import ChoiceJudge
+from conflictscore.labelers.json_judge import JsonJudge
+from conflictscore.models.spec import default_spec, open_model
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Claim, Document, Label
+
+__all__ = ["Scores", "main", "read_rows", "scores"]
+
+_LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
+
+
+class Scores(NamedTuple):
+    """Agreement of a labeler with people over pairs; unlabelled pairs count as wrong."""
+
+    confusion: dict[Label, Counter[Label]]
+    """How often each label was given, by the label that people gave."""
+    accuracy: float
+    macro_f1: float
+    """Mean F1 over the labels that people gave."""
+
+
+def scores(verdicts: Iterable[tuple[Label, Label]]) -> Scores:
+    """Compare (people's label, labeler's label) pairs.
+
+    Raises:
+        ValueError: There are no verdicts.
+    """
+    confusion: dict[Label, Counter[Label]] = {}
+    for gold, given in verdicts:
+        confusion.setdefault(gold, Counter())[given] += 1
+    total = sum(row.total() for row in confusion.values())
+    if not total:
+        raise ValueError("no verdicts to score")
+    f1 = []
+    for label, row in confusion.items():
+        times_given = sum(other[label] for other in confusion.values())
+        f1.append(2 * row[label] / (times_given + row.total()))
+    right = sum(row[label] for label, row in confusion.items())
+    return Scores(confusion, right / total, sum(f1) / len(f1))
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Rows written so far; half a last line, as a kill leaves it, is dropped."""
+    if not path.exists():
+        return []
+    text = path.read_text("utf-8")
+    complete = text[: text.rfind("\n") + 1]
+    if complete != text:
+        path.write_text(complete, "utf-8")
+    return [json.loads(line) for line in complete.splitlines()]
+
+
+async def _row(judge: JsonJudge | ChoiceJudge, pair: LabelledPair) -> dict[str, Any]:
+    claim, document = Claim(number=1, text=pair.claim), Document(number=1, text=pair.document)
+    meter, started = UsageMeter(), time.perf_counter()
+    row: dict[str, Any] = {"id": pair.id, "labeler": judge.name, "gold": pair.label}
+    try:
+        if isinstance(judge, ChoiceJudge):
+            row["logprobs"] = await judge.logprobs(claim, document, meter)
+        else:
+            row["verdict"] = (await judge.label(claim, document, meter)).to_json()
+    except ProviderError as error:
+        row["error"] = str(error)
+    return row | {
+        "seconds": round(time.perf_counter() - started, 3),
+        "usage": meter.usage.to_json(),
+    }
+
+
+def _given(row: dict[str, Any], calibration: Calibration) -> Label:
+    if "logprobs" in row:
+        probabilities = calibration.probabilities(
+            {Label(label): value for label, value in row["logprobs"].items()}
+        )
+        return max(probabilities, key=probabilities.__getitem__)
+    return Label(row["verdict"]["label"]) if "verdict" in row else Label.UNLABELLED
+
+
+def _print_report(title: str, rows: Sequence[dict[str, Any]], calibration: Calibration) -> None:
+    result = scores((Label(row["gold"]), _given(row, calibration)) for row in rows)
+    click.echo(
+        f"\n{title}: {len(rows)} pairs, accuracy {result.accuracy:.3f},"
+        f" macro-F1 {result.macro_f1:.3f}"
+    )
+    columns = (*_LABELS, Label.UNLABELLED)
+    click.echo(f"{'people say':>12} | " + " ".join(f"{label:>11}" for label in columns))
+    for gold in _LABELS:
+        if gold in result.confusion:
+            cells = " ".join(f"{result.confusion[gold][label]:>11}" for label in columns)
+            click.echo(f"{gold:>12} | {cells}")
+
+
+@click.command(help=__doc__)
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--labeler", type=click.Choice(["json", "choice"]), default="choice")
+@click.option("--model", "spec", default=None, help="Model spec; see conflictscore ask --help.")
+@click.option("--base-url", default=None, help="An OpenAI-compatible endpoint.")
+@click.option("--pairs", default=150, show_default=True, help="Pairs a file, balanced by label.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--split", default=None, help="Only the lines with this split.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Rows, as JSON lines.")
+def main(
+    files: tuple[Path, ...],
+    labeler: str,
+    spec: str | None,
+    base_url: str | None,
+    pairs: int,
+    seed: int,
+    split: str | None,
+    out: Path,
+) -> None:
+    """Label a sample of each file and print its confusion matrix."""
+    try:
+        model, prompts = open_model(spec or default_spec(), base_url=base_url), PromptSet.load()
+        judge = (JsonJudge if labeler == "json" else ChoiceJudge)(model, prompts)
+        samples = {
+            file.stem: balanced_sample(read_pairs(file, split=split), pairs, seed) for file in files
+        }
+        asyncio.run(_collect(judge, [pair for s in samples.values() for pair in s], out))
+    except ConflictScoreError as error:
+        raise click.ClickException(str(error)) from error
+    rows = {row["id"]: row for row in read_rows(out) if row["labeler"] == judge.name}
+    usage = [row["usage"] for row in rows.values()]
+    for name, sample in samples.items():
+        drawn = [rows[pair.id] for pair in sample]
+        _print_report(f"{name}, {judge.name}", drawn, UNCALIBRATED)
+        if isinstance(judge, ChoiceJudge):
+            _print_report(f"{name}, {judge.name}, calibrated", drawn, judge.calibration)
+    seconds = sorted(row["seconds"] for row in rows.values())
+    click.echo(
+        f"\n{len(rows)} pairs, {sum(u['calls'] for u in usage)} calls,"
+        f" {sum(u['input_tokens'] for u in usage)} input and"
+        f" {sum(u['output_tokens'] for u in usage)} output tokens,"
+        f" median {seconds[len(seconds) // 2]:.2f} s a pair"
+    )
+
+
+async def _collect(judge: JsonJudge | ChoiceJudge, sample: list[LabelledPair], out: Path) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    done = {row["id"] for row in read_rows(out) if row["labeler"] == judge.name}
+    todo = [pair for pair in sample if pair.id not in done]
+    with out.open("a", encoding="utf-8") as rows:
+        for count, future in enumerate(asyncio.as_completed([_row(judge, p) for p in todo]), 1):
+            rows.write(json.dumps(await future) + "\n")
+            rows.flush()
+            click.echo(f"\r{count} of {len(todo)}", nl=False, err=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Every error a caller can meet, as one tree.
+
+```
+ConflictScoreError                 one clear line, safe to show: it never carries a secret
+├── InputError                     what the caller gave cannot be used; exit code 2
+│   ├── ConfigurationError         a missing or wrong setting, key, model name or extra
+│   └── NoDocumentsError           nothing was found to answer from
+└── ProviderError                  a model or a search engine failed after its retries; exit code 1
+    └── UnreadableReplyError       a model answered, and its reply does not have the asked form
+```
+"""
+
+__all__ = [
+    "ConfigurationError",
+    "ConflictScoreError",
+    "InputError",
+    "NoDocumentsError",
+    "ProviderError",
+    "UnreadableReplyError",
+]
+
+
+class ConflictScoreError(Exception):
+    """Base of all errors raised on purpose by this package."""
+
+    exit_code = 1
+
+
+class InputError(ConflictScoreError):
+    """What the caller gave cannot be used: names the file, row and field, or the option."""
+
+    exit_code = 2
+
+
+class ConfigurationError(InputError):
+    """A setting, key, model name or optional package is missing or wrong."""
+
+
+class NoDocumentsError(InputError):
+    """The retriever found nothing to answer from."""
+
+
+class ProviderError(ConflictScoreError):
+    """A model or search provider failed and its retries are used up.
+
+    Attributes:
+        provider: Who failed, such as ``"openai"`` or ``"google"``.
+        status: The HTTP status, where there was one.
+    """
+
+    def __init__(self, message: str, *, provider: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.provider = provider
+        self.status = status
+
+
+class UnreadableReplyError(ProviderError):
+    """A model replied, but not in the form it was asked for.
+
+    Attributes:
+        reason: What was wrong, in words that can be given back to the model.
+        reply: What the model wrote; untrusted, and not part of the message.
+    """
+
+    def __init__(self, reason: str, *, provider: str, reply: str = "") -> None:
+        super().__init__(f"unreadable reply from {provider}: {reason}", provider=provider)
+        self.reason = reason
+        self.reply = reply

@@ -1,0 +1,196 @@
+"""The two entry points: from what a caller has to a compiled graph."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.retrievers import BaseRetriever
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.graph.scoring import ScoringGraph, build_scoring_graph
+from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
+from conflictscore.labelers.choice_judge import ChoiceJudge
+from conflictscore.labelers.json_judge import JsonJudge
+from conflictscore.labelers.protocol import Labeler
+from conflictscore.models.cache import ContentCache
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.spec import default_spec, from_chat_model, open_model
+from conflictscore.nodes.state import RunContext
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Method
+from conflictscore.retrieval.search import open_search
+
+__all__ = [
+    "create_conflict_scorer",
+    "create_self_correcting_rag",
+    "make_graph",
+    "run_context",
+]
+
+Model = str | BaseChatModel | LanguageModel
+
+
+def create_self_correcting_rag(
+    model: Model | None = None,
+    retriever: BaseRetriever | None = None,
+    *,
+    method: Method | str = Method.REGENERATED_RAG,
+    labeler: Labeler | Literal["json", "choice"] | None = None,
+    judge: Model | None = None,
+    base_url: str | None = None,
+    context_window: int | None = None,
+    prompts: PromptSet | str | Path | None = None,
+    max_rounds: int = 1,
+    cache: ContentCache | bool = True,
+    checkpointer: BaseCheckpointSaver[str] | None = None,
+) -> SelfCorrectionGraph:
+    """Make a LangGraph graph that answers a question and corrects itself.
+
+    Invoke it, sync or async, with ``{"question": …}``, and for binary multiple choice with
+    ``"options": [a, b]``; ``"documents": [{"text": …}, …]`` takes the place of retrieval. The final
+    state has ``answer``, ``first_answer``, ``flipped``, ``justification``, ``flip``, ``documents``,
+    ``report``, ``final_report``, ``attempts``, ``notes``, ``usage`` and ``run_id``. Streaming with
+    ``stream_mode="custom"`` gives an event for every step.
+
+    Args:
+        model: What answers: a spec such as ``"openai:gpt-4.1-mini"`` or ``"local"``, or any
+            LangChain chat model. By default OpenAI's where ``OPENAI_API_KEY`` is set, otherwise the
+            embedded local model.
+        retriever: Any LangChain retriever; by default Google, where its keys are set. Not needed
+            where every question brings its documents.
+        method: ``rag``, ``control-rag`` or ``regenerated-rag``.
+        labeler: ``json`` (the paper's judge), ``choice`` (one letter a pair), or one of your own.
+            By default ``choice`` on the local model and ``json`` elsewhere.
+        judge: The model that decomposes and labels; by default the one that answers.
+        base_url: An OpenAI-compatible endpoint for specs.
+        context_window: Tokens of prompt and reply; by default what is known of the model.
+        prompts: A folder of templates that override the default ones, or a prompt set.
+        max_rounds: The most regenerations, from 0.
+        cache: Where replies and verdicts are kept; True is the user's cache, False keeps none.
+        checkpointer: Any LangGraph checkpointer; a thread holds one question.
+
+    Raises:
+        ConfigurationError: A model, key, prompt folder or setting is missing or wrong.
+    """
+    context = run_context(
+        model,
+        retriever,
+        method=method,
+        labeler=labeler,
+        judge=judge,
+        base_url=base_url,
+        context_window=context_window,
+        prompts=prompts,
+        max_rounds=max_rounds,
+        cache=cache,
+    )
+    return build_self_correction_graph(context, checkpointer=checkpointer)
+
+
+def create_conflict_scorer(
+    judge: Model | None = None,
+    *,
+    labeler: Labeler | Literal["json", "choice"] | None = None,
+    base_url: str | None = None,
+    context_window: int | None = None,
+    prompts: PromptSet | str | Path | None = None,
+    cache: ContentCache | bool = True,
+    checkpointer: BaseCheckpointSaver[str] | None = None,
+) -> ScoringGraph:
+    """Make a LangGraph graph that scores an answer against documents that exist already.
+
+    Invoke it with ``{"answer": …, "documents": [{"text": …}, …]}``; the final state has ``report``,
+    ``attempts``, ``notes`` and ``usage``. The arguments are those of
+    :func:`create_self_correcting_rag`.
+    """
+    context = run_context(
+        judge,
+        None,
+        labeler=labeler,
+        base_url=base_url,
+        context_window=context_window,
+        prompts=prompts,
+        cache=cache,
+    )
+    return build_scoring_graph(context, checkpointer=checkpointer)
+
+
+def make_graph() -> SelfCorrectionGraph:
+    """The graph for ``langgraph.json``, set up from the environment.
+
+    ``CONFLICTSCORE_MODEL`` and ``CONFLICTSCORE_BASE_URL`` choose the model, ``CONFLICTSCORE_DOCS``
+    (paths, separated as in ``PATH``) the documents; without documents Google answers, where its
+    keys are set, or each question brings its own.
+    """
+    docs = [path for path in os.environ.get("CONFLICTSCORE_DOCS", "").split(os.pathsep) if path]
+    return create_self_correcting_rag(
+        os.environ.get("CONFLICTSCORE_MODEL"),
+        open_search(None, docs=docs) if docs else None,
+        base_url=os.environ.get("CONFLICTSCORE_BASE_URL"),
+    )
+
+
+def run_context(
+    model: Model | None,
+    retriever: BaseRetriever | None,
+    *,
+    method: Method | str = Method.REGENERATED_RAG,
+    labeler: Labeler | Literal["json", "choice"] | None = None,
+    judge: Model | None = None,
+    base_url: str | None = None,
+    context_window: int | None = None,
+    prompts: PromptSet | str | Path | None = None,
+    max_rounds: int = 1,
+    cache: ContentCache | bool = True,
+) -> RunContext:
+    """Open everything that a run needs; the arguments are those of the entry points.
+
+    Raises:
+        ConfigurationError: A model, key, prompt folder or setting is missing or wrong.
+    """
+    if max_rounds < 0:
+        raise InputError(f"max_rounds is {max_rounds}; it starts from 0")
+    try:
+        chosen_method = Method(method)
+    except ValueError:
+        raise InputError(f"unknown method {method!r}; one of {', '.join(Method)}") from None
+    if not isinstance(prompts, PromptSet):
+        prompts = PromptSet.load(folder=prompts)
+    store = (ContentCache.default() if cache else None) if isinstance(cache, bool) else cache
+
+    def opened(chosen: Model) -> LanguageModel:
+        if isinstance(chosen, LanguageModel):
+            return chosen
+        if isinstance(chosen, BaseChatModel):
+            return from_chat_model(chosen, context_window=context_window, cache=store)
+        return open_model(chosen, base_url=base_url, context_window=context_window, cache=store)
+
+    generator = opened(model or default_spec())
+    decomposer = generator if judge is None else opened(judge)
+    return RunContext(
+        generator=generator,
+        decomposer=decomposer,
+        labeler=_labeler(labeler, decomposer, prompts),
+        prompts=prompts,
+        retriever=retriever,
+        method=chosen_method,
+        max_rounds=max_rounds,
+        cache=store,
+    )
+
+
+def _labeler(
+    labeler: Labeler | Literal["json", "choice"] | None, model: LanguageModel, prompts: PromptSet
+) -> Labeler:
+    match labeler:
+        case None:
+            return _labeler("choice" if model.endpoint == "local" else "json", model, prompts)
+        case "json":
+            return JsonJudge(model, prompts)
+        case "choice":
+            return ChoiceJudge(model, prompts)
+        case str():
+            raise ConfigurationError(f"unknown labeler {labeler!r}; one of json, choice")
+    return labeler

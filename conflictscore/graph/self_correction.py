@@ -1,0 +1,66 @@
+"""The self-correction graph: retrieve, generate, score, and look again where sources disagree."""
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from conflictscore.graph.binding import bind
+from conflictscore.nodes.decide import decide
+from conflictscore.nodes.decompose import decompose
+from conflictscore.nodes.generate import generate
+from conflictscore.nodes.justify import justify
+from conflictscore.nodes.label import label
+from conflictscore.nodes.record import record
+from conflictscore.nodes.regenerate import regenerate
+from conflictscore.nodes.retrieve import retrieve
+from conflictscore.nodes.score import score
+from conflictscore.nodes.state import Decision, RagInput, RagState, RunContext
+
+__all__ = ["SelfCorrectionGraph", "build_self_correction_graph"]
+
+SelfCorrectionGraph = CompiledStateGraph[RagState, RunContext, RagInput, RagState]
+
+_STEPS_A_ROUND = 6
+_STEPS_ONCE = 10
+
+
+def build_self_correction_graph(
+    context: RunContext, *, checkpointer: BaseCheckpointSaver[str] | None = None
+) -> SelfCorrectionGraph:
+    """Build the loop.
+
+    ```
+    retrieve → generate → decompose → label → score → decide ─┬→ record
+                              ▲                               ├→ justify → record
+                              └──────── regenerate ◄──────────┘
+    ```
+
+    Args:
+        context: The collaborators of a run that brings none of its own.
+        checkpointer: Any LangGraph checkpointer; the state is plain JSON.
+    """
+    graph = StateGraph(RagState, context_schema=RunContext, input_schema=RagInput)
+    for node in (retrieve, generate, decompose, label, score, decide, regenerate, justify, record):
+        graph.add_node(node.__name__, bind(node, context))
+    graph.add_edge(START, "retrieve")
+    graph.add_edge("retrieve", "generate")
+    graph.add_edge("generate", "decompose")
+    graph.add_edge("decompose", "label")
+    graph.add_edge("label", "score")
+    graph.add_edge("score", "decide")
+    graph.add_conditional_edges("decide", _decision, ["regenerate", "justify", "record"])
+    graph.add_conditional_edges("regenerate", _after_regeneration, ["decompose", "record"])
+    graph.add_edge("justify", "record")
+    graph.add_edge("record", END)
+    compiled = graph.compile(checkpointer=checkpointer, name="self_correcting_rag")
+    return compiled.with_config(
+        recursion_limit=_STEPS_ONCE + _STEPS_A_ROUND * max(1, context.max_rounds)
+    )
+
+
+def _decision(state: RagState) -> Decision:
+    return state["decision"]
+
+
+def _after_regeneration(state: RagState) -> str:
+    return "record" if state["decision"] == "record" else "decompose"

@@ -1,0 +1,84 @@
+"""The cheap judge: one letter a pair, with its log-probabilities, at a fraction of the cost."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from conflictscore.labelers.calibration import Calibration, shipped_calibration
+from conflictscore.labelers.prompting import judge_prompt
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
+
+__all__ = ["LETTERS", "ChoiceJudge", "choice_prompt_sha256"]
+
+LETTERS = {"A": Label.SUPPORTS, "B": Label.CONTRADICTS, "C": Label.IRRELEVANT}
+"""What the letters of the ``label_choice`` template mean."""
+
+
+def choice_prompt_sha256(prompts: PromptSet) -> str:
+    """Hash of the templates that a choice verdict depends on."""
+    return prompts.sha256_of("label_rules", "label_choice", "cut", "retry")
+
+
+class ChoiceJudge:
+    """One call of one token a pair; ``score`` is the calibrated probability of the label."""
+
+    def __init__(
+        self, model: LanguageModel, prompts: PromptSet, *, calibration: Calibration | None = None
+    ) -> None:
+        """Make the judge.
+
+        Args:
+            model: A model whose server gives log-probabilities.
+            prompts: Where ``label_rules`` and ``label_choice`` are.
+            calibration: By default the one that comes with this package for the model.
+        """
+        used = choice_prompt_sha256(prompts)
+        self._model = model
+        self._prompts = prompts
+        self.calibration = calibration or shipped_calibration(model.name, used)
+        self.name = f"choice({model.name})"
+        self.identity: dict[str, Any] | None = None
+        if model.identity is not None:
+            calibrated = self.calibration.model_dump(mode="json")
+            self.identity = {
+                "labeler": "choice",
+                "prompt": used,
+                "calibration": calibrated,
+                **model.identity,
+            }
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
+        return self.verdict(claim, document, await self.logprobs(claim, document, meter))
+
+    async def logprobs(
+        self, claim: Claim, document: Document, meter: UsageMeter
+    ) -> dict[Label, float]:
+        """Natural log-probability of each label's letter, before calibration."""
+        prompt = judge_prompt(
+            "label_choice",
+            claim,
+            document,
+            model=self._model,
+            prompts=self._prompts,
+            reply_tokens=1,
+        )
+        by_letter = await self._model.ask_letter(
+            prompt, tuple(LETTERS), prompts=self._prompts, meter=meter
+        )
+        return {LETTERS[letter]: value for letter, value in by_letter.items()}
+
+    def verdict(
+        self, claim: Claim, document: Document, logprobs: Mapping[Label, float]
+    ) -> EvidenceLabel:
+        """The label that these log-probabilities give, with its calibrated probability."""
+        probabilities = self.calibration.probabilities(logprobs)
+        label = max(probabilities, key=probabilities.__getitem__)
+        return EvidenceLabel(
+            claim=claim.number,
+            document=document.number,
+            label=label,
+            score=min(1.0, probabilities[label]),
+        )

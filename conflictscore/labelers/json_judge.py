@@ -1,0 +1,87 @@
+"""The paper's judge (section 3, step 2; Table 7): snippet, reasoning and label as JSON."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from conflictscore.labelers.prompting import judge_prompt
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
+
+__all__ = ["JsonJudge"]
+
+_REPLY_TOKENS = 700
+
+
+class _Verdict(BaseModel):
+    """The reply's format (Table 7)."""
+
+    model_config = ConfigDict(extra="forbid", title="evidence_label")
+
+    claim: str
+    document_snippet: str
+    reasoning: str
+    answer: Literal["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
+
+
+class JsonJudge:
+    """One call a pair; the quoted snippet is checked against the document."""
+
+    def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
+        self._model = model
+        self._prompts = prompts
+        self.name = f"json({model.name})"
+        self.identity: dict[str, Any] | None = None
+        if model.identity is not None:
+            used = prompts.sha256_of("label_rules", "label_json", "cut", "retry")
+            self.identity = {"labeler": "json", "prompt": used, **model.identity}
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
+        prompt = judge_prompt(
+            "label_json",
+            claim,
+            document,
+            model=self._model,
+            prompts=self._prompts,
+            reply_tokens=_REPLY_TOKENS,
+        )
+        verdict = await self._model.ask_json(
+            prompt,
+            _Verdict.model_json_schema(),
+            _read,
+            prompts=self._prompts,
+            meter=meter,
+            max_tokens=_REPLY_TOKENS,
+        )
+        snippet = verdict.document_snippet.strip() or None
+        return EvidenceLabel(
+            claim=claim.number,
+            document=document.number,
+            label=Label(verdict.answer),
+            snippet=snippet,
+            snippet_found=_stands_in(snippet, document) if snippet else None,
+            reasoning=verdict.reasoning.strip() or None,
+        )
+
+
+def _read(reply: Mapping[str, Any]) -> _Verdict:
+    try:
+        return _Verdict.model_validate(reply)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "the object"
+        raise ValueError(f"{field}: {first['msg']}") from error
+
+
+def _stands_in(snippet: str, document: Document) -> bool:
+    """Whether the document says this, white space and case folded, quotes and ends trimmed."""
+    words = _folded(snippet.strip("\"'“”‘’… .")).removesuffix("...")
+    return bool(words) and words in _folded(f"{document.title}\n{document.text}")
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,96 @@
+"""ConflictScore as pure functions of labels (paper, section 3, step 3).
+
+Every function takes the claims of one answer, each with its labels, and reads nothing else.
+A pair of claim and document without a label (UNLABELLED) counts in no score; a claim without
+a single labelled pair is left out of the means, since nothing is known of it.
+"""
+
+from collections.abc import Sequence
+from math import fsum
+
+from conflictscore.records import ClaimEvidence, ConflictReport, Label
+
+__all__ = [
+    "claim_to_reconsider",
+    "conflict_report",
+    "conflictscore_count",
+    "conflictscore_ratio",
+    "contradiction_share",
+    "coverage",
+    "uncovered_claims",
+]
+
+
+def contradiction_share(claim: ClaimEvidence) -> float | None:
+    """|D-| / (|D+| + |D-|) of one claim, in [0, 1]; None where both sides are empty."""
+    against = len(claim.contradicts)
+    sides = len(claim.supports) + against
+    return against / sides if sides else None
+
+
+def conflictscore_count(claims: Sequence[ClaimEvidence]) -> float | None:
+    """CS-C: the share of claims with evidence on both sides, in [0, 1]; lower is better.
+
+    None where no pair was labelled, which includes an answer without claims.
+    """
+    scored = _scored(claims)
+    if not scored:
+        return None
+    return sum(claim.conflicting for claim in scored) / len(scored)
+
+
+def conflictscore_ratio(claims: Sequence[ClaimEvidence]) -> float | None:
+    """CS-R: the mean over claims of |D-| / (|D+| + |D-|), in [0, 1]; lower is better.
+
+    A claim with neither D+ nor D- adds 0 (see :func:`uncovered_claims`). None where no pair
+    was labelled, which includes an answer without claims.
+    """
+    scored = _scored(claims)
+    if not scored:
+        return None
+    return fsum(contradiction_share(claim) or 0.0 for claim in scored) / len(scored)
+
+
+def coverage(claims: Sequence[ClaimEvidence]) -> float | None:
+    """Labelled pairs / pairs, in [0, 1]; None where there is no pair."""
+    pairs = sum(len(claim.labels) for claim in claims)
+    if not pairs:
+        return None
+    return (pairs - sum(len(claim.unlabelled) for claim in claims)) / pairs
+
+
+def uncovered_claims(claims: Sequence[ClaimEvidence]) -> tuple[int, ...]:
+    """Numbers of the claims that were labelled and have neither D+ nor D-."""
+    return tuple(
+        claim.claim.number for claim in _scored(claims) if contradiction_share(claim) is None
+    )
+
+
+def claim_to_reconsider(claims: Sequence[ClaimEvidence]) -> int | None:
+    """Number of the conflicting claim that is put back to the model; None where none conflicts.
+
+    The paper reconsiders one "main claim that had conflicts" (Table 13) and leaves open which.
+    Here it is the one with the highest share of contradiction, the earlier on a tie: the claim
+    that its own sources stand behind the least.
+    """
+    conflicting = [claim for claim in claims if claim.conflicting]
+    if not conflicting:
+        return None
+    worst = max(conflicting, key=lambda claim: contradiction_share(claim) or 0.0)
+    return worst.claim.number
+
+
+def conflict_report(claims: Sequence[ClaimEvidence]) -> ConflictReport:
+    """Aggregate labels to the scores of one answer."""
+    return ConflictReport(
+        cs_c=conflictscore_count(claims),
+        cs_r=conflictscore_ratio(claims),
+        coverage=coverage(claims),
+        claims=tuple(claims),
+        uncovered=uncovered_claims(claims),
+        reconsider=claim_to_reconsider(claims),
+    )
+
+
+def _scored(claims: Sequence[ClaimEvidence]) -> list[ClaimEvidence]:
+    return [c for c in claims if any(p.label is not Label.UNLABELLED for p in c.labels)]

@@ -1,0 +1,1 @@
+"""Ways to wrap an existing chatbot; so far the graph itself, which any LangGraph host serves."""

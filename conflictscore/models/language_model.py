@@ -1,0 +1,225 @@
+"""A chat model as the nodes and labelers use it: text, JSON or one letter, asked again once.
+
+Every call to a model goes through here, so this is where concurrency is bounded, usage is
+counted, errors become one clear line, and deterministic replies are found again.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import openai
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_openai.chat_models.base import BaseChatOpenAI
+
+from conflictscore.errors import ConfigurationError, UnreadableReplyError
+from conflictscore.models.cache import ContentCache
+from conflictscore.models.failures import clear_error
+from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+
+__all__ = ["LanguageModel"]
+
+T = TypeVar("T")
+
+_TOP_LOGPROBS = 20
+"""The most that OpenAI gives; a letter that is not among them has a probability near zero."""
+_HIDDEN = ["nostream"]
+"""Tag that keeps drafts and verdicts out of LangGraph's ``messages`` stream."""
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A LangChain chat model with what the loop needs to know of it.
+
+    The three ways to ask share one rule: a reply that cannot be read is asked for once more, with
+    the reason (template ``retry``), and then raises :class:`UnreadableReplyError`. All raise
+    :class:`ConfigurationError` for a wrong key or model name and :class:`ProviderError` when the
+    provider fails after the client's own retries.
+    """
+
+    chat: BaseChatModel
+    name: str
+    """How records, errors and cache keys call it, such as ``openai:gpt-4.1-mini``."""
+    endpoint: str
+    """Where it answers; the same for the same model on another day."""
+    context_window: int
+    """Tokens of prompt and reply together."""
+    limit: ConcurrencyLimit
+    parameters: Mapping[str, Any] | None = None
+    """The settings that decide what it replies, as plain JSON; None where they are not known, and
+    then nothing of this model is cached."""
+    deterministic: bool = False
+    """Whether the same prompt is meant to give the same reply, so that a reply may be cached."""
+    choice_parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Further call parameters that hold a reply to the letters A, B and C, where a server has
+    such."""
+    thinking_tokens: int = 0
+    """Room that a reasoning model gets on top of the length of its reply."""
+    cache: ContentCache | None = None
+
+    @property
+    def identity(self) -> dict[str, Any] | None:
+        """What a cached reply or verdict depends on, the prompt aside; None forbids caching."""
+        if self.parameters is None:
+            return None
+        return {"model": self.name, "endpoint": self.endpoint, "parameters": dict(self.parameters)}
+
+    async def ask(
+        self,
+        prompt: str,
+        read: Callable[[str], T],
+        *,
+        prompts: PromptSet,
+        meter: UsageMeter,
+        max_tokens: int,
+    ) -> T:
+        """Ask for text and read it.
+
+        Args:
+            prompt: The whole prompt.
+            read: Turns the reply into a value, or raises ValueError with the reason why not.
+            prompts: Where the ``retry`` template is.
+            meter: Counts the calls.
+            max_tokens: The most that the reply may have.
+        """
+        key = {"reply to": prompt, "max_tokens": max_tokens, "by": self.identity}
+        cache = self.cache if self.deterministic and self.identity is not None else None
+        if cache is not None and (stored := cache.get(key)) is not None:
+            meter.cached()
+            return read(stored["text"])
+
+        async def send(messages: Sequence[BaseMessage]) -> T:
+            writer = self.chat.bind(max_tokens=max_tokens + self.thinking_tokens)
+            reply = await self._call(writer, messages, meter)
+            if reply.response_metadata.get("finish_reason") == "length":
+                raise self._unreadable(f"it was cut off after {max_tokens} tokens", reply.text)
+            try:
+                value = read(reply.text)
+            except ValueError as error:
+                raise self._unreadable(str(error), reply.text) from error
+            if cache is not None:
+                cache.put(key, {"text": reply.text})
+            return value
+
+        return await _ask_twice(send, prompt, prompts)
+
+    async def ask_json(
+        self,
+        prompt: str,
+        schema: Mapping[str, Any],
+        read: Callable[[Mapping[str, Any]], T],
+        *,
+        prompts: PromptSet,
+        meter: UsageMeter,
+        max_tokens: int,
+    ) -> T:
+        """Ask for one JSON object, held to a schema by the server where it can do that.
+
+        Args:
+            prompt: The whole prompt.
+            schema: JSON schema with a ``title``.
+            read: Checks the object and turns it into a value, or raises ValueError.
+            prompts: Where the ``retry`` template is.
+            meter: Counts the calls.
+            max_tokens: The most that the reply may have.
+        """
+        options: dict[str, Any] = {}
+        if isinstance(self.chat, BaseChatOpenAI):
+            limit = max_tokens + self.thinking_tokens
+            options = {"method": "json_schema", "strict": True, "max_tokens": limit}
+        structured = self.chat.with_structured_output(dict(schema), include_raw=True, **options)
+
+        async def send(messages: Sequence[BaseMessage]) -> T:
+            try:
+                result = await self._call(structured, messages, meter)
+            except openai.LengthFinishReasonError as error:
+                usage = error.completion.usage
+                meter.add(
+                    input_tokens=usage.prompt_tokens if usage else 0,
+                    output_tokens=usage.completion_tokens if usage else 0,
+                )
+                text = error.completion.choices[0].message.content or ""
+                raise self._unreadable(f"it was cut off after {max_tokens} tokens", text) from error
+            text = result["raw"].text
+            if result["raw"].additional_kwargs.get("refusal"):
+                raise self._unreadable("it was a refusal", text)
+            if not isinstance(result["parsed"], Mapping):
+                raise self._unreadable("it was not one JSON object of the asked form", text)
+            try:
+                return read(result["parsed"])
+            except ValueError as error:
+                raise self._unreadable(str(error), text) from error
+
+        return await _ask_twice(send, prompt, prompts)
+
+    async def ask_letter(
+        self, prompt: str, letters: Sequence[str], *, prompts: PromptSet, meter: UsageMeter
+    ) -> dict[str, float]:
+        """Ask for one letter, and get the log-probability of each.
+
+        Args:
+            prompt: The whole prompt.
+            letters: The letters to choose from, such as ``("A", "B", "C")``.
+            prompts: Where the ``retry`` template is.
+            meter: Counts the calls.
+
+        Returns:
+            Natural log-probability of every letter as the next token, by letter; ``-inf`` is never
+            in it: a letter too improbable to be reported gets the lowest reported value.
+
+        Raises:
+            ConfigurationError: The server gives no log-probabilities.
+        """
+        chooser = self.chat.bind(
+            max_tokens=1, logprobs=True, top_logprobs=_TOP_LOGPROBS, **self.choice_parameters
+        )
+
+        async def send(messages: Sequence[BaseMessage]) -> dict[str, float]:
+            reply = await self._call(chooser, messages, meter)
+            reported = (reply.response_metadata.get("logprobs") or {}).get("content")
+            if not reported:
+                raise ConfigurationError(
+                    f"{self.name} gives no log-probabilities, which the labeler 'choice' needs;"
+                    " use --labeler json"
+                )
+            top = {item["token"].strip(): item["logprob"] for item in reversed(_top(reported[0]))}
+            if not any(letter in top for letter in letters):
+                raise self._unreadable(f"it was none of {', '.join(letters)}", reply.text)
+            lowest = min(top.values())
+            return {letter: top.get(letter, lowest) for letter in letters}
+
+        return await _ask_twice(send, prompt, prompts)
+
+    async def _call(
+        self, model: Runnable[Any, Any], messages: Sequence[BaseMessage], meter: UsageMeter
+    ) -> Any:
+        config: RunnableConfig = {"callbacks": [meter], "tags": _HIDDEN}
+        async with self.limit:
+            try:
+                return await model.ainvoke(list(messages), config)
+            except openai.LengthFinishReasonError:
+                raise
+            except Exception as error:  # noqa: BLE001 - a plugged-in model may raise anything
+                raise clear_error(error, provider=self.name, endpoint=self.endpoint) from None
+
+    def _unreadable(self, reason: str, reply: str) -> UnreadableReplyError:
+        return UnreadableReplyError(reason, provider=self.name, reply=reply)
+
+
+async def _ask_twice(
+    send: Callable[[Sequence[BaseMessage]], Awaitable[T]], prompt: str, prompts: PromptSet
+) -> T:
+    question = HumanMessage(prompt)
+    try:
+        return await send([question])
+    except UnreadableReplyError as error:
+        again = HumanMessage(prompts.render("retry", reason=error.reason))
+        return await send([question, AIMessage(error.reply or "(nothing)"), again])
+
+
+def _top(token: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return token.get("top_logprobs") or [token]

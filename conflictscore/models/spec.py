@@ -1,0 +1,198 @@
+"""From a spec string such as ``openai:gpt-4.1-mini`` or ``local`` to a :class:`LanguageModel`."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
+from langchain_core.language_models import BaseChatModel
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.models.cache import ContentCache
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.limits import ConcurrencyLimit
+
+__all__ = ["OPENAI_DEFAULT", "default_spec", "from_chat_model", "open_model"]
+
+OPENAI_DEFAULT = "gpt-4.1-mini"
+"""The model of the paper's TruthfulQA study (section 6.1)."""
+
+_OPENAI_URL = "https://api.openai.com/v1"
+_UNKNOWN_WINDOW = 8192
+_REMOTE_CALLS = 16
+_REMOTE_TIMEOUT_S = 120.0
+_LOCAL_TIMEOUT_S = 900.0
+_RETRIES = 4
+_THINKING_TOKENS = 8192
+_LETTERS_GRAMMAR = 'root ::= "A" | "B" | "C"'
+
+
+def default_spec() -> str:
+    """The model where none is named: OpenAI's where its key is set, otherwise the local one."""
+    return f"openai:{OPENAI_DEFAULT}" if os.environ.get("OPENAI_API_KEY") else "local"
+
+
+def open_model(
+    spec: str,
+    *,
+    base_url: str | None = None,
+    context_window: int | None = None,
+    cache: ContentCache | None = None,
+) -> LanguageModel:
+    """Open a model by its spec.
+
+    Args:
+        spec: ``openai:NAME`` or just ``NAME`` for OpenAI or, with ``base_url``, for any
+            OpenAI-compatible endpoint; ``local`` for the embedded model, ``local:NAME`` for one of
+            ``conflictscore model list``, ``local:/path/to/any.gguf`` for a file of one's own. The
+            embedded model is fetched on first use.
+        base_url: An OpenAI-compatible endpoint, which ends in ``/v1`` as a rule. Its key, where it
+            needs one, is ``OPENAI_API_KEY``.
+        context_window: Tokens of prompt and reply together; by default what is known of the model,
+            or 8192.
+        cache: Where replies are kept.
+
+    Raises:
+        ConfigurationError: The spec names no model, or its key or runtime is missing.
+    """
+    provider, _, name = spec.partition(":")
+    if provider == "local":
+        if base_url:
+            raise ConfigurationError(
+                "--base-url goes with a model of that endpoint, not with local"
+            )
+        return _open_local(name, context_window, cache)
+    if provider == "openai" or not name or base_url:
+        model = name if provider == "openai" else spec
+        if model.strip():
+            return _open_openai(model, base_url, context_window, cache)
+    raise ConfigurationError(
+        f"unknown model {spec!r}; write openai:NAME, local, local:NAME or local:/path/to/file.gguf,"
+        " or NAME with --base-url for an OpenAI-compatible endpoint"
+    )
+
+
+def from_chat_model(
+    chat: BaseChatModel, *, context_window: int | None = None, cache: ContentCache | None = None
+) -> LanguageModel:
+    """Take any LangChain chat model as it is.
+
+    Its verdicts are cached only where its settings are plain JSON, since nothing else tells two
+    models apart for sure.
+    """
+    settings = dict(chat._identifying_params)
+    name = str(settings.get("model") or settings.get("model_name") or chat._llm_type)
+    endpoint = _without_credentials(str(getattr(chat, "openai_api_base", None) or chat._llm_type))
+    return LanguageModel(
+        chat=chat,
+        name=name,
+        endpoint=endpoint,
+        context_window=context_window or _known_window(chat),
+        limit=ConcurrencyLimit.shared(endpoint, _REMOTE_CALLS),
+        parameters=_plain(settings),
+        cache=cache,
+    )
+
+
+def _open_openai(
+    name: str, base_url: str | None, context_window: int | None, cache: ContentCache | None
+) -> LanguageModel:
+    key = os.environ.get("OPENAI_API_KEY")
+    base_url = base_url or os.environ.get("OPENAI_BASE_URL")
+    if not key and not base_url:
+        raise ConfigurationError(
+            f"openai:{name} needs a key: set OPENAI_API_KEY, or use --model local, which needs none"
+        )
+    if base_url and urlsplit(base_url).scheme not in {"http", "https"}:
+        raise ConfigurationError(f"--base-url {base_url!r} is no http or https address")
+    chat = ChatOpenAI(
+        model=name,
+        api_key=SecretStr(key or "none"),
+        base_url=base_url,
+        max_retries=_RETRIES,
+        timeout=_REMOTE_TIMEOUT_S,
+        stream_usage=True,
+        use_responses_api=False,
+    )
+    profile: Mapping[str, Any] = chat.profile or {}
+    steady = bool(profile.get("temperature", True))
+    if steady:
+        chat = chat.model_copy(update={"temperature": 0.0})
+    endpoint = _without_credentials(base_url or _OPENAI_URL)
+    return LanguageModel(
+        chat=chat,
+        name=name if base_url else f"openai:{name}",
+        endpoint=endpoint,
+        context_window=context_window or _known_window(chat),
+        limit=ConcurrencyLimit.shared(endpoint, _REMOTE_CALLS),
+        parameters={"temperature": 0} if steady else {},
+        deterministic=steady,
+        thinking_tokens=_THINKING_TOKENS if profile.get("reasoning_output") else 0,
+        cache=cache,
+    )
+
+
+def _open_local(name: str, context_window: int | None, cache: ContentCache | None) -> LanguageModel:
+    from conflictscore.models import local
+
+    weights = local.resolve(name)
+    if isinstance(weights, Path):
+        path, label, digest = weights, f"local:{weights.name}", _digest(weights)
+    else:
+        path = local.fetched(weights) or local.fetch_with_bar(weights)
+        label, digest = f"local:{weights.name}", weights.sha256
+    server = local.shared_server(
+        path, **({"context_window": context_window} if context_window else {})
+    )
+    # trust_env=False: a proxy from the environment must not see calls to this very process
+    chat = ChatOpenAI(
+        model=server.model,
+        api_key=SecretStr(server.api_key),
+        base_url=server.base_url,
+        http_client=httpx2.Client(trust_env=False, timeout=_LOCAL_TIMEOUT_S),
+        http_async_client=httpx2.AsyncClient(trust_env=False, timeout=_LOCAL_TIMEOUT_S),
+        temperature=0.0,
+        max_retries=1,
+        stream_usage=True,
+        use_responses_api=False,
+    )
+    return LanguageModel(
+        chat=chat,
+        name=label,
+        endpoint="local",
+        context_window=server.context_window,
+        limit=ConcurrencyLimit.shared(server.base_url, server.parallel),
+        parameters={"temperature": 0, "sha256": digest},
+        deterministic=True,
+        choice_parameters={"extra_body": {"grammar": _LETTERS_GRAMMAR}},
+        cache=cache,
+    )
+
+
+def _known_window(chat: BaseChatModel) -> int:
+    return int((chat.profile or {}).get("max_input_tokens") or _UNKNOWN_WINDOW)
+
+
+def _without_credentials(url: str) -> str:
+    """The address with no user, password or query in it, for records and cache keys."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(settings, allow_nan=False))
+    except (TypeError, ValueError):
+        return None
+    return plain
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

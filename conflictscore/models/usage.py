@@ -1,0 +1,36 @@
+"""What the model calls of one step cost."""
+
+from typing import Any
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+
+from conflictscore.records import Usage
+
+__all__ = ["UsageMeter"]
+
+
+class UsageMeter(BaseCallbackHandler):
+    """Adds up calls and tokens, as the provider reports them, of the calls it is passed to."""
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+
+    def cached(self) -> None:
+        """Count a call that a cache answered."""
+        self.usage += Usage(cached_calls=1)
+
+    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+        """Count a call that was answered."""
+        generation = response.generations[0][0] if response.generations[0] else None
+        message = generation.message if isinstance(generation, ChatGeneration) else None
+        tokens = message.usage_metadata if isinstance(message, AIMessage) else None
+        self.add(
+            input_tokens=tokens["input_tokens"] if tokens else 0,
+            output_tokens=tokens["output_tokens"] if tokens else 0,
+        )
+
+    def add(self, *, input_tokens: int, output_tokens: int) -> None:
+        """Count a call that was answered, with its tokens."""
+        self.usage += Usage(calls=1, input_tokens=input_tokens, output_tokens=output_tokens)

@@ -1,0 +1,96 @@
+"""Making documents fit a model's context window, visibly."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.tokens import count_tokens
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Document
+
+__all__ = ["Fitted", "fit_documents"]
+
+_LEAST_TOKENS = 32
+"""Fewer tokens of a document than this say nothing."""
+_MARGIN = 1.15
+"""Chat templates, and tokenizers that differ from the one counted with, take a little more."""
+_OVERHEAD_TOKENS = 48
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Documents as they enter a prompt."""
+
+    documents: tuple[Document, ...]
+    cut: tuple[int, ...]
+    """Numbers of the documents that were cut, ascending."""
+
+
+def fit_documents(
+    documents: Sequence[Document],
+    model: LanguageModel,
+    prompts: PromptSet,
+    *,
+    around: str,
+    reply_tokens: int,
+) -> Fitted:
+    """Cut the longest documents, so that prompt and reply stay within the context window.
+
+    Short documents stay whole; the room that is left is shared evenly by the long ones. A cut
+    document ends with the ``cut`` template, so that a reader and the model see it.
+
+    Args:
+        documents: The documents of the prompt.
+        model: Whose context window it is.
+        prompts: Where the ``cut`` and ``document`` templates are.
+        around: The rest of the prompt.
+        reply_tokens: Room for the reply.
+
+    Raises:
+        ConfigurationError: The window leaves less than 32 tokens a document.
+    """
+    room = (model.context_window - reply_tokens - model.thinking_tokens) / _MARGIN
+    room -= _OVERHEAD_TOKENS + count_tokens(around, model.name).n
+    frames = [count_tokens(prompts.documents([_emptied(d)]), model.name).n for d in documents]
+    sizes = [count_tokens(d.text, model.name).n for d in documents]
+    shares = _share_out(sizes, int(room) - sum(frames))
+    if any(share < min(size, _LEAST_TOKENS) for share, size in zip(shares, sizes, strict=True)):
+        raise ConfigurationError(
+            f"the context window of {model.name} ({model.context_window} tokens) is too small for"
+            f" {len(documents)} documents; ask for fewer (--top-k) or give the model a larger one"
+        )
+    fitted, cut = [], []
+    for document, size, share in zip(documents, sizes, shares, strict=True):
+        if share < size:
+            document = _cut(document, share, model, prompts)
+            cut.append(document.number)
+        fitted.append(document)
+    return Fitted(tuple(fitted), tuple(cut))
+
+
+def _share_out(sizes: Sequence[int], room: int) -> list[int]:
+    """Give each its size where that is below an even share; the rest share what remains."""
+    shares = [0] * len(sizes)
+    for left, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
+        shares[index] = min(sizes[index], max(0, room) // (len(sizes) - left))
+        room -= shares[index]
+    return shares
+
+
+def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptSet) -> Document:
+    text, total = document.text, len(document.text)
+    shown = total
+    while shown:
+        mark = prompts.render("cut", shown=shown, total=total)
+        size = count_tokens(f"{text[:shown]}\n{mark}", model.name).n
+        if size <= tokens:
+            return document.model_copy(update={"text": f"{text[:shown]}\n{mark}"})
+        shown = min(shown - 1, int(shown * tokens / size))
+    raise ConfigurationError(
+        f"the context window of {model.name} is too small for document {document.number}"
+    )
+
+
+def _emptied(document: Document) -> Document:
+    return document.model_copy(update={"text": ""})

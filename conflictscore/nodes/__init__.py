@@ -1,0 +1,1 @@
+"""One file a node of the graph: state in, state update out, one collaborator called."""

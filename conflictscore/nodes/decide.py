@@ -1,0 +1,52 @@
+"""decide: look again, or let the answer stand; the one place that bounds the loop."""
+
+from typing import Any
+
+from conflictscore.nodes.state import Decision, RagState, RunContext, RunRuntime, attempts_of
+from conflictscore.records import Attempt, ClaimEvidence, Method
+
+__all__ = ["decide", "differs"]
+
+
+async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Regenerate only where a claim has evidence on both sides that was not laid out before."""
+    attempts = attempts_of(state)
+    again, reason = _look_again(attempts, runtime.context)
+    decision: Decision = "record"
+    if again:
+        decision = "regenerate"
+    elif _unexplained(attempts):
+        decision = "justify"
+    runtime.stream_writer({"event": "decision", "decision": decision, "reason": reason})
+    return {"decision": decision, "reason": reason}
+
+
+def _look_again(attempts: tuple[Attempt, ...], context: RunContext) -> tuple[bool, str]:
+    last = attempts[-1]
+    if context.method is not Method.REGENERATED_RAG:
+        return False, f"{context.method} answers once"
+    report = last.report
+    if report is None or report.reconsider is None:
+        return False, "no claim has evidence on both sides"
+    if last.round >= context.max_rounds:
+        return False, f"{context.max_rounds} of {context.max_rounds} regenerations were made"
+    shown = {number for attempt in attempts for number in _sides(attempt.reconsidered)}
+    if not _sides(report.evidence(report.reconsider)) - shown:
+        return False, "the evidence brought nothing new"
+    return True, f"claim {report.reconsider} has evidence on both sides"
+
+
+def _sides(claim: ClaimEvidence | None) -> set[int]:
+    """Documents that were laid out as evidence; swapping their sides makes nothing new of them."""
+    return {*claim.supports, *claim.contradicts} if claim else set()
+
+
+def _unexplained(attempts: tuple[Attempt, ...]) -> bool:
+    """Whether the answer changed and the model was not yet asked why (free form)."""
+    last = attempts[-1].answer
+    return differs(attempts[0].answer.text, last.text) and last.justification is None
+
+
+def differs(before: str, after: str) -> bool:
+    """Whether two answers differ by more than white space and case."""
+    return before.casefold().split() != after.casefold().split()

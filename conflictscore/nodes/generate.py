@@ -1,0 +1,66 @@
+"""generate: the first answer, from question and documents (Tables 11, 12, 14 and 15)."""
+
+from typing import Any
+
+from conflictscore.models.usage import UsageMeter
+from conflictscore.models.window import fit_documents
+from conflictscore.nodes.replies import read_choice, read_text
+from conflictscore.nodes.state import RagState, RunRuntime, documents_of, spent
+from conflictscore.prompts import material
+from conflictscore.records import Answer, Method
+
+__all__ = ["REPLY_TOKENS", "generate"]
+
+REPLY_TOKENS = 512
+"""The most that an answer may have."""
+
+
+async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Answer once, in free form or by choosing an option."""
+    context, meter = runtime.context, UsageMeter()
+    options = state["options"]
+    form = "multiple_choice" if options else "free_form"
+    kind = "control_rag" if context.method is Method.CONTROL_RAG else "rag"
+    template = f"{form}_{kind}"
+    fields = {"question": material(state["question"]), **option_fields(options)}
+    around = context.prompts.render(template, documents="", **fields)
+    fitted = fit_documents(
+        documents_of(state),
+        context.generator,
+        context.prompts,
+        around=around,
+        reply_tokens=REPLY_TOKENS,
+    )
+    answer = await context.generator.ask(
+        context.prompts.render(
+            template, documents=context.prompts.documents(fitted.documents), **fields
+        ),
+        lambda reply: _read(reply, options),
+        prompts=context.prompts,
+        meter=meter,
+        max_tokens=REPLY_TOKENS,
+    )
+    runtime.stream_writer({"event": "answer", "round": 0, "answer": answer.text})
+    notes = [
+        f"document {number} is longer than its share of the context window and was cut"
+        for number in fitted.cut
+    ]
+    return {
+        "draft": answer.to_json(),
+        "notes": [*state["notes"], *notes],
+        "usage": spent(state, meter.usage),
+    }
+
+
+def option_fields(options: list[str]) -> dict[str, str]:
+    """The options as template fields; none in free form."""
+    if not options:
+        return {}
+    return {"option_a": material(options[0]), "option_b": material(options[1])}
+
+
+def _read(reply: str, options: list[str]) -> Answer:
+    if not options:
+        return Answer(text=read_text(reply))
+    choice = read_choice(reply, options)
+    return Answer(text=options[choice.option], option=choice.option)

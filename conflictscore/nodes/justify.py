@@ -1,0 +1,58 @@
+"""justify: why a free-form answer changed.
+
+The paper asks for a reason in multiple choice only (Table 16). A flip without a reason cannot be
+reviewed, so here a changed free-form answer is followed by one short question of our own.
+"""
+
+from typing import Any
+
+from conflictscore.errors import ProviderError
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.evidence import conflict_details
+from conflictscore.nodes.replies import cited_documents, read_text
+from conflictscore.nodes.state import (
+    RagState,
+    RunRuntime,
+    attempts_of,
+    documents_of,
+    spent,
+)
+from conflictscore.prompts import material
+
+__all__ = ["justify"]
+
+_REPLY_TOKENS = 160
+
+
+async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Ask the generator for one sentence; a failure is noted, and the flip stays without one."""
+    attempts, documents, meter = attempts_of(state), documents_of(state), UsageMeter()
+    context, last = runtime.context, attempts[-1]
+    if last.reconsidered is None:
+        raise ValueError("justify was reached without a regenerated answer")
+    prompt = context.prompts.render(
+        "justify",
+        question=material(state["question"]),
+        before=material(attempts[0].answer.text),
+        after=material(last.answer.text),
+        claim=material(last.reconsidered.claim.text),
+        evidence=conflict_details(last.reconsidered, documents, context.prompts),
+    )
+    try:
+        reason = await context.generator.ask(
+            prompt, read_text, prompts=context.prompts, meter=meter, max_tokens=_REPLY_TOKENS
+        )
+    except ProviderError as error:
+        note = f"the change has no justification: {error}"
+        return {"notes": [*state["notes"], note], "usage": spent(state, meter.usage)}
+    answer = last.answer.model_copy(
+        update={
+            "justification": " ".join(reason.split()),
+            "cited": cited_documents(reason, [d.number for d in documents]),
+        }
+    )
+    explained = last.model_copy(update={"answer": answer})
+    return {
+        "attempts": [*state["attempts"][:-1], explained.to_json()],
+        "usage": spent(state, meter.usage),
+    }

@@ -1,0 +1,33 @@
+"""receive: take an answer and documents that exist already."""
+
+from typing import Any
+from uuid import uuid4
+
+from conflictscore.errors import InputError
+from conflictscore.nodes.retrieve import given_documents
+from conflictscore.nodes.state import RagState, RunRuntime
+from conflictscore.records import Answer
+
+__all__ = ["receive"]
+
+
+async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Number the documents and take the answer as the draft.
+
+    Raises:
+        InputError: The answer or the documents are missing or empty.
+    """
+    text = state.get("answer", "").strip()
+    if not text:
+        raise InputError("the answer is empty")
+    documents = given_documents(state)
+    if not documents:
+        raise InputError("there are no documents to score the answer against")
+    return {
+        "documents": [document.to_json() for document in documents],
+        "draft": Answer(text=text).to_json(),
+        "attempts": [],
+        "notes": [],
+        "run_id": uuid4().hex,
+        "reconsidered": None,
+    }

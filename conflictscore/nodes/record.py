@@ -1,0 +1,62 @@
+"""record: what the run comes to: the answer, its scores, and the flip where there is one."""
+
+from typing import Any
+
+from conflictscore.nodes.decide import differs
+from conflictscore.nodes.state import RagState, RunRuntime, attempts_of
+from conflictscore.records import Attempt, Flip, Label
+
+__all__ = ["record"]
+
+
+async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Sum up the attempts."""
+    attempts = attempts_of(state)
+    first, last = attempts[0], attempts[-1]
+    flip = _flip(first, last)
+    if flip is not None:
+        runtime.stream_writer({"event": "flip", **flip.to_json()})
+    return {
+        "answer": last.answer.text,
+        "first_answer": first.answer.text,
+        "flipped": flip is not None,
+        "flip": flip.to_json() if flip else None,
+        "justification": last.answer.justification,
+        "report": first.report.summary() if first.report else None,
+        "final_report": last.report.summary() if last.report and last.round else None,
+        "notes": [*state["notes"], *_notes(attempts)],
+    }
+
+
+def _flip(first: Attempt, last: Attempt) -> Flip | None:
+    claim = last.reconsidered
+    if claim is None or not differs(first.answer.text, last.answer.text):
+        return None
+    return Flip(
+        before=first.answer.text,
+        after=last.answer.text,
+        justification=last.answer.justification,
+        claim=claim.claim.text,
+        supports=claim.supports,
+        contradicts=claim.contradicts,
+    )
+
+
+def _notes(attempts: tuple[Attempt, ...]) -> list[str]:
+    notes = []
+    for attempt in attempts:
+        which = "the first answer" if attempt.round == 0 else f"regenerated answer {attempt.round}"
+        if attempt.report is None:
+            continue
+        if attempt.report.error:
+            notes.append(f"{which} has no score: {attempt.report.error}")
+        missing = [
+            pair.error
+            for claim in attempt.report.claims
+            for pair in claim.labels
+            if pair.label is Label.UNLABELLED
+        ]
+        if missing:
+            pairs = sum(len(claim.labels) for claim in attempt.report.claims)
+            notes.append(f"{which}: {len(missing)} of {pairs} pairs have no label ({missing[0]})")
+    return notes

@@ -1,0 +1,122 @@
+"""Reading the replies of a model; a reply in another form is refused, never guessed at."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+__all__ = [
+    "Choice",
+    "cited_documents",
+    "read_choice",
+    "read_claims",
+    "read_reconsidered_choice",
+    "read_text",
+]
+
+_CLAIMS = re.compile(
+    r"^[\W_]*claims[\W_]*$|^[*_#\s]*claims:[*_]*\s+(?P<first>\S.*)$", re.IGNORECASE
+)
+_BULLET = re.compile(r"^(?:[-*•–]|\d{1,3}[.)])\s+")
+_LETTER = re.compile(r"^(?:\((?P<inner>[AB])\)|(?P<bare>[AB])(?=$|[\s.:)–—-]))[.:)]?(?P<rest>.*)$")
+_DASH = re.compile(r"^\s*[–—-]\s*")
+_JUSTIFICATION = re.compile(r"^justification:\s*(?P<reason>\S.*)$", re.IGNORECASE)
+_CITATION = re.compile(
+    r"\(\s*doc(?:ument)?s?\.?\s+(\d+(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d+)*)\s*\)", re.I
+)
+
+
+class Choice(NamedTuple):
+    """A chosen option, from 0, with the reason where one was asked for."""
+
+    option: int
+    justification: str | None = None
+    cited: tuple[int, ...] = ()
+
+
+def read_text(reply: str) -> str:
+    """A free-form answer: any text.
+
+    Raises:
+        ValueError: There is none.
+    """
+    if not (text := reply.strip()):
+        raise ValueError("it was empty")
+    return text
+
+
+def read_claims(reply: str) -> tuple[str, ...]:
+    """The claims that follow the line "Claims:" (Table 6), without bullets, each once.
+
+    Raises:
+        ValueError: There is no such line.
+    """
+    lines = [line.strip() for line in reply.splitlines()]
+    for start, line in enumerate(lines):
+        if match := _CLAIMS.match(line):
+            listed = [match["first"] or "", *lines[start + 1 :]]
+            return _each_once(_BULLET.sub("", line).strip() for line in listed)
+    raise ValueError('the line "Claims:" was missing')
+
+
+def read_choice(reply: str, options: Sequence[str]) -> Choice:
+    """The letter of a choice (Tables 14 and 15): ``(A)`` or ``(B)``, alone or with its option.
+
+    Raises:
+        ValueError: The reply is anything else.
+    """
+    return Choice(_option(reply.strip(), options))
+
+
+def read_reconsidered_choice(
+    reply: str, options: Sequence[str], documents: Collection[int]
+) -> Choice:
+    """The two lines of a regenerated choice (Table 16).
+
+    Args:
+        reply: ``A – option`` or ``B – option``, then ``Justification: …`` on a line of its own.
+        options: The two options.
+        documents: Numbers that can be cited; others are left out of ``cited``.
+
+    Raises:
+        ValueError: The reply has another form; says which line is wrong.
+    """
+    lines = [line.strip() for line in reply.splitlines() if line.strip()]
+    if len(lines) != 2:
+        raise ValueError(f"it had {len(lines)} lines instead of two")
+    option = _option(lines[0], options)
+    match = _JUSTIFICATION.match(lines[1])
+    if match is None:
+        raise ValueError('its second line did not begin with "Justification:"')
+    return Choice(option, match["reason"], cited_documents(match["reason"], documents))
+
+
+def cited_documents(justification: str, documents: Collection[int]) -> tuple[int, ...]:
+    """Numbers of existing documents that a justification cites, such as ``(Docs 2, 5)``."""
+    numbers = {
+        int(number)
+        for citation in _CITATION.findall(justification)
+        for number in re.findall(r"\d+", citation)
+    }
+    return tuple(sorted(numbers.intersection(documents)))
+
+
+def _option(line: str, options: Sequence[str]) -> int:
+    match = _LETTER.match(line)
+    if match is not None:
+        option = "AB".index(match["inner"] or match["bare"])
+        text = _DASH.sub("", match["rest"]).strip()
+        if not text or _folded(text) == _folded(options[option]):
+            return option
+    raise ValueError("it was neither (A) nor (B) in the asked form")
+
+
+def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
+    first: dict[str, str] = {}
+    for text in texts:
+        if text:
+            first.setdefault(_folded(text), text)
+    return tuple(first.values())
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".")

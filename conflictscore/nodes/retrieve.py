@@ -1,0 +1,88 @@
+"""retrieve: from the question to numbered documents, once a question."""
+
+from typing import Any
+from uuid import uuid4
+
+from pydantic import ValidationError
+
+from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
+from conflictscore.nodes.state import RagState, RunRuntime
+from conflictscore.records import Document
+from conflictscore.retrieval.documents import to_documents
+
+__all__ = ["given_documents", "retrieve"]
+
+
+async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Find the documents, or take the ones that are given.
+
+    Raises:
+        InputError: The question is empty, the options are not two different texts, or the thread
+            holds a finished question already.
+        NoDocumentsError: The retriever found nothing.
+    """
+    if state.get("attempts"):
+        raise InputError("this thread holds a finished question; use a new thread_id for another")
+    question = state.get("question", "").strip()
+    if not question:
+        raise InputError("the question is empty")
+    options = [option.strip() for option in state.get("options") or []]
+    _check_options(options)
+    documents = await _documents(state, runtime, question)
+    runtime.stream_writer(
+        {
+            "event": "documents",
+            "documents": [{"number": d.number, "title": d.title, "url": d.url} for d in documents],
+        }
+    )
+    return {
+        "question": question,
+        "options": options,
+        "documents": [document.to_json() for document in documents],
+        "run_id": uuid4().hex,
+        "method": runtime.context.method.value,
+        "notes": list(getattr(runtime.context.retriever, "notes", ())),
+        "reconsidered": None,
+    }
+
+
+async def _documents(state: RagState, runtime: RunRuntime, question: str) -> tuple[Document, ...]:
+    if given := given_documents(state):
+        return given
+    retriever = runtime.context.retriever
+    if retriever is None:
+        raise ConfigurationError("there is neither a retriever nor a document")
+    documents = to_documents(await retriever.ainvoke(question))
+    if not documents:
+        raise NoDocumentsError(f"no documents found for: {question}")
+    return documents
+
+
+def given_documents(state: RagState) -> tuple[Document, ...]:
+    """The documents that the caller brought, numbered from 1 in their order.
+
+    Raises:
+        InputError: One has no text, or a field that is unknown or of the wrong type.
+    """
+    documents = []
+    for number, item in enumerate(state.get("documents") or [], start=1):
+        try:
+            document = Document.model_validate({**item, "number": number})
+        except (ValidationError, TypeError) as error:
+            detail = error.errors()[0] if isinstance(error, ValidationError) else None
+            where = ".".join(str(part) for part in detail["loc"]) if detail else "the document"
+            reason = detail["msg"] if detail else "it is no mapping"
+            raise InputError(f"document {number}, field {where}: {reason}") from None
+        if not document.text.strip():
+            raise InputError(f"document {number}, field text: it is empty")
+        documents.append(document)
+    return tuple(documents)
+
+
+def _check_options(options: list[str]) -> None:
+    if not options:
+        return
+    if len(options) != 2 or not all(options):
+        raise InputError(f"multiple choice takes two options with text, got {len(options)}")
+    if options[0].casefold() == options[1].casefold():
+        raise InputError("the two options are the same")

@@ -1,0 +1,145 @@
+"""What flows through the graph, and what a run is given to work with.
+
+The state holds plain JSON values only, so that any checkpointer can store it. Clients, prompts
+and limits stand in the run's context, which is never stored.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langchain_core.retrievers import BaseRetriever
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict
+
+from conflictscore.labelers.protocol import Labeler
+from conflictscore.models.cache import ContentCache
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.prompts import PromptSet
+from conflictscore.records import (
+    Answer,
+    Attempt,
+    Claim,
+    ClaimEvidence,
+    Document,
+    Method,
+    Usage,
+)
+
+__all__ = [
+    "Decision",
+    "RagInput",
+    "RagState",
+    "RunContext",
+    "RunRuntime",
+    "attempts_of",
+    "documents_of",
+    "spent",
+]
+
+Decision = Literal["regenerate", "justify", "record"]
+"""Where the loop goes after an answer was scored."""
+
+
+class RagInput(TypedDict, total=False):
+    """What a run starts from."""
+
+    question: str
+    options: list[str]
+    """The two options of a binary multiple-choice question; absent or empty in free form."""
+    documents: list[dict[str, Any]]
+    """Documents that exist already (``text``, and as known ``title``, ``url``); with them nothing
+    is retrieved."""
+
+
+class ScorerInput(TypedDict, total=False):
+    """What scoring alone starts from."""
+
+    answer: str
+    documents: list[dict[str, Any]]
+
+
+class RagState(RagInput, total=False):
+    """The state of one question; JSON forms of the records."""
+
+    run_id: str
+    method: str
+    draft: dict[str, Any]
+    """The answer of this round, an Answer."""
+    reconsidered: dict[str, Any] | None
+    """The ClaimEvidence that this round's answer was regenerated from."""
+    claims: list[dict[str, Any]]
+    """The draft's claims, as Claim."""
+    decomposition_error: str | None
+    evidence: list[dict[str, Any]]
+    """The draft's claims with their labels, as ClaimEvidence."""
+    attempts: list[dict[str, Any]]
+    """Every scored answer so far, as Attempt."""
+    decision: Decision
+    reason: str
+    """Why the loop went where it went."""
+    notes: list[str]
+    """Degradations that the reader of the answer should know of."""
+    usage: dict[str, int]
+    answer: str
+    first_answer: str
+    flipped: bool
+    justification: str | None
+    flip: dict[str, Any] | None
+    report: dict[str, Any]
+    """The first answer's scores, as ConflictReport.summary()."""
+    final_report: dict[str, Any] | None
+    """The last answer's scores; None where nothing was regenerated."""
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """The collaborators and settings of a run."""
+
+    generator: LanguageModel
+    """Answers and regenerates."""
+    decomposer: LanguageModel
+    """Takes answers apart into claims."""
+    labeler: Labeler
+    prompts: PromptSet
+    retriever: BaseRetriever | None = None
+    """None where the documents are given."""
+    method: Method = Method.REGENERATED_RAG
+    max_rounds: int = 1
+    """The most regenerations."""
+    cache: ContentCache | None = None
+    """Where verdicts are kept."""
+
+
+RunRuntime = Runtime[RunContext]
+
+
+def documents_of(state: RagState) -> tuple[Document, ...]:
+    """The documents of the question."""
+    return tuple(Document.model_validate(item) for item in state.get("documents", []))
+
+
+def attempts_of(state: RagState) -> tuple[Attempt, ...]:
+    """The scored answers so far, first to last."""
+    return tuple(Attempt.model_validate(item) for item in state.get("attempts", []))
+
+
+def draft_of(state: RagState) -> Answer:
+    """The answer of this round."""
+    return Answer.model_validate(state["draft"])
+
+
+def claims_of(state: RagState) -> tuple[Claim, ...]:
+    """The claims of this round's answer."""
+    return tuple(Claim.model_validate(item) for item in state.get("claims", []))
+
+
+def evidence_of(state: RagState) -> tuple[ClaimEvidence, ...]:
+    """The labelled claims of this round's answer."""
+    return tuple(ClaimEvidence.model_validate(item) for item in state.get("evidence", []))
+
+
+def spent(state: RagState, usage: Usage) -> dict[str, int]:
+    """The run's usage with this step's added, for the state update."""
+    before: Mapping[str, int] = state.get("usage", {})
+    return (Usage.model_validate(before) + usage).model_dump()

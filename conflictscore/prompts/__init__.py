@@ -1,0 +1,155 @@
+"""Every text that a model reads: one template a file, in named sets.
+
+A template is a ``.txt`` file with ``$name`` placeholders (``$$`` is a dollar sign). A user's
+folder overrides any template by a file of the same name; the rest comes from the named set.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from string import Template
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.records import Document
+
+__all__ = ["PLACEHOLDERS", "PromptSet", "material"]
+
+_QUESTION = frozenset({"question", "documents"})
+_OPTIONS = frozenset({"option_a", "option_b"})
+_RECONSIDER = frozenset({"answer", "claim", "evidence"})
+
+PLACEHOLDERS: Mapping[str, frozenset[str]] = {
+    "document": frozenset({"number", "title", "source", "text"}),
+    "cut": frozenset({"shown", "total"}),
+    "decompose": frozenset({"answer"}),
+    "label_rules": frozenset(),
+    "label_json": frozenset({"rules", "document", "claim"}),
+    "label_choice": frozenset({"rules", "document", "claim"}),
+    "free_form_rag": _QUESTION,
+    "free_form_control_rag": _QUESTION,
+    "free_form_regenerate": _QUESTION | _RECONSIDER,
+    "multiple_choice_rag": _QUESTION | _OPTIONS,
+    "multiple_choice_control_rag": _QUESTION | _OPTIONS,
+    "multiple_choice_regenerate": _QUESTION | _OPTIONS | _RECONSIDER,
+    "evidence": frozenset({"supports", "contradicts"}),
+    "evidence_line": frozenset({"number", "passage"}),
+    "justify": frozenset({"question", "before", "after", "claim", "evidence"}),
+    "retry": frozenset({"reason"}),
+}
+"""The templates of a set, each with the placeholders it must contain."""
+
+_MARKS = re.compile(r"<(?=\s*/?\s*(?:document|claim|answer)\b)", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_ATTRIBUTE_CHARS = 300
+
+
+class PromptSet:
+    """A full set of templates, checked when it is loaded.
+
+    Attributes:
+        name: The named set, with ``+`` and the folder's name where a folder overrides it.
+        sha256: One hash over all templates; a run records it.
+    """
+
+    def __init__(self, templates: Mapping[str, str], *, name: str) -> None:
+        self.name = name
+        self._templates = {key: Template(text) for key, text in templates.items()}
+
+    @classmethod
+    def load(cls, name: str = "default", *, folder: str | Path | None = None) -> "PromptSet":
+        """Load a named set, with the templates of a user's folder in place of the set's own.
+
+        Args:
+            name: A folder of this package.
+            folder: A folder with any of the set's templates as ``NAME.txt``.
+
+        Raises:
+            ConfigurationError: No such set or folder, an unknown template name, a placeholder
+                that is missing or unknown, or a file that is not UTF-8; the line names the file.
+        """
+        home = resources.files(__package__) / name
+        if not home.is_dir():
+            raise ConfigurationError(f"no prompt set named {name!r}")
+        templates = {key: (home / f"{key}.txt").read_text("utf-8") for key in PLACEHOLDERS}
+        if folder is not None:
+            overrides = _read_folder(Path(folder))
+            templates.update(overrides)
+            name = f"{name}+{Path(folder).name}"
+        return cls({key: text.strip("\n") for key, text in templates.items()}, name=name)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of every template, in hexadecimal."""
+        return self.sha256_of(*PLACEHOLDERS)
+
+    def sha256_of(self, *names: str) -> str:
+        """Hash of the templates with these names, in hexadecimal."""
+        digest = hashlib.sha256()
+        for name in sorted(names):
+            text = self._templates[name].template.encode()
+            digest.update(f"{name}:{len(text)}:".encode() + text)
+        return digest.hexdigest()
+
+    def render(self, name: str, **fields: str | int) -> str:
+        """Fill a template; every placeholder must be given."""
+        return self._templates[name].substitute(fields)
+
+    def documents(self, documents: Iterable[Document]) -> str:
+        """The documents as a prompt shows them, each between marks and with its number."""
+        return "\n\n".join(
+            self.render(
+                "document",
+                number=document.number,
+                title=_attribute(document.title),
+                source=_attribute(document.url),
+                text=material(document.text),
+            )
+            for document in documents
+        )
+
+
+def material(text: str) -> str:
+    """Make untrusted text safe to stand between marks: it can neither close nor open one.
+
+    The opening bracket of anything that looks like one of our marks becomes a look-alike, and
+    control characters other than tab and newline become spaces; all else stays letter by letter.
+    """
+    return _MARKS.sub("\u2039", _CONTROL.sub(" ", text.replace("\r\n", "\n")))
+
+
+def _attribute(text: str) -> str:
+    folded = " ".join(material(text).split()).replace('"', "'").replace("<", "\u2039")
+    return folded[:_ATTRIBUTE_CHARS]
+
+
+def _read_folder(folder: Path) -> dict[str, str]:
+    if not folder.is_dir():
+        raise ConfigurationError(f"prompt folder {folder} is not a folder")
+    found: dict[str, str] = {}
+    for path in sorted(folder.glob("*.txt")):
+        if path.stem not in PLACEHOLDERS:
+            known = ", ".join(sorted(PLACEHOLDERS))
+            raise ConfigurationError(f"{path}: no template has this name; the names are {known}")
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigurationError(f"{path}: cannot be read as UTF-8 text ({error})") from error
+        _check(path, text)
+        found[path.stem] = text
+    if not found:
+        raise ConfigurationError(f"prompt folder {folder} holds no NAME.txt template")
+    return found
+
+
+def _check(path: Path, text: str) -> None:
+    template = Template(text)
+    if not template.is_valid():
+        raise ConfigurationError(f"{path}: a lone $ is not a placeholder; write $$ for a dollar")
+    used, wanted = set(template.get_identifiers()), PLACEHOLDERS[path.stem]
+    if missing := wanted - used:
+        raise ConfigurationError(f"{path}: placeholder ${min(missing)} is missing")
+    if unknown := used - wanted:
+        raise ConfigurationError(f"{path}: placeholder ${min(unknown)} is unknown")

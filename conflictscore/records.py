@@ -1,0 +1,259 @@
+"""The nouns: documents, claims, labels, reports, answers, attempts and flips.
+
+Everything here is immutable, typed and turns into plain JSON and back without loss
+(``model_dump(mode="json")`` / ``model_validate``); nothing here does I/O.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+__all__ = [
+    "Answer",
+    "Attempt",
+    "Claim",
+    "ClaimEvidence",
+    "ConflictReport",
+    "Document",
+    "EvidenceLabel",
+    "Flip",
+    "Label",
+    "Method",
+    "Usage",
+]
+
+
+class Record(BaseModel):
+    """Base of every record: frozen, no unknown fields, no NaN or infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for graph state, caches and logs."""
+        return self.model_dump(mode="json")
+
+
+class Label(StrEnum):
+    """How one document relates to one claim (paper, section 3, step 2 and Table 7)."""
+
+    SUPPORTS = "SUPPORTS"
+    """The document supports the claim, or any part of a hedged claim."""
+    CONTRADICTS = "CONTRADICTS"
+    """The document says something incompatible with the claim."""
+    IRRELEVANT = "IRRELEVANT"
+    """The document neither supports nor contradicts the claim."""
+    UNLABELLED = "UNLABELLED"
+    """No verdict could be had; the error is recorded and the pair counts in no score."""
+
+
+class Method(StrEnum):
+    """How an answer is produced (paper, section 6.1)."""
+
+    RAG = "rag"
+    """Answer from the documents, with no word about conflicts."""
+    CONTROL_RAG = "control-rag"
+    """Answer once, told to watch for conflicts, without ConflictScore."""
+    REGENERATED_RAG = "regenerated-rag"
+    """Answer as ``rag``, score, and answer again where a claim has evidence on both sides."""
+
+
+class Document(Record):
+    """One retrieved source, numbered from 1 in the order the retriever ranked it."""
+
+    number: Annotated[int, Field(ge=1)]
+    text: str
+    title: str = ""
+    url: str = ""
+    """Where the document came from: a web address, or a file path of a local corpus."""
+    metadata: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+    """What else the retriever knew, such as a publication date."""
+
+
+class Claim(Record):
+    """One atomic statement of an answer; in multiple choice the text of the chosen option."""
+
+    number: Annotated[int, Field(ge=1)]
+    text: str
+
+
+class EvidenceLabel(Record):
+    """The verdict of a judge on one claim against one document."""
+
+    claim: Annotated[int, Field(ge=1)]
+    document: Annotated[int, Field(ge=1)]
+    label: Label
+    snippet: str | None = None
+    """The passage that decided, quoted by the judge; None where the judge quotes nothing."""
+    snippet_found: bool | None = None
+    """Whether the snippet stands in the document, white space and case folded."""
+    reasoning: str | None = None
+    score: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Probability in [0, 1] that the judge gives to its label; None where it gives none."""
+    error: str | None = None
+    """Why there is no label; set exactly when ``label`` is UNLABELLED."""
+    cached: bool = False
+    """Whether the verdict came from the cache instead of a call."""
+
+    @model_validator(mode="after")
+    def _error_goes_with_unlabelled(self) -> "EvidenceLabel":
+        if (self.error is not None) != (self.label is Label.UNLABELLED):
+            raise ValueError("an error goes with the label UNLABELLED, and with no other")
+        return self
+
+
+class ClaimEvidence(Record):
+    """One claim with its labels against every document."""
+
+    claim: Claim
+    labels: tuple[EvidenceLabel, ...] = ()
+    """One label a document, by ascending document number."""
+
+    def documents(self, label: Label) -> tuple[int, ...]:
+        """Numbers of the documents with this label, ascending."""
+        return tuple(pair.document for pair in self.labels if pair.label is label)
+
+    @property
+    def supports(self) -> tuple[int, ...]:
+        """D+: numbers of the supporting documents."""
+        return self.documents(Label.SUPPORTS)
+
+    @property
+    def contradicts(self) -> tuple[int, ...]:
+        """D-: numbers of the contradicting documents."""
+        return self.documents(Label.CONTRADICTS)
+
+    @property
+    def irrelevant(self) -> tuple[int, ...]:
+        """Numbers of the irrelevant documents."""
+        return self.documents(Label.IRRELEVANT)
+
+    @property
+    def unlabelled(self) -> tuple[int, ...]:
+        """Numbers of the documents whose label could not be had."""
+        return self.documents(Label.UNLABELLED)
+
+    @property
+    def conflicting(self) -> bool:
+        """Whether both D+ and D- are non-empty (paper, section 3, step 2)."""
+        return bool(self.supports) and bool(self.contradicts)
+
+
+class ConflictReport(Record):
+    """ConflictScore of one answer, with every label it was computed from."""
+
+    cs_c: Annotated[float, Field(ge=0, le=1)] | None
+    """ConflictScore-Count in [0, 1], lower is better; None where nothing was labelled."""
+    cs_r: Annotated[float, Field(ge=0, le=1)] | None
+    """ConflictScore-Ratio in [0, 1], lower is better; None where nothing was labelled."""
+    coverage: Annotated[float, Field(ge=0, le=1)] | None
+    """Labelled pairs / pairs, in [0, 1]; None where there is no pair."""
+    claims: tuple[ClaimEvidence, ...] = ()
+    uncovered: tuple[int, ...] = ()
+    """Numbers of the claims with a label but neither D+ nor D-; each adds 0 to CS-R."""
+    reconsider: int | None = None
+    """Number of the conflicting claim to reconsider; None where no claim conflicts."""
+    error: str | None = None
+    """Why there are no claims to score, where decomposition failed."""
+
+    @property
+    def conflicting(self) -> tuple[int, ...]:
+        """Numbers of the claims with evidence on both sides."""
+        return tuple(e.claim.number for e in self.claims if e.conflicting)
+
+    def evidence(self, claim: int) -> ClaimEvidence:
+        """The claim with this number.
+
+        Raises:
+            KeyError: There is no such claim.
+        """
+        for evidence in self.claims:
+            if evidence.claim.number == claim:
+                return evidence
+        raise KeyError(claim)
+
+    def summary(self) -> dict[str, Any]:
+        """The scores with every claim's sides spelled out, as plain JSON for readers.
+
+        Documents stand by their numbers. ``labels`` holds what each side was counted from.
+        """
+        return {
+            "cs_c": self.cs_c,
+            "cs_r": self.cs_r,
+            "coverage": self.coverage,
+            "uncovered": list(self.uncovered),
+            "reconsider": self.reconsider,
+            "error": self.error,
+            "claims": [
+                {
+                    "text": evidence.claim.text,
+                    "conflicting": evidence.conflicting,
+                    "supports": list(evidence.supports),
+                    "contradicts": list(evidence.contradicts),
+                    "irrelevant": list(evidence.irrelevant),
+                    "unlabelled": list(evidence.unlabelled),
+                    "labels": [
+                        pair.model_dump(mode="json", exclude={"claim"}) for pair in evidence.labels
+                    ],
+                }
+                for evidence in self.claims
+            ],
+        }
+
+
+class Answer(Record):
+    """What the model answered."""
+
+    text: str
+    """The answer; in multiple choice the full text of the chosen option."""
+    option: Annotated[int, Field(ge=0)] | None = None
+    """Index of the chosen option, from 0; None in free form."""
+    justification: str | None = None
+    """The model's reason for this answer, where it was asked for one."""
+    cited: tuple[int, ...] = ()
+    """Numbers of the documents that the justification cites."""
+
+
+class Attempt(Record):
+    """One pass of the loop: an answer and its score."""
+
+    round: Annotated[int, Field(ge=0)]
+    """0 for the first answer, then 1 for each regeneration."""
+    answer: Answer
+    report: ConflictReport | None = None
+    """None where the answer was not scored, or not yet."""
+    reconsidered: ClaimEvidence | None = None
+    """The earlier answer's claim whose evidence was laid out; None for the first answer."""
+
+
+class Flip(Record):
+    """A change of mind: the regenerated answer differs from the first."""
+
+    before: str
+    after: str
+    justification: str | None
+    claim: str
+    """The claim that was reconsidered."""
+    supports: tuple[int, ...]
+    """D+ of that claim when it was reconsidered."""
+    contradicts: tuple[int, ...]
+    """D- of that claim when it was reconsidered."""
+
+
+class Usage(Record):
+    """What a run cost; usages add up."""
+
+    calls: Annotated[int, Field(ge=0)] = 0
+    """Model calls that reached a provider."""
+    cached_calls: Annotated[int, Field(ge=0)] = 0
+    """Model calls answered from a cache."""
+    input_tokens: Annotated[int, Field(ge=0)] = 0
+    output_tokens: Annotated[int, Field(ge=0)] = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            calls=self.calls + other.calls,
+            cached_calls=self.cached_calls + other.cached_calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )

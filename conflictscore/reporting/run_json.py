@@ -1,0 +1,102 @@
+"""A finished run as JSON: the object that is printed, and the line that is logged."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from conflictscore.errors import InputError
+from conflictscore.nodes.state import RunContext
+
+__all__ = ["append_log", "check_log", "log_object", "run_object", "score_object"]
+
+_RUN_FIELDS = (
+    "question",
+    "method",
+    "answer",
+    "first_answer",
+    "flipped",
+    "justification",
+    "documents",
+    "report",
+    "final_report",
+    "usage",
+    "run_id",
+    "notes",
+)
+_SCORE_FIELDS = ("answer", "documents", "report", "usage", "run_id", "notes")
+_PACKAGES = ("conflictscore", "langgraph", "langchain-core", "langchain-openai", "openai")
+
+
+def run_object(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The object of ``conflictscore ask --json``; documents are cited by number."""
+    return {field: state[field] for field in _RUN_FIELDS} | {"documents": _sources(state)}
+
+
+def score_object(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The object of ``conflictscore score --json``."""
+    return {field: state[field] for field in _SCORE_FIELDS} | {"documents": _sources(state)}
+
+
+def log_object(state: Mapping[str, Any], context: RunContext, seconds: float) -> dict[str, Any]:
+    """Everything of a run: what is printed, and the texts, attempts and settings behind it.
+
+    Args:
+        state: The final state of the graph.
+        context: What the run worked with; models, prompts and settings are named, by hash where
+            they are texts.
+        seconds: Wall time of the run.
+    """
+    fields = _RUN_FIELDS if "question" in state else _SCORE_FIELDS
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 3),
+        **{field: state[field] for field in fields},
+        "options": state.get("options", []),
+        "attempts": state["attempts"],
+        "flip": state["flip"],
+        "reason": state.get("reason"),
+        "models": {
+            "generator": context.generator.name,
+            "decomposer": context.decomposer.name,
+            "labeler": context.labeler.name,
+            "endpoint": context.generator.endpoint,
+        },
+        "prompts": {"set": context.prompts.name, "sha256": context.prompts.sha256},
+        "max_rounds": context.max_rounds,
+        "versions": {package: version(package) for package in _PACKAGES},
+    }
+
+
+def check_log(path: Path) -> None:
+    """Make sure that a log can be appended to, before anything is paid for.
+
+    Raises:
+        InputError: It cannot.
+    """
+    try:
+        with path.open("a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise InputError(f"--log {path}: cannot be written ({error.strerror})") from error
+
+
+def append_log(path: Path, entry: Mapping[str, Any]) -> None:
+    """Append one JSON line; half a line that an earlier kill left is closed off first."""
+    line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    with path.open("a+b") as log:
+        if log.tell() and _last_byte(path) != b"\n":
+            line = b"\n" + line
+        log.write(line)
+
+
+def _last_byte(path: Path) -> bytes:
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        return file.read()
+
+
+def _sources(state: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{key: d[key] for key in ("number", "title", "url")} for d in state["documents"]]

@@ -1,0 +1,119 @@
+"""A finished run for a person at a terminal.
+
+Everything shown is untrusted text: no markup, no control characters.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["print_run", "print_score", "printable"]
+
+_CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+_BIDI = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
+
+
+def printable(value: object) -> str:
+    """Text that cannot steer a terminal: no escape sequences, no direction overrides."""
+    return str(value).translate(_CONTROLS | _BIDI).strip()
+
+
+def print_run(state: Mapping[str, Any], console: Console) -> None:
+    """Answer, what changed and why, claims with both sides, documents."""
+    _heading(console, "Answer")
+    _indented(console, state["answer"])
+    if state["flipped"]:
+        _heading(console, "Changed after a second look")
+        table = _columns()
+        table.add_row("before", printable(state["first_answer"]))
+        table.add_row("after", printable(state["answer"]))
+        table.add_row("why", printable(state["justification"] or "no reason was given"))
+        console.print(Padding(table, (0, 2)))
+    elif state["final_report"] is not None:
+        _heading(console, "Kept after a second look")
+        _indented(console, state["justification"] or "The answer is the same.")
+    _print_report(state["report"], state["final_report"], console)
+    _print_sources(state, console)
+
+
+def print_score(state: Mapping[str, Any], console: Console) -> None:
+    """Claims with both sides, and documents."""
+    _print_report(state["report"], None, console)
+    _print_sources(state, console)
+
+
+def _print_report(
+    first: Mapping[str, Any], final: Mapping[str, Any] | None, console: Console
+) -> None:
+    if final is not None and final["claims"] != first["claims"]:
+        _print_claims("Claims of the first answer", first, console)
+        _print_claims("Claims of the second answer", final, console)
+    else:
+        _print_claims("Claims", first, console)
+
+
+def _print_claims(title: str, report: Mapping[str, Any], console: Console) -> None:
+    _heading(console, title)
+    scores = f"CS-C {_score(report['cs_c'])}   CS-R {_score(report['cs_r'])}"
+    pairs = [pair for claim in report["claims"] for pair in claim["labels"]]
+    missing = sum(pair["error"] is not None for pair in pairs)
+    labelled = f"{len(pairs) - missing} of {len(pairs)} pairs labelled"
+    _indented(console, f"{scores}   {labelled}   (0 is best)")
+    for number, claim in enumerate(report["claims"], start=1):
+        mark = Text(" conflict ", style="black on yellow") if claim["conflicting"] else Text("")
+        line = Text.assemble(f"{number}. ", printable(claim["text"]), "  ", mark)
+        console.print(Padding(line, (1, 2, 0, 2)))
+        table = _columns()
+        for side, style in (("supports", "green"), ("contradicts", "red"), ("unlabelled", "dim")):
+            if claim[side]:
+                table.add_row(Text(side, style=style), _numbers(claim[side]))
+        if not (claim["supports"] or claim["contradicts"]):
+            table.add_row(Text("uncovered", style="dim"), "no document speaks to it")
+        console.print(Padding(table, (0, 5)))
+
+
+def _print_sources(state: Mapping[str, Any], console: Console) -> None:
+    _heading(console, "Documents")
+    table = _columns()
+    for document in state["documents"]:
+        title, url = printable(document["title"]), printable(document["url"])
+        table.add_row(str(document["number"]), f"{title}  {url}" if title else url or "(no title)")
+    console.print(Padding(table, (0, 2)))
+    for note in state["notes"]:
+        console.print(Text(f"Note: {printable(note)}", style="yellow"))
+    usage = state["usage"]
+    console.print(
+        Text(
+            f"\n{usage['calls']} model calls, {usage['cached_calls']} from the cache,"
+            f" {usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out"
+            f"   run {state['run_id']}",
+            style="dim",
+        )
+    )
+
+
+def _heading(console: Console, title: str) -> None:
+    console.print(Text(f"\n{title}", style="bold"))
+
+
+def _indented(console: Console, text: str) -> None:
+    console.print(Padding(Text(printable(text)), (0, 2)))
+
+
+def _columns() -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
+
+
+def _numbers(documents: Sequence[int]) -> str:
+    return ", ".join(map(str, documents))
+
+
+def _score(value: float | None) -> str:
+    return "none" if value is None else f"{value:.2f}"

@@ -1,0 +1,123 @@
+"""Which files a path stands for, and one document or more from each."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conflictscore.errors import InputError, NoDocumentsError
+from conflictscore.records import Document
+from conflictscore.retrieval.formats import ENDINGS, UnusableFileError, read_file
+
+__all__ = ["ReadResult", "read_documents"]
+
+_NOTES_SHOWN = 3
+"""How many notes an error repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """What was read, and what was not.
+
+    Attributes:
+        documents: Numbered from 1, in the order of the paths; a folder's files by name.
+        notes: One line for each thing the user should know, such as a file left out.
+    """
+
+    documents: tuple[Document, ...]
+    notes: tuple[str, ...]
+
+
+def read_documents(paths: Sequence[str | Path]) -> ReadResult:
+    """Reads files, and folders with all folders in them.
+
+    Text (.txt, .md) and web pages (.html, .htm) give one document a file; .jsonl gives one a
+    line: an object with ``text`` and, where wanted, ``title``, ``url`` and other single values as
+    metadata. In a folder, hidden files and other endings are passed over, and a file that cannot
+    be used is left out with a note. A file met twice is read once.
+
+    Raises:
+        InputError: A path does not exist or cannot be read, a file given by name cannot be
+            used, or a line of a .jsonl file is wrong; names the file, the line and the field.
+        NoDocumentsError: There is nothing to read in any of the paths.
+    """
+    if not paths:
+        raise InputError("no file or folder to read was given")
+    documents: list[Document] = []
+    notes: list[str] = []
+    seen: set[str] = set()
+    for given in paths:
+        for file in _files(given, notes):
+            if (real := os.path.realpath(file)) in seen:
+                continue
+            seen.add(real)
+            try:
+                found, file_notes = read_file(file, _shown(file))
+            except UnusableFileError as unusable:
+                if file == Path(given):
+                    raise InputError(f"{_shown(file)}: {unusable}") from None
+                notes.append(f"{_shown(file)}: {unusable}, left out")
+                continue
+            notes += file_notes
+            documents += (
+                document.model_copy(update={"number": number})
+                for number, document in enumerate(found, len(documents) + 1)
+            )
+    if not documents:
+        where = ", ".join(_shown(Path(given)) for given in paths)
+        why = f" ({'; '.join(notes[:_NOTES_SHOWN])})" if notes else ""
+        raise NoDocumentsError(f"nothing to read in {where}: {_endings()} files are read{why}")
+    return ReadResult(tuple(documents), tuple(notes))
+
+
+def _shown(path: Path) -> str:
+    """The path with forward slashes, as text that any output can hold."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "replace")
+
+
+def _files(given: str | Path, notes: list[str]) -> Iterator[Path]:
+    """The files to read for one path; adds notes on what is passed over."""
+    path = Path(given)
+    if not str(given):
+        raise InputError("the path of a file or folder to read is empty")
+    if path.is_dir():
+        yield from _walk(path, notes)
+    elif not path.exists():
+        raise InputError(f"{_shown(path)}: there is no such file or folder")
+    elif path.suffix.lower() not in ENDINGS:
+        raise InputError(f"{_shown(path)}: not one of the endings that are read, {_endings()}")
+    else:
+        yield path
+
+
+def _walk(folder: Path, notes: list[str]) -> list[Path]:
+    """The folder's files to read, by name; each folder once, however many links lead to it."""
+    files: list[Path] = []
+    passed_over = 0
+    entered = {os.path.realpath(folder)}
+    for root, folders, names in os.walk(folder, followlinks=True, onerror=_cannot_read):
+        candidates, folders[:] = sorted(folders), []
+        for name in candidates:
+            real = os.path.realpath(Path(root, name))
+            if not name.startswith(".") and real not in entered:
+                entered.add(real)
+                folders.append(name)
+        visible = [Path(root, name) for name in names if not name.startswith(".")]
+        wanted = [path for path in visible if path.suffix.lower() in ENDINGS]
+        passed_over += len(visible) - len(wanted)
+        files += wanted
+    if passed_over:
+        notes.append(
+            f"{_shown(folder)}: passed over {passed_over} files not ending in {_endings()}"
+        )
+    return sorted(files, key=lambda path: path.parts)
+
+
+def _cannot_read(error: OSError) -> None:
+    raise InputError(
+        f"{_shown(Path(error.filename))}: the folder cannot be read ({error.strerror})"
+    )
+
+
+def _endings() -> str:
+    return ", ".join(ENDINGS)

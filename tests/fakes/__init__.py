@@ -1,0 +1,1 @@
+"""Stand-ins for services on the network: real servers on the loopback address."""

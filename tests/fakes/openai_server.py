@@ -1,0 +1,226 @@
+"""A loopback HTTP server that speaks OpenAI's chat completions, scripted by a test.
+
+```python
+with OpenAIServer(lambda request: f"You said: {request.prompt}") as server:
+    ChatOpenAI(model="any", api_key="any", base_url=server.base_url).invoke("hello")
+```
+"""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+from tests.fakes.openai_wire import ChatRequest, Fault, Reply, chunks, completion, error
+
+__all__ = ["ChatRequest", "Fault", "OpenAIServer", "Reply", "script", "then"]
+
+Outcome = Reply | str | Fault
+Handler = Callable[[ChatRequest], Outcome]
+
+
+def then(*steps: Outcome | Handler) -> Handler:
+    """Gives one request to each step in order, and all later ones to the last step."""
+    first, lock = iter(steps[:-1]), threading.Lock()
+
+    def answer(request: ChatRequest) -> Outcome:
+        with lock:
+            step = next(first, steps[-1])
+        return step(request) if callable(step) else step
+
+    return answer
+
+
+def script(*replies: Outcome) -> Handler:
+    """Gives these replies in order; one request more is answered with HTTP 500."""
+
+    def exhausted(request: ChatRequest) -> Outcome:
+        raise AssertionError(f"script exhausted: no reply left for {request.prompt[:200]!r}")
+
+    return then(*replies, exhausted)
+
+
+class OpenAIServer:
+    """Serves ``/v1/chat/completions`` and ``/v1/models`` on a free loopback port.
+
+    Args:
+        handler: Called once a request, in that request's thread. What it raises is sent as an
+            HTTP 500 that asks the client not to retry.
+        api_key: Where given, any other bearer token gets a 401.
+        models: The models there are; any other gets a 404. Where empty, every model is served.
+    """
+
+    def __init__(
+        self, handler: Handler, *, api_key: str | None = None, models: Sequence[str] = ()
+    ) -> None:
+        self.models = tuple(models)
+        self.in_flight_peak = 0
+        self._handler, self._api_key = handler, api_key
+        self._requests: list[ChatRequest] = []
+        self._connections: set[socket.socket] = set()
+        self._in_flight = 0
+        self._lock, self._closing = threading.Lock(), threading.Event()
+        self._http = _Http(self)
+        self.base_url = f"http://127.0.0.1:{self._http.server_port}/v1"
+
+    @property
+    def requests(self) -> list[ChatRequest]:
+        """The chat requests so far, failed ones too, in the order they came; a copy."""
+        with self._lock:
+            return list(self._requests)
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._lock:
+            self._closing.set()
+            for connection in self._connections:
+                _hang_up(connection)
+        self._http.shutdown()
+        self._http.server_close()
+
+    def connected(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._connections.add(connection)
+            if self._closing.is_set():
+                _hang_up(connection)
+
+    def disconnected(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._connections.discard(connection)
+
+    def answer(self, request: ChatRequest) -> Reply | Fault:
+        """What to send; a hang is waited out here, so that it counts as in flight."""
+        with self._lock:
+            self._requests.append(request)
+            self._in_flight += 1
+            self.in_flight_peak = max(self.in_flight_peak, self._in_flight)
+        try:
+            refused = self.denied(request.headers) or self._unknown(request.model)
+            outcome = refused or self._handler(request)
+            if isinstance(outcome, Fault) and outcome.silence:
+                self._closing.wait(outcome.silence)
+        except Exception as raised:  # noqa: BLE001 - a thread has nobody else to tell
+            outcome = Fault(message=f"{type(raised).__name__}: {raised}", should_retry=False)
+        finally:
+            # Before the reply is written: a client's next request must not count beside this one.
+            with self._lock:
+                self._in_flight -= 1
+        return Reply(outcome) if isinstance(outcome, str) else outcome
+
+    def denied(self, headers: Mapping[str, str]) -> Fault | None:
+        given = headers.get("authorization", "").removeprefix("Bearer ")
+        if self._api_key is None or given == self._api_key:
+            return None
+        # The whole key comes back, as careless servers do, so that a leak of it shows in a test.
+        return Fault(401, message=f"Incorrect API key provided: {given}.", code="invalid_api_key")
+
+    def _unknown(self, model: str) -> Fault | None:
+        if not self.models or model in self.models:
+            return None
+        message = f"The model `{model}` does not exist or you do not have access to it."
+        return Fault(404, message=message, code="model_not_found")
+
+
+class _Http(ThreadingHTTPServer):
+    request_queue_size = 128
+
+    def __init__(self, fake: OpenAIServer) -> None:
+        self.fake = fake
+        super().__init__(("127.0.0.1", 0), _Connection)
+
+
+class _Connection(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+    disable_nagle_algorithm = True
+    server: _Http
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.fake.connected(self.connection)
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # a client that went away is no failure of the server
+            super().handle()
+
+    def finish(self) -> None:
+        self.server.fake.disconnected(self.connection)
+        super().finish()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
+        """Keeps the test's output clean."""
+
+    def do_GET(self) -> None:
+        fault = self.server.fake.denied(self._headers())
+        if fault is None and self.path != "/v1/models":
+            fault = self._no_such_url()
+        if fault is not None:
+            return self._fail(fault)
+        common = {"object": "model", "created": 0, "owned_by": "test"}
+        data = [{"id": model, **common} for model in self.server.fake.models]
+        return self._send(200, json.dumps({"object": "list", "data": data}).encode())
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path != "/v1/chat/completions":
+            return self._fail(self._no_such_url())
+        request = ChatRequest(json.loads(body), self._headers())
+        outcome = self.server.fake.answer(request)
+        if isinstance(outcome, Fault):
+            return self._fail(outcome)
+        if request.body.get("stream"):
+            return self._stream(chunks(request, outcome))
+        return self._send(200, json.dumps(completion(request, outcome)).encode())
+
+    def _headers(self) -> dict[str, str]:
+        return {name.lower(): value for name, value in self.headers.items()}
+
+    def _no_such_url(self) -> Fault:
+        return Fault(404, message=f"Invalid URL ({self.command} {self.path})")
+
+    def _fail(self, fault: Fault) -> None:
+        if fault.silence is not None:
+            self.close_connection = True
+            return
+        headers = {}
+        if fault.retry_after is not None:
+            headers["retry-after"] = fault.retry_after
+        if fault.should_retry is not None:
+            headers["x-should-retry"] = str(fault.should_retry).lower()
+        self._send(fault.status, error(fault) if fault.body is None else fault.body, headers)
+
+    def _send(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
+        sizes = {"content-type": "application/json", "content-length": str(len(body))}
+        self._head(status, {**sizes, **(headers or {})})
+        self.wfile.write(body)
+
+    def _stream(self, events: Iterator[dict[str, Any]]) -> None:
+        self._head(200, {"content-type": "text/event-stream", "transfer-encoding": "chunked"})
+        for text in (*map(json.dumps, events), "[DONE]"):
+            event = f"data: {text}\n\n".encode()
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _head(self, status: int, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+
+def _hang_up(connection: socket.socket) -> None:
+    with suppress(OSError):  # the client may have been quicker
+        connection.shutdown(socket.SHUT_RDWR)

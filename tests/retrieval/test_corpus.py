@@ -1,0 +1,142 @@
+"""Search in one's own documents."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+
+from conflictscore.errors import InputError, NoDocumentsError
+from conflictscore.records import Document
+from conflictscore.retrieval.corpus import CorpusRetriever
+from conflictscore.retrieval.documents import to_documents
+
+TEXTS = [
+    "The grass is green.",
+    "The sky is blue because short waves scatter more.",
+    "Sky and sea are blue; the sky reflects in the sea.",
+    "At dusk the sky turns red.",
+    "Bread needs flour and water.",
+]
+
+
+def documents(texts: Sequence[str] = TEXTS) -> tuple[Document, ...]:
+    return tuple(
+        Document(number=n, text=text, url=f"file{n}.txt") for n, text in enumerate(texts, 1)
+    )
+
+
+class TestCorpusIsALangChainRetriever(RetrieversIntegrationTests):
+    @property
+    def retriever_constructor(self) -> type[CorpusRetriever]:
+        return CorpusRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"documents": documents()}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return "why is the sky blue?"
+
+
+def test_documents_that_share_more_of_the_question_come_first() -> None:
+    found = CorpusRetriever.from_documents(documents(), k=3).invoke("Why is the sky blue?")
+    sources = [doc.metadata["source"] for doc in found]
+    assert set(sources[:2]) == {"file2.txt", "file3.txt"}
+    assert sources[2] == "file4.txt"
+    assert [doc.metadata["rank"] for doc in found] == [1, 2, 3]
+    scores = [doc.metadata["score"] for doc in found]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[-1] > 0
+
+
+def test_a_small_corpus_is_returned_whole_with_the_matches_first() -> None:
+    found = CorpusRetriever.from_documents(documents(), k=5).invoke("bread")
+    assert [doc.metadata["source"] for doc in found] == [f"file{n}.txt" for n in (5, 1, 2, 3, 4)]
+    assert [doc.metadata["score"] for doc in found[1:]] == [0.0] * 4
+
+
+def test_a_larger_corpus_gives_only_documents_that_match() -> None:
+    retriever = CorpusRetriever.from_documents(documents(), k=4)
+    assert [doc.metadata["source"] for doc in retriever.invoke("bread")] == ["file5.txt"]
+    assert retriever.invoke("quantum") == []
+    assert retriever.invoke("what is the") == []
+
+
+def test_documents_with_the_same_score_keep_their_order() -> None:
+    found = CorpusRetriever.from_documents(documents(["sky blue"] * 30), k=7).invoke("sky")
+    assert [doc.metadata["source"] for doc in found] == [f"file{n}.txt" for n in range(1, 8)]
+
+
+def test_the_title_is_searched_too() -> None:
+    titled = Document(number=6, text="It depends.", title="Rayleigh scattering", url="r.txt")
+    found = CorpusRetriever.from_documents((*documents(), titled), k=2).invoke("rayleigh")
+    assert [doc.metadata["source"] for doc in found] == ["r.txt"]
+
+
+def test_what_is_known_of_a_document_comes_back_with_it() -> None:
+    known = Document(number=1, text="sky", title="T", url="u", metadata={"year": 2024, "score": 9})
+    (found,) = CorpusRetriever.from_documents([known]).invoke("sky")
+    score = found.metadata.pop("score")
+    assert score != 9
+    assert found.metadata == {
+        "year": 2024,
+        "title": "T",
+        "source": "u",
+        "rank": 1,
+        "provider": "corpus",
+    }
+
+
+def test_files_are_searched_and_what_was_left_out_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Sky\nblue")
+    (tmp_path / "b.txt").write_text("")
+    retriever = CorpusRetriever.from_paths([tmp_path], k=2)
+    (document,) = to_documents(retriever.invoke("sky"))
+    assert (document.number, document.title, document.text) == (1, "Sky", "# Sky\nblue")
+    assert document.url == f"{tmp_path.as_posix()}/a.md"
+    assert [note.rpartition("/")[2] for note in retriever.notes] == [
+        "b.txt: there is no text in it, left out"
+    ]
+
+
+def test_no_documents_and_no_question_are_refused() -> None:
+    with pytest.raises(NoDocumentsError):
+        CorpusRetriever.from_documents([])
+    with pytest.raises(InputError, match="question"):
+        CorpusRetriever.from_documents(documents()).invoke("")
+    with pytest.raises(InputError, match="k is 0"):
+        CorpusRetriever.from_documents(documents(), k=0)
+
+
+@pytest.mark.parametrize("k", [1, 10])
+async def test_k_of_one_call_also_holds_when_awaited(k: int) -> None:
+    retriever = CorpusRetriever.from_documents(documents(), k=3)
+    assert len(await retriever.ainvoke("sky", k=k)) == min(k, 5)
+
+
+def test_twenty_threads_share_one_retriever() -> None:
+    texts = [f"word{n} common" for n in range(200)]
+    retriever = CorpusRetriever.from_documents(documents(texts), k=1)
+    with ThreadPoolExecutor(20) as threads:
+        answers = list(threads.map(retriever.invoke, (f"word{n}" for n in range(200))))
+    assert [found[0].page_content for found in answers] == texts
+
+
+@given(texts=st.lists(st.text(), min_size=1, max_size=5), query=st.text(), k=st.integers(1, 6))
+def test_any_texts_and_question_give_ranked_documents(texts: list[str], query: str, k: int) -> None:
+    retriever = CorpusRetriever.from_documents(documents(texts), k=k)
+    if not query.strip():
+        return
+    found = retriever.invoke(query)
+    assert len(found) <= k
+    if len(texts) <= k:
+        assert len(found) == len(texts)
+    assert [doc.metadata["rank"] for doc in found] == list(range(1, len(found) + 1))
+    scores = [doc.metadata["score"] for doc in found]
+    assert scores == sorted(scores, reverse=True)

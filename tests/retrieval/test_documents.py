@@ -1,0 +1,84 @@
+"""From what a retriever returned to numbered documents."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.documents import Document as Retrieved
+
+from conflictscore.records import Document
+from conflictscore.retrieval.documents import to_documents
+
+
+def test_documents_are_numbered_in_the_given_order_with_what_is_known_of_them() -> None:
+    first, second = to_documents(
+        [
+            Retrieved(
+                page_content="blue",
+                metadata={"title": "Sky", "source": "https://a.example/", "rank": 3, "ok": True},
+            ),
+            Retrieved(page_content="green", metadata={"link": "l", "source": "s", "url": " "}),
+        ]
+    )
+    assert first == Document(
+        number=1,
+        text="blue",
+        title="Sky",
+        url="https://a.example/",
+        metadata={"rank": 3, "ok": True},
+    )
+    assert (second.number, second.url, second.title) == (2, "s", "")
+    assert second.metadata == {"link": "l", "url": ""}
+
+
+def test_empty_and_repeated_items_leave_no_gap_in_the_numbers() -> None:
+    items = [
+        Retrieved(page_content=text, metadata={"source": source})
+        for text, source in [
+            (" \x00\n", "a"),
+            ("blue", "a"),
+            ("blue", "a"),
+            ("blue", "b"),
+            ("red", "a"),
+            ("blue\n", "a"),
+        ]
+    ]
+    documents = to_documents(items)
+    assert [(doc.number, doc.text, doc.url) for doc in documents] == [
+        (1, "blue", "a"),
+        (2, "blue", "b"),
+        (3, "red", "a"),
+    ]
+
+
+def test_control_characters_go_and_line_ends_stay() -> None:
+    (document,) = to_documents([Retrieved(page_content="s\x00k\x1by\r\nis\tblue\x0c\ud800x")])
+    assert document.text == "sky\nis\tblue\n\ufffdx"
+
+
+def test_values_that_are_not_single_and_finite_are_left_out() -> None:
+    metadata = {"list": [1], "dict": {}, "nan": float("nan"), "none": None, "title": 5, "n": 1}
+    (document,) = to_documents([Retrieved(page_content="x", metadata=metadata)])
+    assert document.title == ""
+    assert document.metadata == {"none": None, "n": 1}
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
+
+
+@given(
+    st.lists(
+        st.builds(
+            Retrieved,
+            page_content=st.text(),
+            metadata=st.dictionaries(
+                st.sampled_from(["title", "url", "source", "link", "\ud800"]) | st.text(), VALUES
+            ),
+        ),
+        max_size=5,
+    )
+)
+def test_whatever_comes_back_the_documents_are_plain_json(items: list[Retrieved]) -> None:
+    documents = to_documents(items)
+    assert [doc.number for doc in documents] == list(range(1, len(documents) + 1))
+    for document in documents:
+        assert document.text.strip()
+        assert Document.model_validate_json(document.model_dump_json()) == document

@@ -1,0 +1,391 @@
+"""Google search against a loopback server, through Google's own client library."""
+
+import logging
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import quote_plus
+
+import pytest
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+from pydantic import ValidationError
+
+from conflictscore.errors import (
+    ConfigurationError,
+    ConflictScoreError,
+    InputError,
+    ProviderError,
+)
+from conflictscore.retrieval.google import GoogleRetriever
+from tests.fakes.google_search import (
+    ACCESS_DENIED,
+    DAILY_QUOTA,
+    DISCONNECT,
+    HANG,
+    INVALID_KEY,
+    NOT_JSON,
+    SERVER_ERROR,
+    GoogleSearchServer,
+    SearchFault,
+    rate_limit,
+    result,
+)
+
+KEY = "AIza+secret/key=42"
+"""With characters that a URL escapes, so that both forms of it have to stay hidden."""
+
+PAGES = [
+    result(f"https://site{n}.example/page", f"Title {n}", f"Snippet {n}.") for n in range(1, 151)
+]
+
+
+def searching(server: GoogleSearchServer, **options: Any) -> GoogleRetriever:
+    common = {"api_key": KEY, "engine_id": "engine", "backoff": 0.001}
+    return GoogleRetriever(endpoint=server.endpoint, **{**common, **options})
+
+
+class TestGoogleIsALangChainRetriever(RetrieversIntegrationTests):
+    @pytest.fixture(autouse=True)
+    def _google(self, monkeypatch: pytest.MonkeyPatch) -> Any:
+        monkeypatch.setenv("GOOGLE_API_KEY", KEY)
+        monkeypatch.setenv("GOOGLE_CSE_ID", "engine")
+        with GoogleSearchServer(PAGES, api_key=KEY) as self.server:
+            yield
+
+    @property
+    def retriever_constructor(self) -> type[GoogleRetriever]:
+        return GoogleRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"endpoint": self.server.endpoint}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return "why is the sky blue?"
+
+
+def test_results_keep_googles_order_and_say_where_they_came_from() -> None:
+    found = [
+        result(
+            "https://a.example/sky",
+            "Why <b>sky</b> &amp; sea",
+            "Jan 2, 2024 ...\nThe <b>sky</b> is&nbsp;blue, 3 < 4.",
+            pagemap={
+                "newsarticle": [{"datepublished": "2020-01-01"}],
+                "metatags": [{"viewport": "x", "article:published_time": "2024-03-05T10:00:00Z"}],
+            },
+        ),
+        result(
+            "https://b.example/",
+            "B",
+            "Green.",
+            pagemap={"metatags": [{"date": ""}], "article": [{"datePublished": "2019-05-06"}]},
+        ),
+        result("https://c.example/", "C", "Grey.", pagemap={"cse_image": [{"src": "x"}]}),
+    ]
+    with GoogleSearchServer(found) as server:
+        first, second, third = searching(server).invoke("sky")
+    assert first.page_content == "Jan 2, 2024 ... The sky is blue, 3 < 4."
+    assert first.metadata == {
+        "title": "Why sky & sea",
+        "source": "https://a.example/sky",
+        "rank": 1,
+        "provider": "google",
+        "date": "2024-03-05T10:00:00Z",
+    }
+    assert (second.metadata["rank"], second.metadata["date"]) == (2, "2019-05-06")
+    assert "date" not in third.metadata
+
+
+def test_the_request_carries_question_engine_and_key() -> None:
+    with GoogleSearchServer(PAGES) as server:
+        searching(server, k=3).invoke("sky & sea = blue?")
+    (request,) = server.requests
+    asked = {name: request.parameters[name] for name in ("q", "cx", "key", "num", "start")}
+    assert asked == {
+        "q": "sky & sea = blue?",
+        "cx": "engine",
+        "key": KEY,
+        "num": "3",
+        "start": "1",
+    }
+
+
+def test_more_than_ten_results_come_in_pages() -> None:
+    with GoogleSearchServer(PAGES) as server:
+        found = searching(server, k=25).invoke("sky")
+    assert [doc.metadata["rank"] for doc in found] == list(range(1, 26))
+    assert [doc.metadata["title"] for doc in found] == [f"Title {n}" for n in range(1, 26)]
+    assert [(page.start, page.num) for page in server.requests] == [(1, 10), (11, 10), (21, 5)]
+
+
+def test_a_hundred_results_are_the_most() -> None:
+    with GoogleSearchServer(PAGES) as server:
+        assert len(searching(server, k=100).invoke("sky")) == 100
+        with pytest.raises(InputError, match="at most 100 documents, and k is 101"):
+            searching(server, k=101)
+        with pytest.raises(InputError, match="at least 1, and k is 0"):
+            searching(server).invoke("sky", k=0)
+    assert len(server.requests) == 10
+
+
+async def test_k_of_one_call_also_holds_when_awaited() -> None:
+    with GoogleSearchServer(PAGES) as server:
+        assert len(await searching(server).ainvoke("sky", k=2)) == 2
+
+
+def test_the_last_page_ends_the_search() -> None:
+    with GoogleSearchServer(PAGES[:12]) as server:
+        assert len(searching(server, k=40).invoke("sky")) == 12
+    assert len(server.requests) == 2
+
+
+def test_nothing_found_is_an_empty_list() -> None:
+    with GoogleSearchServer([]) as server:
+        assert searching(server).invoke("sky") == []
+
+
+def test_a_question_too_long_for_an_address_is_searched_too() -> None:
+    question = "空はなぜ青いのですか。" * 60
+    with GoogleSearchServer(PAGES, api_key=KEY) as server:
+        assert len(searching(server).invoke(question)) == 10
+    assert server.requests[0].query == question
+
+
+def test_an_empty_question_is_refused_without_a_request() -> None:
+    with GoogleSearchServer(PAGES) as server, pytest.raises(InputError, match="question"):
+        searching(server).invoke(" \n")
+    assert server.requests == []
+
+
+def test_twenty_threads_share_one_retriever() -> None:
+    def find(query: str) -> list[dict[str, Any]]:
+        return [result(f"https://{query}.example/{n}", query, query) for n in range(1, 11)]
+
+    queries = [f"q{n}" for n in range(60)]
+    with GoogleSearchServer(find) as server, ThreadPoolExecutor(20) as threads:
+        retriever = searching(server)
+        answers = list(threads.map(retriever.invoke, queries))
+    for query, found in zip(queries, answers, strict=True):
+        assert [doc.page_content for doc in found] == [query] * 10
+
+
+@pytest.mark.parametrize("fault", [SERVER_ERROR, rate_limit(), rate_limit("0"), DISCONNECT])
+def test_a_passing_fault_is_tried_again(fault: SearchFault) -> None:
+    with GoogleSearchServer(PAGES, faults=[fault, fault]) as server:
+        assert len(searching(server).invoke("sky")) == 10
+    assert len(server.requests) == 3
+
+
+def test_a_rate_limit_named_by_a_403_is_tried_again() -> None:
+    limited = SearchFault(403, "Rate Limit Exceeded", "userRateLimitExceeded")
+    with GoogleSearchServer(PAGES, faults=[limited]) as server:
+        assert len(searching(server).invoke("sky")) == 10
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "words"),
+    [
+        (SERVER_ERROR, 503, "Google search failed"),
+        (rate_limit(), 429, "asks for fewer searches"),
+    ],
+)
+def test_a_lasting_fault_is_a_provider_error_after_the_retries(
+    fault: SearchFault, status: int, words: str
+) -> None:
+    with (
+        GoogleSearchServer(always=fault) as server,
+        pytest.raises(ProviderError, match=words) as caught,
+    ):
+        searching(server, retries=2).invoke("sky")
+    assert (caught.value.provider, caught.value.status) == ("google", status)
+    assert len(server.requests) == 3
+
+
+def test_a_connection_that_stays_lost_is_a_provider_error() -> None:
+    with GoogleSearchServer() as server:
+        retriever = searching(server)
+    with pytest.raises(ProviderError, match="cannot be reached") as caught:
+        retriever.invoke("sky")
+    assert (caught.value.provider, caught.value.status) == ("google", None)
+
+
+def test_the_pause_the_server_asks_for_is_kept() -> None:
+    with GoogleSearchServer(PAGES, faults=[rate_limit("1")]) as server:
+        searching(server).invoke("sky")
+    first, second = server.requests
+    assert second.at - first.at >= 1
+
+
+@pytest.mark.parametrize("retry_after", ["3600", "Fri, 01 Jan 2100 00:00:00 GMT"])
+def test_a_long_pause_is_not_waited_out(retry_after: str) -> None:
+    with (
+        GoogleSearchServer(always=rate_limit(retry_after)) as server,
+        pytest.raises(ProviderError, match="fewer searches"),
+    ):
+        searching(server).invoke("sky")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("header", ["soon", "Wed, 21 Oct 2015 07:28:00 GMT"])
+def test_a_pause_that_is_no_time_to_come_does_not_hold_up(header: str) -> None:
+    with GoogleSearchServer(PAGES, faults=[rate_limit(header)]) as server:
+        assert len(searching(server).invoke("sky")) == 10
+
+
+@pytest.mark.parametrize(
+    "fault", [DAILY_QUOTA, SearchFault(403, "Daily Limit Exceeded", "dailyLimitExceeded")]
+)
+def test_a_used_up_daily_quota_is_not_tried_again(fault: SearchFault) -> None:
+    with (
+        GoogleSearchServer(always=fault) as server,
+        pytest.raises(ProviderError, match="daily quota is used up") as caught,
+    ):
+        searching(server).invoke("sky")
+    assert caught.value.status == fault.status
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_does_not_answer_is_given_up() -> None:
+    with (
+        GoogleSearchServer(always=HANG) as server,
+        pytest.raises(ProviderError, match=r"did not answer within 0\.2 s"),
+    ):
+        searching(server, timeout=0.2).invoke("sky")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        NOT_JSON.body,
+        b"[]",
+        b"null",
+        b'{"items": {}}',
+        b'{"items": ["x"]}',
+        b'{"items": [{"link": 5}]}',
+        b"\xff\xfe",
+    ],
+)
+def test_a_reply_of_another_form_is_a_provider_error(body: bytes) -> None:
+    with (
+        GoogleSearchServer(always=SearchFault(200, body=body)) as server,
+        pytest.raises(ProviderError, match="form of search results"),
+    ):
+        searching(server).invoke("sky")
+
+
+def test_a_refused_key_is_a_matter_of_configuration() -> None:
+    with (
+        GoogleSearchServer(PAGES, api_key="another") as server,
+        pytest.raises(ConfigurationError, match="does not accept GOOGLE_API_KEY") as caught,
+    ):
+        searching(server).invoke("sky")
+    assert caught.value.exit_code == 2
+    assert len(server.requests) == 1
+
+
+def test_a_project_without_access_is_told_that_the_api_is_closed() -> None:
+    with (
+        GoogleSearchServer(always=ACCESS_DENIED) as server,
+        pytest.raises(ConfigurationError, match="closed to new customers") as caught,
+    ):
+        searching(server).invoke("sky")
+    assert "--docs" in str(caught.value)
+    assert len(server.requests) == 1
+
+
+def test_a_request_that_google_cannot_use_names_the_engine_id() -> None:
+    invalid = SearchFault(400, "Request contains an invalid argument.", "badRequest")
+    with (
+        GoogleSearchServer(always=invalid) as server,
+        pytest.raises(InputError, match=r"invalid argument.*GOOGLE_CSE_ID"),
+    ):
+        searching(server).invoke("sky")
+
+
+FAULTS = {
+    "invalid key": INVALID_KEY,
+    "no access": ACCESS_DENIED,
+    "unauthorized": SearchFault(401),
+    "bad request": SearchFault(400),
+    "other": SearchFault(418),
+    "rate limit": rate_limit(),
+    "daily quota": DAILY_QUOTA,
+    "server error": SERVER_ERROR,
+    "disconnect": DISCONNECT,
+    "hang": HANG,
+    "not JSON": NOT_JSON,
+    "a proxy's page": SearchFault(502, body=f"<p>{KEY} {quote_plus(KEY)}</p>".encode()),
+    "error of another form": SearchFault(500, body=b'{"error": "boom"}'),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_no_fault_shows_the_key(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with GoogleSearchServer(always=FAULTS[name]) as server:
+        retriever = searching(server, timeout=0.3, retries=1)
+        with pytest.raises(ConflictScoreError) as caught:
+            retriever.invoke("sky")
+    assert server.requests[0].parameters["key"] == KEY
+    seen = [str(caught.value), repr(caught.value), repr(retriever), str(retriever), caplog.text]
+    seen += traceback.format_exception(caught.value)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    for text in seen:
+        assert KEY not in text
+        assert quote_plus(KEY) not in text
+    assert "\n" not in str(caught.value)
+
+
+def test_no_success_shows_the_key(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with GoogleSearchServer(PAGES) as server:
+        found = searching(server).invoke("sky")
+    assert "URL being requested" in caplog.text  # the client library does log addresses
+    for text in (caplog.text, repr(found)):
+        assert KEY not in text
+        assert quote_plus(KEY) not in text
+
+
+def test_a_wrong_option_shows_neither_itself_nor_the_key() -> None:
+    wrong: dict[str, Any] = {"api_key": KEY, "engine_id": "engine", "api_kee": KEY}
+    with pytest.raises(ValidationError) as caught:
+        GoogleRetriever(**wrong)
+    assert "api_kee" in str(caught.value)
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("environment", "lacking"),
+    [
+        ({}, "not set: GOOGLE_API_KEY and GOOGLE_CSE_ID;"),
+        ({"GOOGLE_API_KEY": KEY}, "not set: GOOGLE_CSE_ID;"),
+        ({"GOOGLE_API_KEY": " ", "GOOGLE_CSE_ID": "engine"}, "not set: GOOGLE_API_KEY;"),
+    ],
+)
+def test_missing_keys_are_named_with_where_to_get_them(
+    environment: dict[str, str], lacking: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("GOOGLE_API_KEY", "GOOGLE_CSE_ID"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigurationError, match=lacking) as caught:
+        GoogleRetriever()
+    message = str(caught.value)
+    for word in ("GOOGLE_API_KEY", "GOOGLE_CSE_ID", "programmablesearchengine", "--docs"):
+        assert word in message
+    assert "2027-01-01" in message
+    assert KEY not in message
+
+
+def test_a_given_key_comes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", "from the environment")
+    monkeypatch.setenv("GOOGLE_CSE_ID", "from the environment")
+    with GoogleSearchServer(PAGES) as server:
+        searching(server).invoke("sky")
+    assert server.requests[0].parameters["key"] == KEY
+    assert server.requests[0].parameters["cx"] == "engine"

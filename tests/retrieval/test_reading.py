@@ -1,0 +1,264 @@
+"""Reading documents from real files."""
+
+import codecs
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conflictscore.errors import InputError, NoDocumentsError
+from conflictscore.records import Document
+from conflictscore.retrieval.reading import read_documents
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(path: str, content: str | bytes) -> str:
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def only(path: str) -> Document:
+    (document,) = read_documents([path]).documents
+    return document
+
+
+def test_a_folder_is_read_with_all_its_folders_by_name() -> None:
+    write("docs/b.txt", "second")
+    write("docs/a/z.md", "# First things\nfirst")
+    write("docs/c.HTML", "<title>Third</title><p>third")
+    write("docs/d.jsonl", '{"text": "fourth"}\n{"text": "fifth", "url": "https://e.example/"}\n')
+    read = read_documents(["docs"])
+    assert [(doc.number, doc.url, doc.title) for doc in read.documents] == [
+        (1, "docs/a/z.md", "First things"),
+        (2, "docs/b.txt", "b"),
+        (3, "docs/c.HTML", "Third"),
+        (4, "docs/d.jsonl", ""),
+        (5, "https://e.example/", ""),
+    ]
+    assert read.notes == ()
+
+
+def test_paths_are_read_in_the_given_order_and_each_file_once() -> None:
+    write("docs/a.txt", "a")
+    write("docs/b.txt", "b")
+    Path("docs/c.txt").symlink_to("b.txt")
+    read = read_documents([Path("docs/b.txt"), "docs", "./docs/a.txt"])
+    assert [doc.url for doc in read.documents] == ["docs/b.txt", "docs/a.txt"]
+
+
+def test_hidden_files_are_passed_over_and_other_endings_counted() -> None:
+    write("docs/a.txt", "a")
+    write("docs/.hidden.txt", "no")
+    write("docs/.git/config.txt", "no")
+    write("docs/picture.png", "no")
+    write("docs/deep/Makefile", "no")
+    read = read_documents(["docs"])
+    assert [doc.text for doc in read.documents] == ["a"]
+    (note,) = read.notes
+    assert note.startswith("docs: passed over 2 files not ending in .txt, .md")
+
+
+def test_a_folder_that_links_to_itself_is_read_once() -> None:
+    write("docs/deep/a.txt", "a")
+    Path("docs/deep/loop").symlink_to("..")
+    Path("docs/again").symlink_to("deep")
+    assert len(read_documents(["docs"]).documents) == 1
+
+
+def test_a_web_page_gives_its_title_and_its_text_without_menus_and_scripts() -> None:
+    write(
+        "page.html",
+        "<html><head><title> Sky &amp;\n sea </title><style>p {}</style></head><body>"
+        "<svg><title>Icon</title></svg><nav>Menu</nav>Ask:<h1>Why?</h1>\n\n"
+        "<p>The <b>sky</b>, it\n is blue.</p><p>More.<br>End</p>"
+        "<script>alert(1)</script><ul><li>one</li><li>two</li></ul></body></html>",
+    )
+    page = only("page.html")
+    assert page.title == "Sky & sea"
+    assert page.text == "Ask:\nWhy?\nThe sky, it is blue.\nMore.\nEnd\none\ntwo"
+
+
+def test_a_web_page_without_title_is_called_by_its_file() -> None:
+    assert only(write("the-sky.htm", "blue")).title == "the-sky"
+
+
+def test_jsonl_keeps_single_values_and_says_which_fields_it_left_out() -> None:
+    row = {"text": "t", "title": None, "url": "u", "year": 2024, "ok": True, "by": None, "p": 0.5}
+    lines = [json.dumps({**row, "tags": ["a"]}), "", json.dumps({"text": "v", "tags": {}})]
+    read = read_documents([write("d.jsonl", "\n".join(lines))])
+    first, second = read.documents
+    assert (first.title, first.url) == ("", "u")
+    assert first.metadata == {"year": 2024, "ok": True, "by": None, "p": 0.5}
+    assert (second.number, second.text, second.url) == (2, "v", "d.jsonl")
+    assert read.notes == ("d.jsonl: the field 'tags' is no single value, left out",)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"text": "cut', "not JSON"),
+        ('{"text": "a"} {"text": "b"}', "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ('{"text": "a", "score": NaN}', "not JSON"),
+        ('["text"]', "not a JSON object"),
+        ('{"title": "a"}', "'text' is missing or empty"),
+        ('{"text": " \\u0000 "}', "'text' is missing or empty"),
+        ('{"text": 5}', "'text' is not a string"),
+        ('{"text": "a", "title": 5}', "'title' is not a string"),
+        ('{"text": "a", "url": false}', "'url' is not a string"),
+        ('{"text": "a", "score": 1e999}', "'score' is not a finite number"),
+    ],
+)
+def test_a_wrong_line_is_named_with_its_file_and_field(line: str, words: str) -> None:
+    write("docs/d.jsonl", '{"text": "fine"}\n\n' + line + "\n")
+    with pytest.raises(InputError, match=r"^docs/d\.jsonl, line 3: ") as caught:
+        read_documents(["docs"])
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+ROWS = st.fixed_dictionaries(
+    {}, optional={"text": st.text() | JSON, "title": JSON, "url": JSON, "score": JSON, "é": JSON}
+)
+
+
+LINES = st.one_of(JSON, ROWS, ROWS).map(json.dumps) | st.text()
+
+
+def read_or_error(file: Path) -> tuple[Document, ...] | str:
+    try:
+        return read_documents([file]).documents
+    except InputError as error:
+        return str(error)
+
+
+@given(line=LINES.map(lambda line: line.replace("\n", " ").replace("\0", " ")))
+def test_any_line_is_a_document_or_an_error_that_names_it(
+    line: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "any.jsonl"
+    file.write_bytes(b'{"text": "first"}\n' + line.encode("utf-8", "replace"))
+    outcome = read_or_error(file)
+    if isinstance(outcome, str):
+        assert "any.jsonl, line 2: " in outcome
+        return
+    assert len(outcome) == (2 if line.strip() else 1)
+    for document in outcome:
+        assert Document.model_validate_json(document.model_dump_json()) == document
+
+
+@given(data=st.binary(), ending=st.sampled_from(["txt", "html", "jsonl"]))
+def test_any_bytes_are_text_or_an_error_that_names_the_file(
+    data: bytes, ending: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.getbasetemp() / f"bytes.{ending}"
+    file.write_bytes(data)
+    outcome = read_or_error(file)
+    if isinstance(outcome, str):
+        assert f"bytes.{ending}" in outcome
+        return
+    assert outcome[0].text.strip()
+    assert outcome[0].model_dump_json().encode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["é".encode("utf-8-sig"), codecs.BOM_UTF16_LE + "é".encode("utf-16-le"), "é".encode("utf-16")],
+)
+def test_a_byte_order_mark_tells_the_encoding(data: bytes) -> None:
+    assert only(write("a.txt", data)).text == "é"
+
+
+def test_another_encoding_than_utf8_is_told_in_a_note() -> None:
+    write("notes.txt", "空は青い。レイリー散乱".encode("cp932"))
+    read = read_documents(["notes.txt"])
+    assert read.documents[0].text == "空は青い。レイリー散乱"
+    assert read.notes == ("notes.txt: not UTF-8, read as cp932",)
+
+
+UNUSABLE: dict[str, tuple[str, Any]] = {
+    "empty": ("there is no text in it", b" \n"),
+    "binary": ("not text", b"\x89PNG\r\n\x1a\n\x00\x00"),
+    "undecodable": ("an encoding that cannot be told", bytes(range(128, 256))),
+    "too large": ("larger than 20 MB", b"a" * 20_000_001),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_an_unusable_file_is_left_out_of_a_folder_and_refused_by_name(case: str) -> None:
+    words, content = UNUSABLE[case]
+    write("docs/bad.txt", content)
+    write("docs/good.txt", "good")
+    read = read_documents(["docs"])
+    assert [doc.url for doc in read.documents] == ["docs/good.txt"]
+    (note,) = read.notes
+    assert note.startswith("docs/bad.txt: ")
+    assert words in note
+    with pytest.raises(InputError, match=rf"^docs/bad\.txt: .*{words}"):
+        read_documents(["docs/good.txt", "docs/bad.txt"])
+
+
+def test_a_web_page_of_scripts_only_has_no_text() -> None:
+    with pytest.raises(InputError, match=r"a\.html: there is no text"):
+        read_documents([write("a.html", "<script>x</script>")])
+
+
+def test_a_link_to_nowhere_and_a_pipe_are_left_out_of_a_folder() -> None:
+    write("docs/good.txt", "good")
+    Path("docs/link.txt").symlink_to("gone.txt")
+    os.mkfifo("docs/pipe.txt")
+    read = read_documents(["docs"])
+    assert len(read.documents) == 1
+    assert [note.split(":")[0] for note in read.notes] == ["docs/link.txt", "docs/pipe.txt"]
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("gone.txt", "gone.txt: there is no such file"),
+        ("a\x00b.txt", "there is no such file"),
+        ("picture.png", "picture.png: not one of the endings that are read, .txt, .md"),
+        ("", "path .* is empty"),
+    ],
+)
+def test_a_path_that_cannot_be_read_is_named(path: str, words: str) -> None:
+    write("picture.png", "x")
+    with pytest.raises(InputError, match=words):
+        read_documents([path])
+
+
+def test_no_path_at_all_is_an_error() -> None:
+    with pytest.raises(InputError, match="no file or folder"):
+        read_documents([])
+
+
+def test_nothing_to_read_names_the_folder_the_endings_and_the_reasons() -> None:
+    write("docs/a.txt", "")
+    write("docs/b.png", "x")
+    with pytest.raises(NoDocumentsError) as caught:
+        read_documents(["docs"])
+    for word in ("nothing to read in docs", ".jsonl", "docs/a.txt: there is no text", "1 file"):
+        assert word in str(caught.value)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.uname().sysname != "Linux", reason="any bytes name")
+def test_a_file_name_that_is_no_text_is_shown_as_far_as_it_is() -> None:
+    Path("docs").mkdir()
+    Path(os.fsdecode(b"docs/sky-\xff.txt")).write_text("blue")
+    document = only("docs")
+    assert (document.url, document.title) == ("docs/sky-\ufffd.txt", "sky-\ufffd")
