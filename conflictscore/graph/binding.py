@@ -13,6 +13,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from langchain_core.runnables import RunnableLambda
 from langgraph.runtime import get_runtime
 
+from conflictscore.models.faces import SYNCHRONOUS
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime
 
 __all__ = ["bind"]
@@ -34,18 +35,19 @@ def bind(node: _Node, default: RunContext) -> RunnableLambda[RagState, dict[str,
             runtime = runtime.override(context=default)
         return await node(state, runtime)
 
+    async def run_for_sync_caller(state: RagState) -> dict[str, Any]:
+        SYNCHRONOUS.set(True)
+        return await run_async(state)
+
     def run(state: RagState) -> dict[str, Any]:
-        return _portal().call(run_async, state)
+        return _portal().call(run_for_sync_caller, state)
 
     return RunnableLambda(run, afunc=run_async, name=getattr(node, "__name__", None))
 
 
 @cache
 def _portal() -> BlockingPortal:
-    """One event loop in a thread of its own, for sync callers; inside a running loop too.
-
-    It lives as long as the process, so that a model's connections outlive a single call.
-    """
+    """One event loop in a thread of its own, for sync callers, inside a running loop too."""
     running = start_blocking_portal(name="conflictscore")
     atexit.register(running.__exit__, None, None, None)
     return running.__enter__()

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from conflictscore.labelers.prompting import judge_prompt
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
+from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 
 __all__ = ["JsonJudge"]
@@ -79,9 +79,9 @@ def _read(reply: Mapping[str, Any]) -> _Verdict:
 
 def _stands_in(snippet: str, document: Document) -> bool:
     """Whether the document says this, white space and case folded, quotes and ends trimmed."""
-    words = _folded(snippet.strip("\"'“”‘’… .")).removesuffix("...")
+    words = _folded(snippet.strip("\"'“”‘’… ."))
     return bool(words) and words in _folded(f"{document.title}\n{document.text}")
 
 
 def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return " ".join(material(text).casefold().split())

@@ -100,7 +100,8 @@ async def _verdict(
 
 def _content(document: Document) -> str:
     """What the judge sees of a document."""
-    return hashlib.sha256(f"{document.title}\0{document.text}".encode()).hexdigest()
+    seen = f"{document.title}\0{document.text}"
+    return hashlib.sha256(seen.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _cache_key(

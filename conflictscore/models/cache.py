@@ -44,17 +44,14 @@ class ContentCache:
             self._connection = sqlite3.connect(
                 self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
-            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._write_ahead()
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS cache (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
                 " WITHOUT ROWID"
             )
         except (OSError, sqlite3.Error) as error:
-            raise ConfigurationError(
-                f"cache {self.path} cannot be used ({error}); delete the file, set"
-                " CONFLICTSCORE_CACHE_DIR to another folder, or pass --no-cache"
-            ) from error
+            raise self._unusable(error) from error
 
     @classmethod
     def default(cls) -> "ContentCache":
@@ -62,24 +59,50 @@ class ContentCache:
         return cls(cache_dir() / "verdicts.sqlite")
 
     def get(self, content: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The value stored for this content, or None."""
-        with self._lock:
-            row = self._connection.execute(
-                "SELECT value FROM cache WHERE key = ?", (_key(content),)
-            ).fetchone()
+        """The value stored for this content, or None.
+
+        Raises:
+            ConfigurationError: The file can no longer be read.
+        """
+        row = self._execute("SELECT value FROM cache WHERE key = ?", _key(content))
         return json.loads(row[0]) if row else None
 
     def put(self, content: Mapping[str, Any], value: Mapping[str, Any]) -> None:
-        """Store a value for this content, in place of an earlier one."""
-        with self._lock:
-            self._connection.execute(
-                "INSERT OR REPLACE INTO cache VALUES (?, ?)", (_key(content), json.dumps(value))
-            )
+        """Store a value for this content, in place of an earlier one.
+
+        Raises:
+            ConfigurationError: The file can no longer be written.
+        """
+        self._execute(
+            "INSERT OR REPLACE INTO cache VALUES (?, ?)", _key(content), json.dumps(value)
+        )
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
             self._connection.close()
+
+    def _execute(self, statement: str, *values: str) -> tuple[str, ...] | None:
+        try:
+            with self._lock:
+                row: tuple[str, ...] | None = self._connection.execute(statement, values).fetchone()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+        return row
+
+    def _write_ahead(self) -> None:
+        try:
+            self._connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait here: whoever opened the file at the same time switches it
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+
+    def _unusable(self, error: Exception) -> ConfigurationError:
+        return ConfigurationError(
+            f"cache {self.path} cannot be used ({error}); delete the file, set"
+            " CONFLICTSCORE_CACHE_DIR to another folder, or pass --no-cache"
+        )
 
 
 def _key(content: Mapping[str, Any]) -> str:

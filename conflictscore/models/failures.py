@@ -1,6 +1,7 @@
 """From a client's exception to one clear line that carries no secret."""
 
 import re
+from collections.abc import Sequence
 
 import openai
 from langgraph.errors import GraphBubbleUp
@@ -16,15 +17,20 @@ __all__ = ["clear_error"]
 
 _SECRETS = re.compile(r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+|\bapi[_ -]?key\W+\S+")
 _MESSAGE_CHARS = 300
+_SECRET_CHARS = 6
+"""A shorter one stands for no key, such as ``none``, and its letters may be part of any word."""
 
 
-def clear_error(error: Exception, *, provider: str, endpoint: str) -> Exception:
+def clear_error(
+    error: Exception, *, provider: str, endpoint: str, secrets: Sequence[str] = ()
+) -> Exception:
     """Say what went wrong with a model call and what to do next.
 
     Args:
         error: What the client raised, after its own retries.
         provider: The model's name, as records show it.
         endpoint: Where it was called.
+        secrets: What must not stand in the message, whoever quotes it, such as the client's key.
 
     Returns:
         A :class:`ConfigurationError` for what the user must change (key, model name, endpoint), a
@@ -53,20 +59,30 @@ def clear_error(error: Exception, *, provider: str, endpoint: str) -> Exception:
             )
         case openai.APIStatusError():
             return ProviderError(
-                f"{provider} failed with HTTP {error.status_code}: {_safe(error.message)}",
+                f"{provider} failed with HTTP {error.status_code}: {_safe(error.message, secrets)}",
                 provider=provider,
                 status=error.status_code,
             )
         case openai.APIConnectionError():
             return ProviderError(f"{provider} cannot be reached at {endpoint}", provider=provider)
-        case ValueError() | TypeError() | LookupError():
+        case ValueError() | TypeError() | LookupError() | AttributeError():
             # the client found no chat completion in the body; it does not ask again by itself
             return UnreadableReplyError("it was no valid chat completion", provider=provider)
+    if isinstance(error, RuntimeError) and "event loop" in str(error).casefold():
+        return ProviderError(
+            f"{provider}: its connections belong to another event loop; use one event loop for a"
+            " model, or the synchronous invoke",
+            provider=provider,
+        )
     return ProviderError(
-        f"{provider} failed: {type(error).__name__}: {_safe(str(error))}", provider=provider
+        f"{provider} failed: {type(error).__name__}: {_safe(str(error), secrets)}",
+        provider=provider,
     )
 
 
-def _safe(text: str) -> str:
-    """One bounded line in which anything that looks like a key is blotted out."""
+def _safe(text: str, secrets: Sequence[str]) -> str:
+    """One bounded line in which every secret, and all that looks like one, is blotted out."""
+    for secret in secrets:
+        if len(secret) >= _SECRET_CHARS:
+            text = text.replace(secret, "[secret]")
     return _SECRETS.sub("[secret]", " ".join(text.split()))[:_MESSAGE_CHARS]

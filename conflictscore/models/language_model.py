@@ -5,6 +5,7 @@ counted, errors become one clear line, and deterministic replies are found again
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -13,9 +14,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_openai.chat_models.base import BaseChatOpenAI
+from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, UnreadableReplyError
 from conflictscore.models.cache import ContentCache
+from conflictscore.models.faces import call
 from conflictscore.models.failures import clear_error
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
@@ -89,8 +92,10 @@ class LanguageModel:
         key = {"reply to": prompt, "max_tokens": max_tokens, "by": self.identity}
         cache = self.cache if self.deterministic and self.identity is not None else None
         if cache is not None and (stored := cache.get(key)) is not None:
-            meter.cached()
-            return read(stored["text"])
+            with suppress(ValueError):  # what was readable to another reader is asked for again
+                value = read(stored["text"])
+                meter.cached()
+                return value
 
         async def send(messages: Sequence[BaseMessage]) -> T:
             writer = self.chat.bind(max_tokens=max_tokens + self.thinking_tokens)
@@ -131,7 +136,12 @@ class LanguageModel:
         if isinstance(self.chat, BaseChatOpenAI):
             limit = max_tokens + self.thinking_tokens
             options = {"method": "json_schema", "strict": True, "max_tokens": limit}
-        structured = self.chat.with_structured_output(dict(schema), include_raw=True, **options)
+        try:
+            structured = self.chat.with_structured_output(dict(schema), include_raw=True, **options)
+        except NotImplementedError:
+            raise ConfigurationError(
+                f"{self.name} gives no structured output, which is needed here; use another model"
+            ) from None
 
         async def send(messages: Sequence[BaseMessage]) -> T:
             try:
@@ -200,11 +210,13 @@ class LanguageModel:
         config: RunnableConfig = {"callbacks": [meter], "tags": _HIDDEN}
         async with self.limit:
             try:
-                return await model.ainvoke(list(messages), config)
+                return await call(model, list(messages), config)
             except openai.LengthFinishReasonError:
                 raise
             except Exception as error:  # noqa: BLE001 - a plugged-in model may raise anything
-                raise clear_error(error, provider=self.name, endpoint=self.endpoint) from None
+                raise clear_error(
+                    error, provider=self.name, endpoint=self.endpoint, secrets=_secrets(self.chat)
+                ) from None
 
     def _unreadable(self, reason: str, reply: str) -> UnreadableReplyError:
         return UnreadableReplyError(reason, provider=self.name, reply=reply)
@@ -219,6 +231,10 @@ async def _ask_twice(
     except UnreadableReplyError as error:
         again = HumanMessage(prompts.render("retry", reason=error.reason))
         return await send([question, AIMessage(error.reply or "(nothing)"), again])
+
+
+def _secrets(chat: BaseChatModel) -> list[str]:
+    return [item.get_secret_value() for item in vars(chat).values() if isinstance(item, SecretStr)]
 
 
 def _top(token: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -3,21 +3,24 @@
 import asyncio
 from weakref import WeakKeyDictionary
 
+import anyio
+
 __all__ = ["ConcurrencyLimit"]
 
 
 class ConcurrencyLimit:
     """A bound on calls in flight that all graphs and runs on an endpoint share.
 
-    An asyncio semaphore belongs to one event loop, so there is one a loop; a process that calls
-    from several loops at once gets the bound for each of them.
+    A semaphore belongs to one event loop, so there is one a loop; a process that calls from
+    several loops at once gets the bound for each of them.
     """
 
     _by_endpoint: "dict[tuple[str, int], ConcurrencyLimit]" = {}  # noqa: RUF012 - process-wide
 
     def __init__(self, calls: int) -> None:
         self.calls = calls
-        self._semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+        # anyio's, since asyncio's keeps its loop alive, and with it the entry of every past loop
+        self._semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, anyio.Semaphore] = (
             WeakKeyDictionary()
         )
 
@@ -33,6 +36,6 @@ class ConcurrencyLimit:
         self._semaphore.release()
 
     @property
-    def _semaphore(self) -> asyncio.Semaphore:
+    def _semaphore(self) -> anyio.Semaphore:
         loop = asyncio.get_running_loop()
-        return self._semaphores.setdefault(loop, asyncio.Semaphore(self.calls))
+        return self._semaphores.setdefault(loop, anyio.Semaphore(self.calls))

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
+import openai
 from langchain_core.language_models import BaseChatModel
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
@@ -88,14 +89,15 @@ def from_chat_model(
     """
     settings = dict(chat._identifying_params)
     name = str(settings.get("model") or settings.get("model_name") or chat._llm_type)
-    endpoint = _without_credentials(str(getattr(chat, "openai_api_base", None) or chat._llm_type))
+    client = getattr(chat, "root_async_client", None)  # knows where it calls; the settings do not
+    endpoint = _without_credentials(str(client.base_url) if client else chat._llm_type)
     return LanguageModel(
         chat=chat,
         name=name,
         endpoint=endpoint,
         context_window=context_window or _known_window(chat),
         limit=ConcurrencyLimit.shared(endpoint, _REMOTE_CALLS),
-        parameters=_plain(settings),
+        parameters=_plain(settings) if settings else None,
         cache=cache,
     )
 
@@ -109,14 +111,19 @@ def _open_openai(
         raise ConfigurationError(
             f"openai:{name} needs a key: set OPENAI_API_KEY, or use --model local, which needs none"
         )
-    if base_url and urlsplit(base_url).scheme not in {"http", "https"}:
-        raise ConfigurationError(f"--base-url {base_url!r} is no http or https address")
+    if base_url and not _is_web_address(base_url):
+        # the address is not shown: there may be a password in it
+        raise ConfigurationError(
+            "--base-url (or OPENAI_BASE_URL) is no http or https address; write http://HOST:PORT/v1"
+        )
     chat = ChatOpenAI(
         model=name,
         api_key=SecretStr(key or "none"),
-        base_url=base_url,
+        base_url=base_url or _OPENAI_URL,
         max_retries=_RETRIES,
         timeout=_REMOTE_TIMEOUT_S,
+        # a client of its own: the one that LangChain shares outlives the event loop it is bound to
+        http_async_client=openai.DefaultAsyncHttpxClient(),
         stream_usage=True,
         use_responses_api=False,
     )
@@ -182,7 +189,16 @@ def _known_window(chat: BaseChatModel) -> int:
 def _without_credentials(url: str) -> str:
     """The address with no user, password or query in it, for records and cache keys."""
     parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -18,9 +18,16 @@ __all__ = ["TokenCount", "count_tokens"]
 _BYTES_PER_TOKEN = 3.5
 """Estimate for text of any script; English prose has about 4.4 bytes a token, so it errs high."""
 _VOCABULARIES = {
-    "o200k_base": "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken",
-    "cl100k_base": "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken",
+    "o200k_base": (
+        "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken",
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    ),
+    "cl100k_base": (
+        "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    ),
 }
+"""The vocabularies that are counted with: tiktoken's address of each, and its SHA-256."""
 
 
 class TokenCount(NamedTuple):
@@ -41,6 +48,7 @@ def count_tokens(text: str, model: str = "") -> TokenCount:
     Returns:
         The count. It is ``exact`` only where the model's own vocabulary was at hand.
     """
+    text = text.encode(errors="replace").decode()  # a lone surrogate has no bytes to count
     encoding = _encoding_of(model)
     counter = _counter(encoding or "o200k_base")
     if counter is None:
@@ -53,9 +61,10 @@ def _encoding_of(model: str) -> str | None:
     from tiktoken.model import encoding_name_for_model
 
     try:
-        return encoding_name_for_model(model)
+        encoding = encoding_name_for_model(model)
     except KeyError:
         return None
+    return encoding if encoding in _VOCABULARIES else None
 
 
 @cache
@@ -70,16 +79,23 @@ def _counter(encoding: str) -> Callable[[str], int] | None:
     except ImportError:
         return None
     offline = quicktok.get_encoding(encoding)
-    return lambda text: len(offline.encode(text))
+    return lambda text: len(offline.encode_ordinary(text))
 
 
 def _vocabulary_is_cached(encoding: str) -> bool:
-    """Whether tiktoken would find its vocabulary on disk: it names the file by the URL's sha1."""
+    """Whether tiktoken would find its vocabulary on disk: it names the file by the URL's sha1.
+
+    A damaged file does not count, since tiktoken deletes it and downloads another.
+    """
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:
         folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
-    url = _VOCABULARIES.get(encoding)
-    if not folder or url is None:
+    if not folder:
         return False
+    url, sha256 = _VOCABULARIES[encoding]
     name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
-    return (Path(folder) / name).is_file()
+    try:
+        ranks = (Path(folder) / name).read_bytes()
+    except OSError:
+        return False
+    return hashlib.sha256(ranks).hexdigest() == sha256

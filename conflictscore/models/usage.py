@@ -1,5 +1,6 @@
 """What the model calls of one step cost."""
 
+import threading
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -16,10 +17,11 @@ class UsageMeter(BaseCallbackHandler):
 
     def __init__(self) -> None:
         self.usage = Usage()
+        self._lock = threading.Lock()  # LangChain calls back from several threads at once
 
     def cached(self) -> None:
         """Count a call that a cache answered."""
-        self.usage += Usage(cached_calls=1)
+        self._count(Usage(cached_calls=1))
 
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
         """Count a call that was answered."""
@@ -33,4 +35,8 @@ class UsageMeter(BaseCallbackHandler):
 
     def add(self, *, input_tokens: int, output_tokens: int) -> None:
         """Count a call that was answered, with its tokens."""
-        self.usage += Usage(calls=1, input_tokens=input_tokens, output_tokens=output_tokens)
+        self._count(Usage(calls=1, input_tokens=input_tokens, output_tokens=output_tokens))
+
+    def _count(self, usage: Usage) -> None:
+        with self._lock:
+            self.usage += usage

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.tokens import count_tokens
-from conflictscore.prompts import PromptSet
+from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Document
 
 __all__ = ["Fitted", "fit_documents"]
@@ -53,7 +53,7 @@ def fit_documents(
     room = (model.context_window - reply_tokens - model.thinking_tokens) / _MARGIN
     room -= _OVERHEAD_TOKENS + count_tokens(around, model.name).n
     frames = [count_tokens(prompts.documents([_emptied(d)]), model.name).n for d in documents]
-    sizes = [count_tokens(d.text, model.name).n for d in documents]
+    sizes = [count_tokens(material(d.text), model.name).n for d in documents]
     shares = _share_out(sizes, int(room) - sum(frames))
     if any(share < min(size, _LEAST_TOKENS) for share, size in zip(shares, sizes, strict=True)):
         raise ConfigurationError(
@@ -83,12 +83,13 @@ def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptS
     shown = total
     while shown:
         mark = prompts.render("cut", shown=shown, total=total)
-        size = count_tokens(f"{text[:shown]}\n{mark}", model.name).n
+        size = count_tokens(material(f"{text[:shown]}\n{mark}"), model.name).n
         if size <= tokens:
             return document.model_copy(update={"text": f"{text[:shown]}\n{mark}"})
         shown = min(shown - 1, int(shown * tokens / size))
     raise ConfigurationError(
-        f"the context window of {model.name} is too small for document {document.number}"
+        f"the context window of {model.name} is too small for document {document.number};"
+        " ask for fewer documents (--top-k) or give the model a larger one"
     )
 
 

@@ -21,7 +21,7 @@ _LETTER = re.compile(r"^(?:\((?P<inner>[AB])\)|(?P<bare>[AB])(?=$|[\s.:)–—-]
 _DASH = re.compile(r"^\s*[–—-]\s*")
 _JUSTIFICATION = re.compile(r"^justification:\s*(?P<reason>\S.*)$", re.IGNORECASE)
 _CITATION = re.compile(
-    r"\(\s*doc(?:ument)?s?\.?\s+(\d+(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d+)*)\s*\)", re.I
+    r"\(\s*doc(?:ument)?s?\.?\s+(\d{1,9}(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d{1,9})*)\s*\)", re.I
 )
 
 
@@ -113,7 +113,7 @@ def _option(line: str, options: Sequence[str]) -> int:
 def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
     first: dict[str, str] = {}
     for text in texts:
-        if text:
+        if any(map(str.isalnum, text)):
             first.setdefault(_folded(text), text)
     return tuple(first.values())
 

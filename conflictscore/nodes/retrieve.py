@@ -6,6 +6,7 @@ from uuid import uuid4
 from pydantic import ValidationError
 
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
+from conflictscore.models.faces import call
 from conflictscore.nodes.state import RagState, RunRuntime
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import to_documents
@@ -52,7 +53,7 @@ async def _documents(state: RagState, runtime: RunRuntime, question: str) -> tup
     retriever = runtime.context.retriever
     if retriever is None:
         raise ConfigurationError("there is neither a retriever nor a document")
-    documents = to_documents(await retriever.ainvoke(question))
+    documents = to_documents(await call(retriever, question))
     if not documents:
         raise NoDocumentsError(f"no documents found for: {question}")
     return documents

@@ -42,7 +42,7 @@ PLACEHOLDERS: Mapping[str, frozenset[str]] = {
 """The templates of a set, each with the placeholders it must contain."""
 
 _MARKS = re.compile(r"<(?=\s*/?\s*(?:document|claim|answer)\b)", re.IGNORECASE)
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _ATTRIBUTE_CHARS = 300
 
 
@@ -71,7 +71,7 @@ class PromptSet:
                 that is missing or unknown, or a file that is not UTF-8; the line names the file.
         """
         home = resources.files(__package__) / name
-        if not home.is_dir():
+        if not (home / "document.txt").is_file():
             raise ConfigurationError(f"no prompt set named {name!r}")
         templates = {key: (home / f"{key}.txt").read_text("utf-8") for key in PLACEHOLDERS}
         if folder is not None:

@@ -1,0 +1,47 @@
+# Two commands do everything: `make demo` and `make test`. Both build their own environment.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+QUESTION := In which year did the Vennick Point lighthouse first light its lamp?
+
+.PHONY: demo test lint types imports tests fix clean
+
+demo: $(VENV)/.demo  ## fetch the local model once, and ask a question whose documents disagree
+	$(BIN)/conflictscore model fetch
+	$(BIN)/conflictscore ask "$(QUESTION)" --docs examples/lighthouse --model local --verbose
+
+test: lint types imports tests  ## everything that CI runs
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+imports: $(VENV)/.test
+	$(BIN)/lint-imports
+
+tests: $(VENV)/.test
+	$(BIN)/pytest
+
+fix: $(VENV)/.test  ## format, and mend what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one with PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[local]'
+	touch $@
+
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[local,offline-tokens]' --group dev
+	touch $@ $(VENV)/.demo
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,91 @@
+"""Fit the calibration of the labeler ``choice`` on labelled pairs.
+
+Takes the rows that ``python -m conflictscore.benchmarks.label_accuracy --labeler choice`` wrote,
+and fits one temperature and one offset a label by maximum likelihood. Fit on other data than you
+measure on. With ``--write`` the result becomes the one that this package ships for the model.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from conflictscore.benchmarks.label_accuracy import read_rows
+from conflictscore.labelers.calibration import Calibration
+from conflictscore.labelers.choice_judge import choice_prompt_sha256
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Label
+
+__all__ = ["fit", "main"]
+
+_LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
+_STEPS = 20_000
+_RATE = 0.05
+_DECAY = 0.01
+"""Pulls towards no calibration, so that a handful of pairs cannot run away with it."""
+
+
+def fit(pairs: Sequence[tuple[Mapping[Label, float], Label]], fitted_on: str) -> Calibration:
+    """Maximise the likelihood of people's labels: a convex problem in 4 parameters.
+
+    Args:
+        pairs: (log-probability of each label's letter, people's label), at least one.
+        fitted_on: Names the data, for the record.
+
+    Raises:
+        ValueError: There are no pairs.
+    """
+    if not pairs:
+        raise ValueError("no pairs to fit on")
+    logprobs = np.array([[scores[label] for label in _LABELS] for scores, _ in pairs])
+    gold = np.array([[label is people for label in _LABELS] for _, people in pairs], dtype=float)
+    slope, offsets = 1.0, np.zeros(len(_LABELS))
+    for _ in range(_STEPS):
+        scores = logprobs * slope + offsets
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        errors = weights / weights.sum(axis=1, keepdims=True) - gold
+        d_slope = (errors * logprobs).sum() / len(pairs) + _DECAY * (slope - 1.0)
+        offsets = offsets - _RATE * (errors.mean(axis=0) + _DECAY * offsets)
+        slope = max(0.05, slope - _RATE * d_slope)
+    return Calibration(
+        temperature=round(1.0 / slope, 4),
+        offsets={
+            label: round(float(value), 4) for label, value in zip(_LABELS, offsets, strict=True)
+        },
+        fitted_on=fitted_on,
+    )
+
+
+@click.command(help=__doc__)
+@click.argument("rows", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--model", required=True, help="The model's name, as the rows' labeler shows it.")
+@click.option("--write", is_flag=True, help="Put the result into the package.")
+def main(rows: Path, model: str, write: bool) -> None:
+    """Print the calibration as JSON."""
+    chosen = [
+        row for row in read_rows(rows) if row["labeler"] == f"choice({model})" and "logprobs" in row
+    ]
+    if not chosen:
+        raise click.ClickException(f"{rows}: no rows of choice({model}) with log-probabilities")
+    sources = sorted({row["id"].split(":")[0] for row in chosen})
+    calibration = fit(
+        [({Label(k): v for k, v in row["logprobs"].items()}, Label(row["gold"])) for row in chosen],
+        f"{len(chosen)} pairs of {', '.join(sources)}",
+    )
+    entry: dict[str, Any] = {
+        "prompt_sha256": choice_prompt_sha256(PromptSet.load()),
+        "calibration": calibration.model_dump(mode="json"),
+    }
+    click.echo(json.dumps({model: entry}, indent=2))
+    if write:
+        shipped = Path(str(files("conflictscore.labelers") / "calibrations.json"))
+        known = json.loads(shipped.read_text("utf-8"))
+        shipped.write_text(json.dumps(known | {model: entry}, indent=2) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""Calling a runnable by the face that its caller used.
+
+An async client belongs to the event loop that it was first used in. A model or retriever that a
+caller uses in a loop of their own, and hands to a graph that they then invoke synchronously, would
+meet a second loop. So a synchronous run calls the synchronous face, in a worker thread.
+"""
+
+from contextvars import ContextVar
+from typing import TypeVar
+
+from anyio import to_thread
+from langchain_core.runnables import Runnable, RunnableConfig
+
+__all__ = ["SYNCHRONOUS", "call"]
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+SYNCHRONOUS: ContextVar[bool] = ContextVar("conflictscore_synchronous", default=False)
+"""Whether the graph was invoked synchronously."""
+
+
+async def call(runnable: Runnable[In, Out], value: In, config: RunnableConfig | None = None) -> Out:
+    """``ainvoke`` in an asynchronous run; ``invoke``, in a thread, in a synchronous one."""
+    if SYNCHRONOUS.get():
+        return await to_thread.run_sync(lambda: runnable.invoke(value, config))
+    return await runnable.ainvoke(value, config)

@@ -1,0 +1,267 @@
+"""``conflictscore ask`` and ``score`` as a user types them, against loopback servers."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conflictscore.cli import main
+from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.world import DISAGREEING, World
+
+QUESTION = "When was the lamp lit?"
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for document in DISAGREEING:
+        text = f"# {document['title']}\n\n{document['text']}\n"
+        (docs / f"{document['title'].lower()}.md").write_text(text)
+    return docs
+
+
+@pytest.fixture
+def run(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
+    with OpenAIServer(world, api_key="sk-secret-of-the-user") as server:
+
+        def invoke(command: str, *args: str | Path) -> Result:
+            endpoint = ["--model", "scripted", "--base-url", server.base_url]
+            return CliRunner().invoke(main, [command, *map(str, args), *endpoint])
+
+        yield invoke
+
+
+def test_the_answer_its_change_and_both_sides_are_shown(run: Run, folder: Path) -> None:
+    shown = run("ask", QUESTION, "--docs", folder)
+
+    assert shown.exit_code == 0
+    assert shown.stderr == ""
+    lines = [" ".join(line.split()) for line in shown.stdout.splitlines()]
+    assert lines[lines.index("Answer") + 1] == "It was lit in 1874."
+    assert "before It was lit in 1871." in lines
+    assert "after It was lit in 1874." in lines
+    assert "why The log was written on the night (Doc 2)." in lines
+    assert "CS-C 1.00 CS-R 0.50 3 of 3 pairs labelled (0 is best)" in lines
+    assert "1. It was lit in 1871. conflict" in lines
+    assert any(line.startswith("supports ") for line in lines)
+    assert any(line.startswith("contradicts ") for line in lines)
+
+
+def test_json_is_one_object_that_cites_documents_by_number(run: Run, folder: Path) -> None:
+    printed = json.loads(run("ask", QUESTION, "--docs", folder, "--json").stdout)
+
+    assert list(printed) == [
+        *("question", "method", "answer", "first_answer", "flipped", "justification"),
+        *("documents", "report", "final_report", "usage", "run_id", "notes"),
+    ]
+    assert printed["flipped"] is True
+    assert {tuple(document) for document in printed["documents"]} == {("number", "title", "url")}
+    [claim] = printed["report"]["claims"]
+    titles = {d["number"]: d["title"] for d in printed["documents"]}
+    assert [titles[n] for n in claim["supports"]] == ["Gazette"]
+    assert [titles[n] for n in claim["contradicts"]] == ["Log"]
+    assert set(printed["usage"]) == {"calls", "cached_calls", "input_tokens", "output_tokens"}
+
+
+def test_the_same_question_again_makes_no_labelling_call(
+    run: Run, folder: Path, world: World
+) -> None:
+    first = json.loads(run("ask", QUESTION, "--docs", folder, "--json").stdout)
+    asked = world.asked.copy()
+    again = json.loads(run("ask", QUESTION, "--docs", folder, "--json").stdout)
+
+    assert world.asked == asked
+    assert again["answer"] == first["answer"]
+    assert again["usage"]["calls"] == 0
+    assert again["usage"]["cached_calls"] == first["usage"]["calls"]
+
+
+def test_no_cache_asks_anew(run: Run, folder: Path, world: World) -> None:
+    for _ in range(2):
+        assert run("ask", QUESTION, "--docs", folder, "--no-cache").exit_code == 0
+
+    assert world.asked["label"] == 2 * 6
+
+
+def test_the_log_gains_one_whole_line_a_run(run: Run, folder: Path, tmp_path: Path) -> None:
+    log = tmp_path / "flips.jsonl"
+    log.write_text('{"half a line')
+
+    for _ in range(2):
+        assert run("ask", QUESTION, "--docs", folder, "--log", log).exit_code == 0
+
+    half, *lines = log.read_text().splitlines()
+    assert half == '{"half a line'
+    entries = [json.loads(line) for line in lines]
+    assert len(entries) == 2
+    for entry in entries:
+        assert entry["flip"]["justification"] == "The log was written on the night (Doc 2)."
+        assert [attempt["round"] for attempt in entry["attempts"]] == [0, 1]
+        assert len(entry["prompts"]["sha256"]) == 64
+        assert entry["models"]["generator"] == "scripted"
+        assert all(document["text"] for document in entry["documents"])
+    assert "sk-secret" not in log.read_text()
+
+
+def test_verbose_shows_the_steps_where_there_is_no_terminal(run: Run, folder: Path) -> None:
+    steps = run("ask", QUESTION, "--docs", folder, "--verbose").stderr
+
+    assert "3 documents" in steps
+    assert "CS-C 1.00, CS-R 0.50" in steps
+    assert "contradicts claim 1" in steps
+    assert "the answer changed" in steps
+
+
+def test_many_paths_may_follow_docs(run: Run, folder: Path) -> None:
+    files = sorted(folder.iterdir())
+
+    printed = run("ask", QUESTION, "--docs", *files, "--json")
+
+    assert len(json.loads(printed.stdout)["documents"]) == 3
+
+
+def test_multiple_choice_takes_two_options(run: Run, folder: Path, world: World) -> None:
+    world.answer = "(A)"
+    world.regenerated = "B – It was 1874.\nJustification: The log is older (Doc 1)."
+    options = ["--option", "It was 1871.", "--option", "It was 1874."]
+
+    printed = json.loads(run("ask", QUESTION, *options, "--docs", folder, "--json").stdout)
+
+    assert (printed["first_answer"], printed["answer"]) == ("It was 1871.", "It was 1874.")
+    assert printed["justification"] == "The log is older (Doc 1)."
+
+
+def test_an_existing_answer_is_scored(run: Run, folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "answer.txt"
+    file.write_text("It was lit in 1874.")
+
+    printed = json.loads(run("score", "--answer", f"@{file}", "--docs", folder, "--json").stdout)
+    shown = run("score", "--answer", "It was lit in 1874.", "--docs", folder).stdout
+
+    assert printed["report"]["cs_r"] == 0.5
+    assert printed["report"]["claims"][0]["text"] == "It was lit in 1874."
+    assert "CS-C 1.00   CS-R 0.50" in shown
+
+
+def test_escape_sequences_of_a_document_never_reach_the_terminal(
+    run: Run, world: World, tmp_path: Path
+) -> None:
+    (tmp_path / "evil.md").write_text("# \x1b]0;owned\x07Title [red]\n\nThe lamp was lit in 1871.")
+    world.answer = "It was \x1b[2Jlit in 1871. [link=file:///etc/passwd]x[/link]"
+
+    shown = run("ask", QUESTION, "--docs", tmp_path / "evil.md").stdout
+
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+    assert "[link=file:///etc/passwd]x[/link]" in shown
+
+
+def _line(result: Result) -> str:
+    [line] = result.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["  ", "--docs", "DOCS"], "the question is empty"),
+        ([QUESTION, "--docs", "nowhere.md"], "nowhere.md"),
+        ([QUESTION, "--docs", "EMPTY"], "EMPTY"),
+        ([QUESTION, "--docs", "DOCS", "--option", "only one"], "--option is given 1 times"),
+        (
+            [QUESTION, "--docs", "DOCS", "--option", "Same", "--option", "same"],
+            "the two options are the same",
+        ),
+        ([QUESTION], "--docs PATH"),
+        ([QUESTION, "--docs", "DOCS", "--search", "altavista"], "altavista"),
+        ([QUESTION, "--search", "google"], "GOOGLE_API_KEY"),
+        ([QUESTION, "--docs", "DOCS", "--method", "magic"], "'magic' is not one of"),
+        ([QUESTION, "--docs", "DOCS", "--prompts", "nowhere"], "nowhere is not a folder"),
+        ([QUESTION, "--docs", "DOCS", "--top-k", "0"], "--top-k"),
+        ([QUESTION, "--docs", "LONG", "--context-window", "512"], "context window"),
+        ([QUESTION, "--docs", "DOCS", "--log", "/nowhere/at/all.jsonl"], "--log"),
+        ([QUESTION, "--frobnicate"], "--frobnicate"),
+        ([], "QUESTION"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    run: Run, folder: Path, tmp_path: Path, arguments: list[str], line: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "long").mkdir()
+    for number in range(9):
+        (tmp_path / "long" / f"{number}.txt").write_text(f"Lamp {number} was lit. " * 200)
+    places = {"DOCS": str(folder), "EMPTY": str(tmp_path / "empty"), "LONG": str(tmp_path / "long")}
+
+    outcome = run("ask", *(places.get(argument, argument) for argument in arguments))
+
+    assert outcome.exit_code == 2
+    assert places.get(line, line) in _line(outcome)
+    assert outcome.stdout == ""
+
+
+def test_a_wrong_key_is_one_line_that_does_not_show_it(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-wrong-one")
+
+    outcome = run("ask", QUESTION, "--docs", folder)
+
+    assert outcome.exit_code == 2
+    assert "refused the key" in _line(outcome)
+    assert "sk-a-wrong-one" not in outcome.output
+
+
+@pytest.mark.parametrize(
+    ("spec", "line"),
+    [
+        ("nobody:nothing", "unknown model 'nobody:nothing'"),
+        ("local:nothing", "qwen2.5-coder-1.5b-instruct"),
+        ("local:./nowhere.gguf", "nowhere.gguf"),
+        ("openai:", "unknown model"),
+    ],
+)
+def test_an_unknown_model_is_one_line(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str, line: str
+) -> None:
+    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
+
+    outcome = CliRunner().invoke(main, ["ask", QUESTION, "--docs", str(folder), "--model", spec])
+
+    assert outcome.exit_code == 2
+    assert line in _line(outcome)
+
+
+def test_a_provider_that_fails_is_one_line_and_exit_code_1(
+    run: Run, folder: Path, world: World
+) -> None:
+    world.broken["generate"] = Fault(status=400, message="no such luck")
+
+    outcome = run("ask", QUESTION, "--docs", folder)
+
+    assert outcome.exit_code == 1
+    assert "HTTP 400" in _line(outcome)
+
+
+def test_a_file_that_is_not_utf8_is_read_with_a_note(
+    run: Run, folder: Path, tmp_path: Path
+) -> None:
+    text = "Le phare a été allumé en 1871, après de longs travaux, dit le journal de la région. "
+    (folder / "phare.txt").write_bytes((text * 5).encode("latin-1"))
+
+    printed = json.loads(run("ask", QUESTION, "--docs", folder, "--json").stdout)
+
+    assert any("phare.txt" in note and "UTF-8" in note for note in printed["notes"])
+    assert len(printed["documents"]) == 4

@@ -1,0 +1,59 @@
+"""The command as a process: help at once, nothing heavy loaded, clean ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.fakes.openai_server import Fault, OpenAIServer
+
+HEAVY = ("langgraph", "langchain_core", "openai", "googleapiclient", "xllamacpp", "rich")
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = (
+        "import sys\n"
+        "from conflictscore.cli import main\n"
+        "try: main(['ask', '--help'])\n"
+        f"except SystemExit: print(sorted(m for m in {HEAVY} if m in sys.modules))\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "--docs PATH ..." in done.stdout
+
+
+def test_every_command_explains_itself() -> None:
+    for command in ([], ["ask"], ["score"], ["model"], ["model", "fetch"], ["model", "list"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "conflictscore", *command, "--help"],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0
+        assert done.stdout.startswith("Usage: ")
+
+
+def test_ctrl_c_ends_with_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("The lamp was lit in 1871.")
+    with OpenAIServer(lambda request: Fault.hang(60)) as server:
+        command = [sys.executable, "-m", "conflictscore", "ask", "When?", "--docs", "a.md"]
+        process = subprocess.Popen(
+            [*command, "--model", "m", "--base-url", server.base_url],
+            cwd=tmp_path,
+            env=os.environ | {"CONFLICTSCORE_CACHE_DIR": str(tmp_path / "cache")},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while not server.requests:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    [line] = errors.strip().splitlines()
+    assert "the same command goes on" in line

@@ -1,0 +1,32 @@
+"""Keeps what is set on this machine out of the tests."""
+
+import os
+
+import pytest
+
+_SETTINGS = (
+    "OPENAI_API_KEY",
+    "OPENAI_API_BASE",
+    "OPENAI_BASE_URL",
+    "OPENAI_ORG_ID",
+    "OPENAI_PROXY",
+    "GOOGLE_API_KEY",
+    "GOOGLE_CSE_ID",
+    "LANGCHAIN_TRACING_V2",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+)
+
+# Read once, when LangGraph is imported, which is before any fixture runs.
+os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
+
+
+@pytest.fixture(autouse=True)
+def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key, no endpoint and no proxy of the user; nothing is traced."""
+    for name in _SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.setenv("LANGSMITH_TRACING", "false")

@@ -1,0 +1,69 @@
+"""Runs that are stopped, and go on from a real SQLite checkpoint."""
+
+from pathlib import Path
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from pydantic import SecretStr
+
+from conflictscore import create_self_correcting_rag
+from conflictscore.errors import ConflictScoreError, InputError
+from conflictscore.models.cache import ContentCache
+from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.world import DISAGREEING, World
+
+QUESTION = {"question": "When was the lamp lit?", "documents": DISAGREEING}
+THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
+
+
+def _model(server: OpenAIServer) -> ChatOpenAI:
+    return ChatOpenAI(
+        model="scripted",
+        base_url=server.base_url,
+        api_key=SecretStr("key"),
+        max_retries=0,
+        use_responses_api=False,
+    )
+
+
+async def test_a_run_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
+    world = World(broken={"generate": Fault(status=503)})
+    with OpenAIServer(world) as server:
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
+            graph = create_self_correcting_rag(_model(server), cache=False, checkpointer=saver)
+            with pytest.raises(ConflictScoreError, match="503"):
+                await graph.ainvoke(QUESTION, THREAD)
+            run_id = (await graph.aget_state(THREAD)).values["run_id"]
+            world.broken.clear()
+
+            state = await graph.ainvoke(None, THREAD)
+
+    assert state["run_id"] == run_id
+    assert state["answer"] == "It was lit in 1874."
+
+
+async def test_verdicts_that_were_paid_for_are_not_paid_for_again(tmp_path: Path) -> None:
+    world = World()
+    cache = ContentCache(tmp_path / "verdicts.sqlite")
+    with OpenAIServer(world) as server:
+        first = await create_self_correcting_rag(_model(server), cache=cache).ainvoke(QUESTION)
+        labels = world.asked["label"]
+        again = await create_self_correcting_rag(_model(server), cache=cache).ainvoke(QUESTION)
+
+    assert labels == 6
+    assert world.asked["label"] == labels
+    assert again["report"]["cs_c"] == first["report"]["cs_c"]
+    assert all(label["cached"] for label in again["report"]["claims"][0]["labels"])
+    assert again["usage"]["cached_calls"] == 6
+
+
+async def test_a_thread_holds_one_question(tmp_path: Path) -> None:
+    with OpenAIServer(World()) as server:
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
+            graph = create_self_correcting_rag(_model(server), cache=False, checkpointer=saver)
+            await graph.ainvoke(QUESTION, THREAD)
+
+            with pytest.raises(InputError, match="new thread_id"):
+                await graph.ainvoke({"question": "And how high is it?"}, THREAD)

@@ -1,0 +1,1 @@
+"""Tests of the judges and of the table that they fill."""

@@ -1,0 +1,41 @@
+"""A language model that calls a loopback server with the real client."""
+
+from typing import Any
+
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.limits import ConcurrencyLimit
+from tests.fakes.openai_server import OpenAIServer
+
+__all__ = ["KEY", "calling"]
+
+KEY = "zaphod-0042-beeblebrox"
+"""In no form that a pattern for keys would know."""
+
+
+def calling(
+    server: OpenAIServer, *, retries: int = 0, timeout: float = 30, key: str = KEY, **fields: Any
+) -> LanguageModel:
+    """A deterministic model at this server, whose client does not try again unless told to."""
+    chat = ChatOpenAI(
+        model="test-model",
+        api_key=SecretStr(key),
+        base_url=server.base_url,
+        temperature=0.0,
+        max_retries=retries,
+        timeout=timeout,
+        stream_usage=True,
+        use_responses_api=False,
+    )
+    known: dict[str, Any] = {
+        "chat": chat,
+        "name": "test-model",
+        "endpoint": server.base_url,
+        "context_window": 8192,
+        "limit": ConcurrencyLimit(4),
+        "parameters": {"temperature": 0},
+        "deterministic": True,
+    }
+    return LanguageModel(**{**known, **fields})

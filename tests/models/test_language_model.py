@@ -1,0 +1,374 @@
+"""Asking a model for text, for JSON and for a letter, through the real client."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pytest
+from langchain_core.language_models import FakeListChatModel
+from langgraph.graph import START, StateGraph
+
+from conflictscore.errors import ConfigurationError, UnreadableReplyError
+from conflictscore.models.cache import ContentCache
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.spec import from_chat_model
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Usage
+from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply, script, then
+from tests.models.calling import calling
+
+PROMPTS = PromptSet.load()
+PROMPT = "When was it lit?"
+LETTERS = ("A", "B", "C")
+SCHEMA = {
+    "title": "dating",
+    "type": "object",
+    "properties": {"year": {"type": "integer"}},
+    "required": ["year"],
+    "additionalProperties": False,
+}
+
+
+def year(text: str) -> int:
+    found = re.search(r"\d{4}", text)
+    if found is None:
+        raise ValueError("it names no year")
+    return int(found[0])
+
+
+def year_field(reply: Mapping[str, Any]) -> int:
+    if not isinstance(reply.get("year"), int):
+        raise ValueError("year: must be a whole number")
+    return int(reply["year"])
+
+
+async def ask(model: LanguageModel, meter: UsageMeter | None = None, *, most: int = 20) -> int:
+    meter = meter or UsageMeter()
+    return await model.ask(PROMPT, year, prompts=PROMPTS, meter=meter, max_tokens=most)
+
+
+async def ask_json(model: LanguageModel, meter: UsageMeter | None = None) -> int:
+    meter = meter or UsageMeter()
+    return await model.ask_json(
+        PROMPT, SCHEMA, year_field, prompts=PROMPTS, meter=meter, max_tokens=20
+    )
+
+
+async def ask_letter(model: LanguageModel, meter: UsageMeter | None = None) -> dict[str, float]:
+    meter = meter or UsageMeter()
+    return await model.ask_letter(PROMPT, LETTERS, prompts=PROMPTS, meter=meter)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> ContentCache:
+    return ContentCache(tmp_path / "replies.sqlite")
+
+
+def conversation(request: ChatRequest) -> list[tuple[str, str]]:
+    return [(message["role"], message["content"]) for message in request.messages]
+
+
+class TestText:
+    async def test_a_reply_is_read_and_its_cost_is_counted(self) -> None:
+        meter = UsageMeter()
+        reply = Reply("It was lit in 1871.", input_tokens=11, output_tokens=7)
+        with OpenAIServer(script(reply)) as server:
+            assert await ask(calling(server), meter) == 1871
+        assert meter.usage == Usage(calls=1, input_tokens=11, output_tokens=7)
+        [request] = server.requests
+        assert conversation(request) == [("user", PROMPT)]
+        assert request.body["temperature"] == 0
+
+    async def test_an_unreadable_reply_is_asked_for_once_more_with_the_reason(self) -> None:
+        with OpenAIServer(script("Long ago.", "In 1871.")) as server:
+            assert await ask(calling(server)) == 1871
+        again = PROMPTS.render("retry", reason="it names no year")
+        assert "it names no year" in again
+        assert conversation(server.requests[1]) == [
+            ("user", PROMPT),
+            ("assistant", "Long ago."),
+            ("user", again),
+        ]
+
+    async def test_a_reply_that_stays_unreadable_is_an_error_and_both_calls_are_paid_for(
+        self,
+    ) -> None:
+        meter = UsageMeter()
+        replies = [
+            Reply(text, input_tokens=5, output_tokens=2)
+            for text in ("Long ago.", "Once upon a time.")
+        ]
+        with (
+            OpenAIServer(script(*replies)) as server,
+            pytest.raises(UnreadableReplyError, match="test-model: it names no year") as caught,
+        ):
+            await ask(calling(server), meter)
+        assert (caught.value.reason, caught.value.reply) == (
+            "it names no year",
+            "Once upon a time.",
+        )
+        assert meter.usage == Usage(calls=2, input_tokens=10, output_tokens=4)
+
+    async def test_an_empty_reply_leaves_something_to_point_at_in_the_conversation(self) -> None:
+        with OpenAIServer(script("", "1871")) as server:
+            assert await ask(calling(server)) == 1871
+        assert conversation(server.requests[1])[1] == ("assistant", "(nothing)")
+
+    async def test_a_reply_cut_off_is_not_read_even_where_it_could_be(self) -> None:
+        with OpenAIServer(then(Reply("In 1871, or", finish_reason="length"))) as server:
+            with pytest.raises(UnreadableReplyError, match="cut off after 20 tokens"):
+                await ask(calling(server))
+            assert [r.body["max_completion_tokens"] for r in server.requests] == [20, 20]
+
+    async def test_a_thinking_model_gets_its_room_on_top_and_the_error_names_the_reply_alone(
+        self,
+    ) -> None:
+        with OpenAIServer(then(Reply("Hm", finish_reason="length"))) as server:
+            with pytest.raises(UnreadableReplyError, match="cut off after 20 tokens"):
+                await ask(calling(server, thinking_tokens=1000))
+            assert server.requests[0].body["max_completion_tokens"] == 1020
+
+
+class TestReplyCache:
+    async def test_what_was_asked_before_is_not_asked_again(self, cache: ContentCache) -> None:
+        meter = UsageMeter()
+        with OpenAIServer(script("In 1871.")) as server:
+            first = await ask(calling(server, cache=cache))
+            assert await ask(calling(server, cache=cache), meter) == first == 1871
+        assert len(server.requests) == 1
+        assert meter.usage == Usage(cached_calls=1)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"name": "other-model"},
+            {"endpoint": "http://elsewhere.test/v1"},
+            {"parameters": {"temperature": 0.5}},
+        ],
+        ids=lambda change: next(iter(change)),
+    )
+    async def test_another_models_reply_is_none_of_ours(
+        self, cache: ContentCache, change: dict[str, Any]
+    ) -> None:
+        with OpenAIServer(script("In 1871.", "In 1874.")) as server:
+            await ask(calling(server, cache=cache))
+            assert await ask(calling(server, cache=cache, **change)) == 1874
+
+    async def test_a_reply_to_another_length_or_prompt_is_none_of_ours(
+        self, cache: ContentCache
+    ) -> None:
+        with OpenAIServer(script("In 1871.", "In 1874.", "In 1880.")) as server:
+            model = calling(server, cache=cache)
+            await ask(model)
+            assert await ask(model, most=21) == 1874
+            other = model.ask(
+                f"{PROMPT} ", year, prompts=PROMPTS, meter=UsageMeter(), max_tokens=20
+            )
+            assert await other == 1880
+
+    @pytest.mark.parametrize("change", [{"deterministic": False}, {"parameters": None}], ids=str)
+    async def test_nothing_is_kept_of_a_model_that_may_reply_otherwise_or_is_not_known(
+        self, cache: ContentCache, change: dict[str, Any]
+    ) -> None:
+        with OpenAIServer(script("In 1871.", "In 1874.")) as server:
+            model = calling(server, cache=cache, **change)
+            assert [await ask(model), await ask(model)] == [1871, 1874]
+
+    async def test_a_failure_is_never_kept_and_the_second_reply_is(
+        self, cache: ContentCache
+    ) -> None:
+        with OpenAIServer(script("Never.", "Hardly.", "Long ago.", "In 1871.")) as server:
+            model = calling(server, cache=cache)
+            with pytest.raises(UnreadableReplyError):
+                await ask(model)
+            assert [await ask(model), await ask(model)] == [1871, 1871]
+        assert len(server.requests) == 4
+
+    async def test_a_kept_reply_that_another_reader_cannot_read_is_asked_for_again(
+        self, cache: ContentCache
+    ) -> None:
+        meter = UsageMeter()
+        with OpenAIServer(script("Long ago.", "In 1871.")) as server:
+            model = calling(server, cache=cache)
+            await model.ask(PROMPT, len, prompts=PROMPTS, meter=UsageMeter(), max_tokens=20)
+            assert await ask(model, meter) == 1871
+        assert (meter.usage.calls, meter.usage.cached_calls) == (1, 0)
+
+
+class TestJson:
+    async def test_the_schema_goes_out_strictly_and_the_object_is_read(self) -> None:
+        with OpenAIServer(script('{"year": 1871}')) as server:
+            assert await ask_json(calling(server, thinking_tokens=100)) == 1871
+        [request] = server.requests
+        sent = request.body["response_format"]
+        assert sent["type"] == "json_schema"
+        assert (sent["json_schema"]["name"], sent["json_schema"]["strict"]) == ("dating", True)
+        assert sent["json_schema"]["schema"]["properties"] == {"year": {"type": "integer"}}
+        assert request.body["max_completion_tokens"] == 120
+
+    @pytest.mark.parametrize(
+        ("reply", "reason"),
+        [
+            (Reply('{"year": "unknown"}'), "year: must be a whole number"),
+            (Reply("{}"), "year: must be a whole number"),
+            (Reply("It was in 1871."), "it was not one JSON object of the asked form"),
+            (Reply("[1871]"), "it was not one JSON object of the asked form"),
+            (Reply(refusal="I will not."), "it was a refusal"),
+            (Reply('{"year": 18', finish_reason="length"), "it was cut off after 20 tokens"),
+            (Reply('{"year": 1871}', finish_reason="length"), "it was cut off after 20 tokens"),
+        ],
+        ids=["field", "missing", "prose", "list", "refusal", "cut", "cut-but-whole"],
+    )
+    async def test_what_is_no_such_object_is_asked_for_once_more_with_the_reason(
+        self, reply: Reply, reason: str
+    ) -> None:
+        with OpenAIServer(script(reply, '{"year": 1871}')) as server:
+            assert await ask_json(calling(server)) == 1871
+        asked, _, again = conversation(server.requests[1])
+        assert (asked, again) == (
+            ("user", PROMPT),
+            ("user", PROMPTS.render("retry", reason=reason)),
+        )
+
+    @pytest.mark.parametrize("finish_reason", ["stop", "length"])
+    async def test_the_tokens_of_an_unreadable_object_are_paid_for_too(
+        self, finish_reason: str
+    ) -> None:
+        meter = UsageMeter()
+        reply = Reply('{"year', finish_reason=finish_reason, input_tokens=5, output_tokens=3)
+        with OpenAIServer(then(reply)) as server, pytest.raises(UnreadableReplyError) as caught:
+            await ask_json(calling(server), meter)
+        assert meter.usage == Usage(calls=2, input_tokens=10, output_tokens=6)
+        assert caught.value.reply == '{"year'
+
+    async def test_a_model_without_structured_output_is_named(self) -> None:
+        model = from_chat_model(FakeListChatModel(responses=['{"year": 1871}']))
+        with pytest.raises(ConfigurationError, match="fake-list-chat-model gives no structured"):
+            await ask_json(model)
+
+
+class TestLetter:
+    async def test_every_letter_gets_its_logprob_with_or_without_a_space_before_it(self) -> None:
+        meter = UsageMeter()
+        scores = {"A": -0.1, " B": -2.5, "C": -4.0, " A": -6.0, "The": -7.0}
+        with OpenAIServer(script(Reply("A", logprobs=scores))) as server:
+            assert await ask_letter(calling(server), meter) == {"A": -0.1, "B": -2.5, "C": -4.0}
+        body = server.requests[0].body
+        assert (body["logprobs"], body["top_logprobs"], body["max_completion_tokens"]) == (
+            True,
+            20,
+            1,
+        )
+        assert meter.usage.calls == 1
+
+    async def test_the_likelier_spelling_of_a_letter_counts(self) -> None:
+        scores = {" A": -0.2, "A": -3.0, "B": -4.0, "C": -5.0}
+        with OpenAIServer(script(Reply(" A", logprobs=scores))) as server:
+            assert (await ask_letter(calling(server)))["A"] == -0.2
+
+    async def test_a_letter_that_is_not_reported_gets_the_lowest_value_that_is(self) -> None:
+        scores = {"A": -0.01, "Yes": -6.0, "B": -8.0}
+        with OpenAIServer(script(Reply("A", logprobs=scores))) as server:
+            values = await ask_letter(calling(server))
+        assert values == {"A": -0.01, "B": -8.0, "C": -8.0}
+        assert all(map(isfinite, values.values()))
+
+    async def test_a_reply_that_is_none_of_the_letters_is_asked_for_once_more(self) -> None:
+        prose = Reply("The", logprobs={"The": -0.1, "It": -3.0})
+        letter = Reply("B", logprobs={"B": -0.1, "A": -3.0, "C": -3.0})
+        with OpenAIServer(script(prose, letter)) as server:
+            assert (await ask_letter(calling(server)))["B"] == -0.1
+        assert conversation(server.requests[1])[1:] == [
+            ("assistant", "The"),
+            ("user", PROMPTS.render("retry", reason="it was none of A, B, C")),
+        ]
+
+    async def test_a_reply_that_stays_none_of_the_letters_is_an_error(self) -> None:
+        with (
+            OpenAIServer(then(Reply("The", logprobs={"The": -0.1}))) as server,
+            pytest.raises(UnreadableReplyError, match="none of A, B, C"),
+        ):
+            await ask_letter(calling(server))
+        assert len(server.requests) == 2
+
+    async def test_a_server_without_logprobs_is_named_with_what_to_do(self) -> None:
+        with (
+            OpenAIServer(then("A")) as server,
+            pytest.raises(ConfigurationError, match="test-model gives no log-prob.*--labeler json"),
+        ):
+            await ask_letter(calling(server))
+        assert len(server.requests) == 1
+
+    async def test_what_holds_a_server_to_the_letters_goes_into_the_request(self) -> None:
+        extra = {"extra_body": {"grammar": 'root ::= "A" | "B"'}}
+        with OpenAIServer(script(Reply("A", logprobs={"A": -0.1}))) as server:
+            await ask_letter(calling(server, choice_parameters=extra))
+        assert server.requests[0].body["grammar"] == 'root ::= "A" | "B"'
+
+
+class _State(TypedDict):
+    said: str
+
+
+def steps(run: Callable[[], Awaitable[object]]) -> Any:
+    async def step(state: _State) -> _State:
+        return {"said": str(await run())}
+
+    return StateGraph(_State).add_node("step", step).add_edge(START, "step").compile()
+
+
+class TestInsideAGraph:
+    """LangGraph's ``messages`` stream makes every model in a node stream, ours too."""
+
+    @pytest.mark.parametrize(
+        ("question", "reply", "expected"),
+        [
+            (ask, Reply("In the year 1871.", input_tokens=9, output_tokens=4), 1871),
+            (ask_json, Reply('{"year": 1871}', input_tokens=9, output_tokens=4), 1871),
+            (
+                ask_letter,
+                Reply("A", logprobs={"A": -0.5, "B": -2.0}, input_tokens=9, output_tokens=4),
+                {"A": -0.5, "B": -2.0, "C": -2.0},
+            ),
+        ],
+        ids=["text", "json", "letter"],
+    )
+    async def test_a_draft_is_not_streamed_to_the_user_and_reads_and_costs_the_same(
+        self, question: Callable[..., Awaitable[object]], reply: Reply, expected: object
+    ) -> None:
+        meter, answers = UsageMeter(), []
+
+        async def run() -> None:
+            answers.append(await question(model, meter))
+
+        with OpenAIServer(script(reply)) as server:
+            model = calling(server)
+            stream = steps(run).astream({"said": ""}, stream_mode="messages")
+            assert [event async for event in stream] == []
+        assert answers == [expected]
+        assert meter.usage == Usage(calls=1, input_tokens=9, output_tokens=4)
+
+    async def test_a_model_called_past_us_would_be_streamed(self) -> None:
+        with OpenAIServer(script("In the year 1871.")) as server:
+            graph = steps(lambda: calling(server).chat.ainvoke(PROMPT))
+            stream = graph.astream({"said": ""}, stream_mode="messages")
+            pieces = [str(message.content) async for message, _ in stream]
+        assert "".join(pieces) == "In the year 1871."
+
+    @pytest.mark.parametrize("question", [ask, ask_json], ids=["text", "json"])
+    async def test_a_streamed_reply_cut_off_is_seen_and_paid_for(
+        self, question: Callable[..., Awaitable[object]]
+    ) -> None:
+        meter, cut = UsageMeter(), Reply('{"year": 1871', "length", input_tokens=9, output_tokens=4)
+
+        async def run() -> None:
+            with pytest.raises(UnreadableReplyError, match="cut off"):
+                await question(calling(server), meter)
+
+        with OpenAIServer(then(cut)) as server:
+            async for _ in steps(run).astream({"said": ""}, stream_mode="messages"):
+                pass
+        assert meter.usage == Usage(calls=2, input_tokens=18, output_tokens=8)

@@ -1,0 +1,174 @@
+"""Counting tokens with what is on this machine; sockets are closed in these tests."""
+
+import base64
+import sys
+from collections.abc import Iterator
+from math import ceil
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from conflictscore.models import tokens
+from conflictscore.models.tokens import TokenCount, count_tokens
+
+quicktok = pytest.importorskip("quicktok")
+
+_CL100K = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
+"""The file that tiktoken keeps the vocabulary of gpt-4 in."""
+_SPECIAL = "<|endoftext|> and <|endofprompt|> <|im_start|>"
+
+
+@pytest.fixture(autouse=True)
+def vocabularies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder in which tiktoken keeps its downloads; empty, and nothing is remembered."""
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    tokens._counter.cache_clear()
+    yield tmp_path
+    tokens._counter.cache_clear()
+
+
+@pytest.fixture
+def without_quicktok(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "quicktok", None)
+
+
+@pytest.fixture(scope="module")
+def cl100k_base() -> bytes:
+    """tiktoken's own file of this vocabulary, written from quicktok's copy of its ranks."""
+    vocabulary = quicktok.get_encoding("cl100k_base")
+    return b"".join(
+        base64.b64encode(vocabulary.decode_single_token_bytes(rank)) + b" %d\n" % rank
+        for rank in range(100256)
+    )
+
+
+# With quicktok
+
+
+@pytest.mark.parametrize(
+    ("model", "n"), [("gpt-4.1-mini", 7), ("gpt-4o", 7), ("gpt-4", 10), ("gpt-3.5-turbo", 10)]
+)
+def test_a_known_model_is_counted_exactly_by_its_own_vocabulary(model: str, n: int) -> None:
+    assert count_tokens("Der Himmel über Köln ist blau.", model) == TokenCount(n, exact=True)
+
+
+@pytest.mark.parametrize(
+    "model", ["", "local:qwen2.5-1.5b-instruct", "openai:gpt-4", "gpt2", "text-davinci-003", "q/w"]
+)
+def test_any_other_model_gets_a_count_that_is_not_exact(model: str) -> None:
+    text = "Der Himmel über Köln ist blau."
+    assert count_tokens(text, model) == TokenCount(count_tokens(text, "gpt-4o").n, exact=False)
+
+
+def test_no_text_is_no_token() -> None:
+    assert count_tokens("", "gpt-4o") == TokenCount(0, exact=True)
+
+
+# With a vocabulary that tiktoken has downloaded before
+
+
+@pytest.mark.usefixtures("without_quicktok")
+def test_a_vocabulary_on_disk_is_used(vocabularies: Path, cl100k_base: bytes) -> None:
+    text = f"Der Himmel über Köln ist blau. {_SPECIAL} \ud800"
+    estimate = count_tokens(text, "gpt-4")
+    assert not estimate.exact
+    tokens._counter.cache_clear()
+    (vocabularies / _CL100K).write_bytes(cl100k_base)
+    counted = count_tokens(text, "gpt-4")
+    vocabulary = quicktok.get_encoding("cl100k_base")
+    assert counted == TokenCount(vocabulary.count(text.replace("\ud800", "?")), exact=True)
+    assert counted.n != estimate.n
+    assert not count_tokens(text, "gpt-4o").exact
+
+
+@pytest.mark.usefixtures("without_quicktok")
+def test_a_damaged_vocabulary_is_left_alone_and_not_downloaded_again(
+    vocabularies: Path, cl100k_base: bytes
+) -> None:
+    damaged = vocabularies / _CL100K
+    damaged.write_bytes(cl100k_base[:-5])
+    assert not count_tokens("x", "gpt-4").exact
+    assert damaged.read_bytes() == cl100k_base[:-5]
+
+
+@pytest.mark.parametrize("variable", ["TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "TMPDIR"])
+@pytest.mark.usefixtures("without_quicktok")
+def test_the_vocabulary_is_looked_for_where_tiktoken_keeps_it(
+    variable: str, tmp_path: Path, cl100k_base: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
+    monkeypatch.delenv("DATA_GYM_CACHE_DIR", raising=False)
+    kept = tmp_path / "kept"
+    if variable == "TMPDIR":
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        kept = tmp_path / "data-gym-cache"
+    else:
+        monkeypatch.setenv(variable, str(kept))
+    kept.mkdir()
+    (kept / _CL100K).write_bytes(cl100k_base)
+    assert count_tokens("x", "gpt-4").exact
+    tokens._counter.cache_clear()
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")  # how tiktoken is told to keep nothing
+    assert not count_tokens("x", "gpt-4").exact
+
+
+# With neither
+
+
+@pytest.mark.parametrize(("text", "n"), [("", 0), ("a", 1), ("a" * 7, 2), ("ü" * 7, 4)])
+@pytest.mark.usefixtures("without_quicktok")
+def test_without_a_vocabulary_tokens_are_estimated_from_bytes(text: str, n: int) -> None:
+    assert count_tokens(text, "gpt-4o") == TokenCount(n, exact=False)
+
+
+@pytest.mark.usefixtures("without_quicktok")
+def test_a_folder_of_vocabularies_that_does_not_exist_is_like_an_empty_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "missing"))
+    assert count_tokens("abc") == TokenCount(1, exact=False)
+
+
+@pytest.mark.usefixtures("without_quicktok")
+def test_the_estimate_of_two_texts_is_that_of_both_together_within_one() -> None:
+    @given(st.text(), st.text())
+    def within_one(one: str, other: str) -> None:
+        both, apart = count_tokens(one + other).n, count_tokens(one).n + count_tokens(other).n
+        assert both <= apart <= both + 1
+        assert both == ceil(len((one + other).encode()) / 3.5)
+
+    within_one()
+
+
+# Any text
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_no_text_makes_counting_fail(quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not quick:
+        monkeypatch.setitem(sys.modules, "quicktok", None)
+
+    @given(st.text(st.characters()), st.sampled_from(["gpt-4", "gpt-4o", "local"]))
+    @example(_SPECIAL, "gpt-4")
+    @example(_SPECIAL, "gpt-4o")
+    @example("half an emoji \ud83d", "gpt-4o")
+    @example("\x00", "local")
+    def count(text: str, model: str) -> None:
+        n = count_tokens(text, model).n
+        assert bool(n) == bool(text)
+        assert n <= len(text.encode(errors="replace"))
+
+    count()
+
+
+_WORDS = st.text(st.characters(categories=["Ll"]), min_size=1)
+
+
+@given(_WORDS, st.lists(_WORDS, min_size=1))
+def test_a_text_grows_by_the_tokens_of_every_further_word(word: str, more: list[str]) -> None:
+    text, n = word, count_tokens(word).n
+    for further in more:
+        text, n = f"{text} {further}", n + count_tokens(f" {further}").n
+    assert count_tokens(text).n == n

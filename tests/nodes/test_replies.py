@@ -1,0 +1,275 @@
+"""Reading replies: the asked form is read, and anything else is refused."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from conflictscore.nodes.replies import (
+    Choice,
+    cited_documents,
+    read_choice,
+    read_claims,
+    read_reconsidered_choice,
+    read_text,
+)
+
+T = TypeVar("T")
+
+OPTIONS = ("Nothing happens", "You lose a tooth.")
+DOCUMENTS = range(1, 6)
+
+
+# Free form
+
+
+def test_an_answer_is_any_text_without_the_space_around_it() -> None:
+    assert read_text("\n The sky is\nblue. \n") == "The sky is\nblue."
+
+
+@pytest.mark.parametrize("reply", ["", " \n\t"])
+def test_an_empty_answer_is_refused(reply: str) -> None:
+    with pytest.raises(ValueError, match="it was empty"):
+        read_text(reply)
+
+
+# Decomposition
+
+
+@pytest.mark.parametrize(
+    ("reply", "claims"),
+    [
+        ("Claims:\nA one.\nA two.", ("A one.", "A two.")),
+        ("claims:\nA one.", ("A one.",)),
+        ("CLAIMS\nA one.", ("A one.",)),
+        ("**Claims:**\n\n- A one.\n\n- A two.\n", ("A one.", "A two.")),
+        ("**Claims**:\n* A one.\n• A two.\n– A three.", ("A one.", "A two.", "A three.")),
+        ("## Claims:\n1. A one.\n2) A two.\n10. A ten.", ("A one.", "A two.", "A ten.")),
+        ("Claims: A one.\nA two.", ("A one.", "A two.")),
+        ("**Claims:** - A one.", ("A one.",)),
+        ("Sure, here they are.\n\nClaims:\r\n  A one.  \r\nA two.", ("A one.", "A two.")),
+        ("Claims:\nA one.\nB.\na  ONE", ("A one.", "B.")),
+        ("```\nClaims:\n- A one.\n---\n```", ("A one.",)),
+        ("Claims:\n- 1984 was long.\n- 5 people came.", ("1984 was long.", "5 people came.")),
+        ("Claims:\n-5 is below zero.", ("-5 is below zero.",)),
+        ("Claims:\nThe claims: all false.", ("The claims: all false.",)),
+        ("Claims:", ()),
+        ("Claims:\n\n-\n", ()),
+    ],
+)
+def test_claims_are_the_lines_after_the_marker_each_once(
+    reply: str, claims: tuple[str, ...]
+) -> None:
+    assert read_claims(reply) == claims
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "A one.\nA two.",
+        "The claims: A one.",
+        "Here are the claims:\nA one.",
+        "Reclaims:\nA one.",
+        "Claims:A one.",
+        "Claims are hard.\nA one.",
+    ],
+)
+def test_a_decomposition_without_the_marker_is_refused(reply: str) -> None:
+    with pytest.raises(ValueError, match='the line "Claims:" was missing'):
+        read_claims(reply)
+
+
+@given(
+    st.lists(
+        st.text(st.characters(categories=["L", "Zs"]), min_size=1).map(str.strip).filter(bool),
+        unique_by=lambda text: " ".join(text.casefold().split()),
+    ),
+    st.sampled_from(["{}", "- {}", "* {}", "{n}. {}", "{n}) {}"]),
+    st.sampled_from(["Claims:", "**Claims:**", "claims"]),
+)
+def test_claims_come_back_as_they_were_listed(claims: list[str], line: str, marker: str) -> None:
+    listed = [line.format(claim, n=n) for n, claim in enumerate(claims, start=1)]
+    assert read_claims("\n".join([marker, *listed])) == tuple(claims)
+
+
+# Multiple choice
+
+
+@pytest.mark.parametrize(
+    ("reply", "option"),
+    [
+        ("(A)", 0),
+        ("(B)", 1),
+        (" (A)\n", 0),
+        ("(A).", 0),
+        ("A", 0),
+        ("B.", 1),
+        ("B)", 1),
+        ("A:", 0),
+        ("(A) Nothing happens", 0),
+        ("(A) nothing  happens.", 0),
+        ("B) You lose a tooth", 1),
+        ("B. You lose a tooth.", 1),
+        ("A – Nothing happens", 0),
+        ("B: You lose a tooth.", 1),
+        ("A - Nothing happens", 0),
+    ],
+)
+def test_a_choice_is_a_letter_alone_or_with_the_text_of_its_option(reply: str, option: int) -> None:
+    assert read_choice(reply, OPTIONS) == Choice(option)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "C",
+        "(C)",
+        "a",
+        "(a)",
+        "AB",
+        "(A",
+        "A or B",
+        "(A) or (B)",
+        "Both (A) and (B)",
+        "A dog",
+        "A tooth falls out.",
+        "Because of that, B",
+        "(A) You lose a tooth.",
+        "(B) Nothing happens",
+        "(A) Nothing happens, since the documents say so",
+        "(A)\nBecause the documents say so.",
+        "Nothing happens",
+        "The answer is (A).",
+    ],
+)
+def test_a_choice_in_any_other_form_is_refused(reply: str) -> None:
+    with pytest.raises(ValueError, match=r"neither \(A\) nor \(B\)"):
+        read_choice(reply, OPTIONS)
+
+
+def test_an_article_is_read_as_a_letter_only_before_the_text_of_its_option() -> None:
+    assert read_choice("A dog", ("dog", "cat")) == Choice(0)
+    for options in [("cat", "dog"), ("cat", "A dog"), ("A dog", "cat")]:
+        with pytest.raises(ValueError, match="neither"):
+            read_choice("A dog", options)
+
+
+# The regenerated choice
+
+
+@pytest.mark.parametrize(
+    ("reply", "choice"),
+    [
+        (
+            "B – You lose a tooth.\nJustification: It was measured (Docs 2, 5).",
+            Choice(1, "It was measured (Docs 2, 5).", (2, 5)),
+        ),
+        (
+            "\n(A) - Nothing happens\n\n  justification:   Doc 3 is older (Doc 3) than (Doc 9). \n",
+            Choice(0, "Doc 3 is older (Doc 3) than (Doc 9).", (3,)),
+        ),
+        ("A\nJustification: No source is named.", Choice(0, "No source is named.", ())),
+    ],
+)
+def test_a_regenerated_choice_has_a_reason_and_the_documents_it_cites(
+    reply: str, choice: Choice
+) -> None:
+    assert read_reconsidered_choice(reply, OPTIONS, DOCUMENTS) == choice
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("", "it had 0 lines instead of two"),
+        ("A – Nothing happens", "it had 1 lines instead of two"),
+        ("A\nJustification: One.\nTwo.", "it had 3 lines instead of two"),
+        ("A – You lose a tooth.\nJustification: One.", r"neither \(A\) nor \(B\)"),
+        ("Justification: One.\nA", r"neither \(A\) nor \(B\)"),
+        ("A\nBecause: One.", 'second line did not begin with "Justification:"'),
+        ("A\nMy justification: One.", 'second line did not begin with "Justification:"'),
+        ("A\nJustification:", 'second line did not begin with "Justification:"'),
+    ],
+)
+def test_a_regenerated_choice_in_another_form_is_refused_with_the_wrong_line(
+    reply: str, reason: str
+) -> None:
+    with pytest.raises(ValueError, match=reason):
+        read_reconsidered_choice(reply, OPTIONS, DOCUMENTS)
+
+
+# Citations
+
+
+@pytest.mark.parametrize(
+    ("text", "cited"),
+    [
+        ("So it is (Docs 2, 5).", (2, 5)),
+        ("So it is (Doc 3).", (3,)),
+        ("So it is (Docs 1, 2, and 4).", (1, 2, 4)),
+        ("So it is (Docs 1 and 2).", (1, 2)),
+        ("So it is (docs. 4 & 1).", (1, 4)),
+        ("So it is ( Documents 5,2 ).", (2, 5)),
+        ("One (Doc 4), another (Document 1), and once more (Doc 4).", (1, 4)),
+        ("None of them exists (Docs 0, 6, 12).", ()),
+        ("One of them exists (Docs 3, 77).", (3,)),
+        ("Not in parentheses: Doc 3. Docs 1, 2.", ()),
+        ("A year (2, 5) and (in Doc 3).", ()),
+        ("", ()),
+    ],
+)
+def test_the_cited_documents_are_those_in_parentheses_that_exist(
+    text: str, cited: tuple[int, ...]
+) -> None:
+    assert cited_documents(text, DOCUMENTS) == cited
+
+
+def test_a_number_of_any_length_is_no_reason_to_fail() -> None:
+    assert cited_documents(f"(Doc {'9' * 5000}) and (Doc 2)", DOCUMENTS) == (2,)
+
+
+@given(
+    st.sets(st.integers(1, 30)),
+    st.sampled_from([", ", " and ", ", and ", " & "]),
+    st.sets(st.integers(1, 30)),
+)
+def test_citations_come_back_as_far_as_they_exist(
+    cited: set[int], between: str, documents: set[int]
+) -> None:
+    text = f"So it is (Docs {between.join(map(str, cited))})."
+    assert cited_documents(text, documents) == tuple(sorted(cited & documents))
+
+
+# Any reply at all
+
+_PIECES = [
+    *("A", "B", "(A)", "(B", ")", ".", ":", " ", "\n", "\r", "–", "-", "Claims:", "claims", "**"),
+    *("Justification:", "(Docs ", "1", "2, 5", " and ", "٣", "²", *OPTIONS),
+]
+_REPLIES = st.text() | st.lists(st.sampled_from(_PIECES) | st.text(max_size=2)).map("".join)
+
+
+def read_or_refused(read: Callable[[], T]) -> T | None:
+    try:
+        return read()
+    except ValueError:
+        return None
+
+
+@given(_REPLIES)
+@example("A\nJustification: (Doc ²) (Doc ٣)")
+def test_no_reply_can_do_more_than_be_refused(reply: str) -> None:
+    assert set(cited_documents(reply, DOCUMENTS)) <= set(DOCUMENTS)
+    choice = read_or_refused(lambda: read_choice(reply, OPTIONS))
+    assert choice in (None, Choice(0), Choice(1))
+    again = read_or_refused(lambda: read_reconsidered_choice(reply, OPTIONS, DOCUMENTS))
+    if again is not None:
+        assert again.option in (0, 1)
+        assert again.justification
+        assert set(again.cited) <= set(DOCUMENTS)
+    claims = read_or_refused(lambda: read_claims(reply)) or ()
+    assert all(claim == claim.strip() != "" for claim in claims)
+    assert len({claim.casefold() for claim in claims}) == len(claims)

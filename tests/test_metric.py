@@ -1,0 +1,203 @@
+"""ConflictScore as a pure function of labels."""
+
+from collections.abc import Iterable
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conflictscore.metric import (
+    claim_to_reconsider,
+    conflict_report,
+    conflictscore_count,
+    conflictscore_ratio,
+    contradiction_share,
+    coverage,
+    uncovered_claims,
+)
+from conflictscore.records import Claim, ClaimEvidence, ConflictReport, EvidenceLabel, Label
+
+_LETTERS = {
+    "+": Label.SUPPORTS,
+    "-": Label.CONTRADICTS,
+    "0": Label.IRRELEVANT,
+    "?": Label.UNLABELLED,
+}
+
+
+def claims(*rows: str) -> list[ClaimEvidence]:
+    """One claim a row, with one letter a document: ``+`` supports, ``-`` contradicts and so on."""
+    return [
+        ClaimEvidence(
+            claim=Claim(number=number, text=f"claim {number}"),
+            labels=tuple(
+                EvidenceLabel(
+                    claim=number,
+                    document=document,
+                    label=_LETTERS[letter],
+                    error="no reply" if letter == "?" else None,
+                )
+                for document, letter in enumerate(row, start=1)
+            ),
+        )
+        for number, row in enumerate(rows, start=1)
+    ]
+
+
+def scores(rows: Iterable[str]) -> tuple[float | None, float | None]:
+    evidence = claims(*rows)
+    return conflictscore_count(evidence), conflictscore_ratio(evidence)
+
+
+@st.composite
+def tables(draw: st.DrawFn, letters: str = "+-0?") -> list[str]:
+    """Up to six claims against the same one to six documents."""
+    width = draw(st.integers(1, 6))
+    row = st.text(alphabet=letters, min_size=width, max_size=width)
+    return draw(st.lists(row, max_size=6))
+
+
+def test_four_of_six_claims_in_conflict_give_the_count_of_the_papers_figure_2() -> None:
+    evidence = claims("+-0", "+--", "0+-", "-+-", "--0", "+00")
+    assert [claim.conflicting for claim in evidence] == [True] * 4 + [False] * 2
+    assert conflictscore_count(evidence) == pytest.approx(0.67, abs=0.005)
+
+
+def test_the_ratio_is_the_mean_share_of_contradiction() -> None:
+    evidence = claims("+-0", "+---", "++", "-")
+    shares = [contradiction_share(claim) for claim in evidence]
+    assert shares == [1 / 2, 3 / 4, 0.0, 1.0]
+    assert conflictscore_ratio(evidence) == pytest.approx((1 / 2 + 3 / 4 + 0 + 1) / 4)
+
+
+def test_contradiction_alone_is_no_conflict_and_counts_in_the_ratio() -> None:
+    assert scores(["--", "++"]) == (0.0, 0.5)
+
+
+def test_a_claim_with_neither_side_adds_nothing_and_is_counted_as_uncovered() -> None:
+    evidence = claims("+-", "00", "0?", "-0")
+    assert conflictscore_count(evidence) == pytest.approx(1 / 4)
+    assert conflictscore_ratio(evidence) == pytest.approx((0.5 + 0 + 0 + 1) / 4)
+    assert uncovered_claims(evidence) == (2, 3)
+    assert contradiction_share(evidence[1]) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "share_labelled"),
+    [([], None), (["", ""], None), (["??", "??"], 0.0)],
+    ids=["no claims", "no documents", "nothing labelled"],
+)
+def test_where_nothing_was_labelled_there_is_no_score(
+    rows: list[str], share_labelled: float | None
+) -> None:
+    evidence = claims(*rows)
+    assert conflict_report(evidence) == ConflictReport(
+        cs_c=None,
+        cs_r=None,
+        coverage=share_labelled,
+        claims=tuple(evidence),
+        uncovered=(),
+        reconsider=None,
+    )
+
+
+def test_a_claim_without_any_labelled_pair_is_left_out_of_the_means() -> None:
+    assert scores(["+-", "??", "+-"]) == (1.0, 0.5)
+    assert uncovered_claims(claims("??")) == ()
+
+
+def test_coverage_is_the_share_of_pairs_with_a_label() -> None:
+    assert coverage(claims("+-0?", "????")) == 3 / 8
+    assert coverage(claims("+-", "00")) == 1.0
+
+
+def test_the_claim_that_is_contradicted_most_is_reconsidered() -> None:
+    assert claim_to_reconsider(claims("++-", "+--", "+-0")) == 2
+
+
+def test_the_earlier_claim_is_reconsidered_on_a_tie() -> None:
+    assert claim_to_reconsider(claims("+++", "+-", "++--", "-+")) == 2
+
+
+def test_a_claim_that_is_only_contradicted_is_not_reconsidered() -> None:
+    assert claim_to_reconsider(claims("---", "++-")) == 2
+    assert claim_to_reconsider(claims("---", "+++", "000")) is None
+
+
+def test_a_report_holds_every_score_with_the_claims_it_came_from() -> None:
+    evidence = claims("+-0", "0??", "+++")
+    report = conflict_report(evidence)
+    assert report == ConflictReport(
+        cs_c=conflictscore_count(evidence),
+        cs_r=conflictscore_ratio(evidence),
+        coverage=7 / 9,
+        claims=tuple(evidence),
+        uncovered=(2,),
+        reconsider=1,
+    )
+    assert (report.cs_c, report.cs_r) == (pytest.approx(1 / 3), pytest.approx(1 / 6))
+    assert report.conflicting == (1,)
+
+
+@given(tables())
+def test_scores_lie_between_0_and_1_and_stand_or_fall_together(rows: list[str]) -> None:
+    report = conflict_report(claims(*rows))
+    if any(set(row) - {"?"} for row in rows):
+        assert report.cs_c is not None
+        assert report.cs_r is not None
+        assert report.coverage is not None
+        assert 0 <= report.cs_c <= 1
+        assert 0 <= report.cs_r <= 1
+        assert 0 < report.coverage <= 1
+    else:
+        assert report.cs_c is None
+        assert report.cs_r is None
+        assert not report.coverage
+
+
+@given(tables(), st.randoms(use_true_random=False))
+def test_the_order_of_claims_and_documents_changes_no_score(
+    rows: list[str], random: Random
+) -> None:
+    columns = list(zip(*rows, strict=True))
+    random.shuffle(columns)
+    mixed = ["".join(row) for row in zip(*columns, strict=True)]
+    random.shuffle(mixed)
+    assert scores(mixed) == scores(rows)
+
+
+@given(tables())
+def test_turning_every_verdict_round_keeps_the_count_and_mirrors_the_share(rows: list[str]) -> None:
+    turned = [row.translate(str.maketrans("+-", "-+")) for row in rows]
+    assert scores(turned)[0] == scores(rows)[0]
+    for before, after in zip(claims(*rows), claims(*turned), strict=True):
+        share = contradiction_share(before)
+        expected = None if share is None else pytest.approx(1 - share)
+        assert contradiction_share(after) == expected
+
+
+@given(tables(), st.integers(1, 3))
+def test_pairs_without_a_label_change_nothing_but_the_coverage(rows: list[str], more: int) -> None:
+    report = conflict_report(claims(*rows))
+    failed = conflict_report(claims(*(row + "?" * more for row in rows)))
+    assert (failed.cs_c, failed.cs_r) == (report.cs_c, report.cs_r)
+    assert (failed.uncovered, failed.reconsider) == (report.uncovered, report.reconsider)
+    if report.coverage:
+        assert failed.coverage is not None
+        assert failed.coverage < report.coverage
+
+
+@given(tables())
+def test_there_is_a_claim_to_reconsider_exactly_where_the_count_is_above_0(rows: list[str]) -> None:
+    report = conflict_report(claims(*rows))
+    assert (report.reconsider is not None) == ((report.cs_c or 0) > 0)
+    if report.reconsider is not None:
+        assert report.evidence(report.reconsider).conflicting
+
+
+@given(tables())
+def test_a_conflicting_claim_is_neither_all_for_nor_all_against(rows: list[str]) -> None:
+    for claim in claims(*rows):
+        share = contradiction_share(claim)
+        assert claim.conflicting == (share is not None and 0 < share < 1)

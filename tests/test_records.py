@@ -1,0 +1,334 @@
+"""The nouns: immutable, checked, and the same after a trip through JSON."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+
+from conflictscore.records import (
+    Answer,
+    Attempt,
+    Claim,
+    ClaimEvidence,
+    ConflictReport,
+    Document,
+    EvidenceLabel,
+    Flip,
+    Label,
+    Usage,
+)
+
+_NUMBERS = st.integers(1, 10**6)
+_SHARES = st.none() | st.floats(0, 1)
+_TEXTS = st.text(max_size=20)
+_SOME_NUMBERS = st.lists(_NUMBERS, max_size=3).map(tuple)
+
+_DOCUMENTS = st.builds(
+    Document,
+    number=_NUMBERS,
+    text=_TEXTS,
+    title=_TEXTS,
+    url=_TEXTS,
+    metadata=st.dictionaries(
+        _TEXTS,
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | _TEXTS,
+        max_size=3,
+    ),
+)
+_CLAIMS = st.builds(Claim, number=_NUMBERS, text=_TEXTS)
+
+
+@st.composite
+def _labels(draw: st.DrawFn) -> EvidenceLabel:
+    label = draw(st.sampled_from(Label))
+    return EvidenceLabel(
+        claim=draw(_NUMBERS),
+        document=draw(_NUMBERS),
+        label=label,
+        snippet=draw(st.none() | _TEXTS),
+        snippet_found=draw(st.none() | st.booleans()),
+        reasoning=draw(st.none() | _TEXTS),
+        score=draw(_SHARES),
+        error=draw(_TEXTS) if label is Label.UNLABELLED else None,
+        cached=draw(st.booleans()),
+    )
+
+
+_EVIDENCE = st.builds(
+    ClaimEvidence, claim=_CLAIMS, labels=st.lists(_labels(), max_size=3).map(tuple)
+)
+_REPORTS = st.builds(
+    ConflictReport,
+    cs_c=_SHARES,
+    cs_r=_SHARES,
+    coverage=_SHARES,
+    claims=st.lists(_EVIDENCE, max_size=2).map(tuple),
+    uncovered=_SOME_NUMBERS,
+    reconsider=st.none() | _NUMBERS,
+    error=st.none() | _TEXTS,
+)
+_ANSWERS = st.builds(
+    Answer,
+    text=_TEXTS,
+    option=st.none() | st.integers(0, 5),
+    justification=st.none() | _TEXTS,
+    cited=_SOME_NUMBERS,
+)
+_ATTEMPTS = st.builds(
+    Attempt,
+    round=st.integers(0, 3),
+    answer=_ANSWERS,
+    report=st.none() | _REPORTS,
+    reconsidered=st.none() | _EVIDENCE,
+)
+_FLIPS = st.builds(
+    Flip,
+    before=_TEXTS,
+    after=_TEXTS,
+    justification=st.none() | _TEXTS,
+    claim=_TEXTS,
+    supports=_SOME_NUMBERS,
+    contradicts=_SOME_NUMBERS,
+)
+_COUNTS = st.integers(0, 10**9)
+_USAGES = st.builds(
+    Usage, calls=_COUNTS, cached_calls=_COUNTS, input_tokens=_COUNTS, output_tokens=_COUNTS
+)
+_RECORDS = st.one_of(
+    _DOCUMENTS,
+    _CLAIMS,
+    _labels(),
+    _EVIDENCE,
+    _REPORTS,
+    _ANSWERS,
+    _ATTEMPTS,
+    _FLIPS,
+    _USAGES,
+)
+
+
+def _pair(document: int, label: Label, error: str | None = None) -> EvidenceLabel:
+    return EvidenceLabel(claim=1, document=document, label=label, error=error)
+
+
+def _through_json(record: BaseModel) -> BaseModel:
+    stored = json.dumps(record.model_dump(mode="json"), allow_nan=False)
+    return type(record).model_validate(json.loads(stored))
+
+
+@given(_RECORDS)
+def test_every_record_comes_back_from_json_as_it_was(record: BaseModel) -> None:
+    back = _through_json(record)
+    assert back == record
+    assert repr(back) == repr(record)  # equality alone takes 1 for 1.0 and for True
+
+
+@given(_RECORDS)
+def test_no_field_of_a_record_can_be_set(record: BaseModel) -> None:
+    for field in type(record).model_fields:
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(record, field, getattr(record, field))
+
+
+@pytest.mark.parametrize(
+    ("record", "fields"),
+    [
+        (Document, {"number": 1, "text": "x", "rank": 1}),
+        (Document, {"number": 0, "text": "x"}),
+        (Claim, {"number": 0, "text": "x"}),
+        (Claim, {"number": 1}),
+        (Answer, {"text": "x", "option": -1}),
+        (Attempt, {"round": -1, "answer": {"text": "x"}}),
+        (Usage, {"calls": -1}),
+        (EvidenceLabel, {"claim": 1, "document": 1, "label": "MAYBE"}),
+        (ConflictReport, {"cs_r": 0.5, "coverage": 1.0}),
+    ],
+)
+def test_an_unknown_field_a_missing_one_and_a_number_out_of_range_are_refused(
+    record: type[BaseModel], fields: dict[str, Any]
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        record.model_validate(fields)
+    assert refused.value.error_count() == 1
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -0.01, 1.01])
+@pytest.mark.parametrize("field", ["cs_c", "cs_r", "coverage"])
+def test_a_score_that_is_no_number_from_0_to_1_is_refused(field: str, wrong: float) -> None:
+    with pytest.raises(ValidationError, match=field):
+        ConflictReport.model_validate({"cs_c": 0.5, "cs_r": 0.5, "coverage": 0.5, field: wrong})
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -0.01, 1.01])
+def test_a_probability_that_is_no_number_from_0_to_1_is_refused(wrong: float) -> None:
+    with pytest.raises(ValidationError, match="score"):
+        EvidenceLabel(claim=1, document=1, label=Label.SUPPORTS, score=wrong)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_nan_and_infinity_are_refused_in_metadata(wrong: float) -> None:
+    with pytest.raises(ValidationError, match=r"metadata\.score"):
+        Document(number=1, text="x", metadata={"score": wrong})
+
+
+def test_a_missing_verdict_says_why() -> None:
+    with pytest.raises(ValidationError, match="UNLABELLED"):
+        _pair(1, Label.UNLABELLED)
+    assert _pair(1, Label.UNLABELLED, error="timed out").error == "timed out"
+
+
+@pytest.mark.parametrize("label", [label for label in Label if label is not Label.UNLABELLED])
+def test_a_verdict_has_no_error(label: Label) -> None:
+    with pytest.raises(ValidationError, match="UNLABELLED"):
+        _pair(1, label, error="timed out")
+    assert _pair(1, label).label is label
+
+
+def test_the_sides_of_a_claim_are_the_numbers_of_its_documents() -> None:
+    evidence = ClaimEvidence(
+        claim=Claim(number=1, text="The sky is blue."),
+        labels=(
+            _pair(2, Label.SUPPORTS),
+            _pair(3, Label.CONTRADICTS),
+            _pair(5, Label.IRRELEVANT),
+            _pair(7, Label.UNLABELLED, error="timed out"),
+            _pair(8, Label.SUPPORTS),
+        ),
+    )
+    assert evidence.supports == (2, 8)
+    assert evidence.contradicts == (3,)
+    assert evidence.irrelevant == (5,)
+    assert evidence.unlabelled == (7,)
+    assert evidence.conflicting
+
+
+def test_a_claim_of_a_report_is_found_by_its_number() -> None:
+    first = ClaimEvidence(claim=Claim(number=1, text="a"))
+    third = ClaimEvidence(claim=Claim(number=3, text="c"))
+    report = ConflictReport(cs_c=None, cs_r=None, coverage=None, claims=(first, third))
+    assert report.evidence(3) is third
+    with pytest.raises(KeyError):
+        report.evidence(2)
+
+
+def test_a_summary_spells_out_both_sides_of_every_claim() -> None:
+    decided = EvidenceLabel(
+        claim=1,
+        document=1,
+        label=Label.SUPPORTS,
+        snippet="it is blue",
+        snippet_found=True,
+        reasoning="It says so.",
+        score=0.9,
+        cached=True,
+    )
+    report = ConflictReport(
+        cs_c=1.0,
+        cs_r=0.5,
+        coverage=0.75,
+        claims=(
+            ClaimEvidence(
+                claim=Claim(number=1, text="The sky is blue."),
+                labels=(
+                    decided,
+                    _pair(2, Label.CONTRADICTS),
+                    _pair(3, Label.IRRELEVANT),
+                    _pair(4, Label.UNLABELLED, error="timed out"),
+                ),
+            ),
+        ),
+        uncovered=(),
+        reconsider=1,
+    )
+    nothing: dict[str, Any] = {
+        "snippet": None,
+        "snippet_found": None,
+        "reasoning": None,
+        "score": None,
+        "error": None,
+        "cached": False,
+    }
+    expected = {
+        "cs_c": 1.0,
+        "cs_r": 0.5,
+        "coverage": 0.75,
+        "uncovered": [],
+        "reconsider": 1,
+        "error": None,
+        "claims": [
+            {
+                "text": "The sky is blue.",
+                "conflicting": True,
+                "supports": [1],
+                "contradicts": [2],
+                "irrelevant": [3],
+                "unlabelled": [4],
+                "labels": [
+                    {
+                        "document": 1,
+                        "label": "SUPPORTS",
+                        "snippet": "it is blue",
+                        "snippet_found": True,
+                        "reasoning": "It says so.",
+                        "score": 0.9,
+                        "error": None,
+                        "cached": True,
+                    },
+                    {**nothing, "document": 2, "label": "CONTRADICTS"},
+                    {**nothing, "document": 3, "label": "IRRELEVANT"},
+                    {**nothing, "document": 4, "label": "UNLABELLED", "error": "timed out"},
+                ],
+            }
+        ],
+    }
+    assert report.summary() == expected
+    assert json.loads(json.dumps(report.summary())) == expected
+
+
+@given(_REPORTS)
+def test_a_summary_is_plain_json_with_the_same_keys_always(report: ConflictReport) -> None:
+    summary = json.loads(json.dumps(report.summary(), allow_nan=False))
+    assert summary == report.summary()
+    assert set(summary) == set(ConflictReport.model_fields)
+    for claim in summary["claims"]:
+        sides = ("supports", "contradicts", "irrelevant", "unlabelled")
+        assert set(claim) == {"text", "conflicting", "labels", *sides}
+        assert sum(len(claim[side]) for side in sides) == len(claim["labels"])
+        for pair in claim["labels"]:
+            assert set(pair) == set(EvidenceLabel.model_fields) - {"claim"}
+
+
+def test_a_failed_value_stays_failed_through_json() -> None:
+    failed = ConflictReport(
+        cs_c=None,
+        cs_r=None,
+        coverage=0.0,
+        claims=(
+            ClaimEvidence(
+                claim=Claim(number=1, text="a"),
+                labels=(_pair(1, Label.UNLABELLED, error="timed out"),),
+            ),
+        ),
+        error="the answer could not be taken apart",
+    )
+    stored = json.loads(json.dumps(failed.to_json()))
+    assert (stored["cs_c"], stored["cs_r"]) == (None, None)
+    assert stored["error"] == "the answer could not be taken apart"
+    back = ConflictReport.model_validate(stored)
+    assert back == failed
+    assert back.claims[0].unlabelled == (1,)
+    assert back.claims[0].labels[0].error == "timed out"
+
+
+@given(_USAGES, _USAGES)
+def test_usages_add_up_field_by_field(one: Usage, other: Usage) -> None:
+    both = (one + other).to_json()
+    assert both == {name: one.to_json()[name] + other.to_json()[name] for name in both}
+    assert set(both) == {"calls", "cached_calls", "input_tokens", "output_tokens"}

@@ -1,0 +1,100 @@
+"""A scripted model that reads what it is asked: it answers, decomposes, judges and reconsiders.
+
+Documents and claims in these tests say one year each; a document supports a claim with the same
+year, contradicts one with another year, and is irrelevant without a year.
+"""
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from tests.fakes.openai_server import ChatRequest, Fault, Reply
+
+__all__ = ["DISAGREEING", "World"]
+
+_YEAR = re.compile(r"\b1[89]\d\d\b")
+
+DISAGREEING = [
+    {"text": "The lamp was lit in 1871.", "title": "Gazette", "url": "https://gazette.test/a"},
+    {"text": "The log says the lamp was lit in 1874.", "title": "Log", "url": "https://log.test/b"},
+    {"text": "The tower is white.", "title": "Walks", "url": "https://walks.test/c"},
+]
+
+
+@dataclass
+class World:
+    """What the model says, and how often it was asked for what.
+
+    A step named in ``broken`` answers with the fault instead.
+    """
+
+    answer: str = "It was lit in 1871."
+    regenerated: str | list[str] = "It was lit in 1874."
+    reason: str = "The log was written on the night (Doc 2)."
+    decomposition: str | None = None
+    broken: dict[str, Fault | str] = field(default_factory=dict)
+    asked: Counter[str] = field(default_factory=Counter)
+    prompts: dict[str, list[str]] = field(default_factory=dict)
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        prompt = next(m["content"] for m in request.messages if m["role"] == "user")
+        step = _step(prompt)
+        self.asked[step] += 1
+        self.prompts.setdefault(step, []).append(prompt)
+        if step in self.broken:
+            return self.broken[step]
+        match step:
+            case "decompose":
+                return self.decomposition or f"Claims:\n- {_between(prompt, 'answer')}"
+            case "label":
+                return _judge(prompt)
+            case "choice":
+                letter = {"SUPPORTS": "A", "CONTRADICTS": "B", "IRRELEVANT": "C"}[_verdict(prompt)]
+                scores = {"A": -3.0, "B": -3.0, "C": -3.0} | {letter: -0.1}
+                return Reply(letter, logprobs=scores)
+            case "regenerate":
+                if isinstance(self.regenerated, str):
+                    return self.regenerated
+                return self.regenerated[self.asked["regenerate"] - 1]
+            case "justify":
+                return self.reason
+        return self.answer
+
+
+def _step(prompt: str) -> str:
+    marks = {
+        "decompose": "the separate claims that it makes",
+        "label": '"document_snippet"',
+        "choice": "Reply with the letter only",
+        "justify": "Say why the answer changed",
+        "regenerate": "on which the documents disagree",
+    }
+    return next((step for step, mark in marks.items() if mark in prompt), "generate")
+
+
+def _judge(prompt: str) -> str:
+    document = _between(prompt, "document")
+    return json.dumps(
+        {
+            "claim": _between(prompt, "claim"),
+            "document_snippet": document.splitlines()[-1],
+            "reasoning": "The years were compared.",
+            "answer": _verdict(prompt),
+        }
+    )
+
+
+def _verdict(prompt: str) -> str:
+    document, claim = (
+        _YEAR.findall(_between(prompt, "document")),
+        _YEAR.findall(_between(prompt, "claim")),
+    )
+    if not document or not claim:
+        return "IRRELEVANT"
+    return "SUPPORTS" if set(document) & set(claim) else "CONTRADICTS"
+
+
+def _between(prompt: str, mark: str) -> str:
+    """What stands between the last pair of these marks."""
+    return prompt.rpartition(f"</{mark}>")[0].rpartition(f"<{mark}>")[2].strip()
