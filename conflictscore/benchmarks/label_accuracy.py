@@ -73,8 +73,8 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 async def _row(judge: JsonJudge | ChoiceJudge, pair: LabelledPair) -> dict[str, Any]:
     claim, document = Claim(number=1, text=pair.claim), Document(number=1, text=pair.document)
-    meter, started = UsageMeter(), time.perf_counter()
-    row: dict[str, Any] = {"id": pair.id, "labeler": judge.name, "gold": pair.label}
+    meter = UsageMeter()
+    row: dict[str, Any] = {"id": pair.id, **_made_by(judge), "gold": pair.label}
     try:
         if isinstance(judge, ChoiceJudge):
             row["logprobs"] = await judge.logprobs(claim, document, meter)
@@ -82,10 +82,12 @@ async def _row(judge: JsonJudge | ChoiceJudge, pair: LabelledPair) -> dict[str, 
             row["verdict"] = (await judge.label(claim, document, meter)).to_json()
     except ProviderError as error:
         row["error"] = str(error)
-    return row | {
-        "seconds": round(time.perf_counter() - started, 3),
-        "usage": meter.usage.to_json(),
-    }
+    return row | {"usage": meter.usage.to_json()}
+
+
+def _made_by(judge: JsonJudge | ChoiceJudge) -> dict[str, Any]:
+    """What a row must match to be one of this labeler's: a changed prompt is another labeler."""
+    return {"labeler": judge.name, "prompt": (judge.identity or {}).get("prompt")}
 
 
 def _given(row: dict[str, Any], calibration: Calibration) -> Label:
@@ -140,31 +142,31 @@ def main(
         asyncio.run(_collect(judge, [pair for s in samples.values() for pair in s], out))
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
-    rows = {row["id"]: row for row in read_rows(out) if row["labeler"] == judge.name}
+    rows = {row["id"]: row for row in read_rows(out) if _made_by(judge).items() <= row.items()}
     usage = [row["usage"] for row in rows.values()]
     for name, sample in samples.items():
         drawn = [rows[pair.id] for pair in sample]
         _print_report(f"{name}, {judge.name}", drawn, UNCALIBRATED)
         if isinstance(judge, ChoiceJudge):
             _print_report(f"{name}, {judge.name}, calibrated", drawn, judge.calibration)
-    seconds = sorted(row["seconds"] for row in rows.values())
     click.echo(
         f"\n{len(rows)} pairs, {sum(u['calls'] for u in usage)} calls,"
         f" {sum(u['input_tokens'] for u in usage)} input and"
-        f" {sum(u['output_tokens'] for u in usage)} output tokens,"
-        f" median {seconds[len(seconds) // 2]:.2f} s a pair"
+        f" {sum(u['output_tokens'] for u in usage)} output tokens"
     )
 
 
 async def _collect(judge: JsonJudge | ChoiceJudge, sample: list[LabelledPair], out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
-    done = {row["id"] for row in read_rows(out) if row["labeler"] == judge.name}
+    done = {row["id"] for row in read_rows(out) if _made_by(judge).items() <= row.items()}
     todo = [pair for pair in sample if pair.id not in done]
+    started = time.perf_counter()
     with out.open("a", encoding="utf-8") as rows:
         for count, future in enumerate(asyncio.as_completed([_row(judge, p) for p in todo]), 1):
             rows.write(json.dumps(await future) + "\n")
             rows.flush()
-            click.echo(f"\r{count} of {len(todo)}", nl=False, err=True)
+            pace = (time.perf_counter() - started) / count
+            click.echo(f"\r{count} of {len(todo)}, {pace:.2f} s a pair", nl=False, err=True)
 
 
 if __name__ == "__main__":

@@ -225,12 +225,17 @@ class LanguageModel:
 async def _ask_twice(
     send: Callable[[Sequence[BaseMessage]], Awaitable[T]], prompt: str, prompts: PromptSet
 ) -> T:
-    question = HumanMessage(prompt)
+    question = HumanMessage(_sendable(prompt))
     try:
         return await send([question])
     except UnreadableReplyError as error:
         again = HumanMessage(prompts.render("retry", reason=error.reason))
-        return await send([question, AIMessage(error.reply or "(nothing)"), again])
+        return await send([question, AIMessage(_sendable(error.reply) or "(nothing)"), again])
+
+
+def _sendable(text: str) -> str:
+    """The text with a question mark for each lone surrogate, which UTF-8 cannot carry."""
+    return text.encode(errors="replace").decode()
 
 
 def _secrets(chat: BaseChatModel) -> list[str]:

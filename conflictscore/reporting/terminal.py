@@ -32,7 +32,7 @@ def print_run(state: Mapping[str, Any], console: Console) -> None:
         table.add_row("before", printable(state["first_answer"]))
         table.add_row("after", printable(state["answer"]))
         table.add_row("why", printable(state["justification"] or "no reason was given"))
-        console.print(Padding(table, (0, 2)))
+        console.print(Padding(table, (0, 2), expand=False))
     elif state["final_report"] is not None:
         _heading(console, "Kept after a second look")
         _indented(console, state["justification"] or "The answer is the same.")
@@ -66,14 +66,14 @@ def _print_claims(title: str, report: Mapping[str, Any], console: Console) -> No
     for number, claim in enumerate(report["claims"], start=1):
         mark = Text(" conflict ", style="black on yellow") if claim["conflicting"] else Text("")
         line = Text.assemble(f"{number}. ", printable(claim["text"]), "  ", mark)
-        console.print(Padding(line, (1, 2, 0, 2)))
+        console.print(Padding(line, (1, 2, 0, 2), expand=False))
         table = _columns()
         for side, style in (("supports", "green"), ("contradicts", "red"), ("unlabelled", "dim")):
             if claim[side]:
                 table.add_row(Text(side, style=style), _numbers(claim[side]))
         if not (claim["supports"] or claim["contradicts"]):
             table.add_row(Text("uncovered", style="dim"), "no document speaks to it")
-        console.print(Padding(table, (0, 5)))
+        console.print(Padding(table, (0, 5), expand=False))
 
 
 def _print_sources(state: Mapping[str, Any], console: Console) -> None:
@@ -82,7 +82,7 @@ def _print_sources(state: Mapping[str, Any], console: Console) -> None:
     for document in state["documents"]:
         title, url = printable(document["title"]), printable(document["url"])
         table.add_row(str(document["number"]), f"{title}  {url}" if title else url or "(no title)")
-    console.print(Padding(table, (0, 2)))
+    console.print(Padding(table, (0, 2), expand=False))
     for note in state["notes"]:
         console.print(Text(f"Note: {printable(note)}", style="yellow"))
     usage = state["usage"]
@@ -101,7 +101,7 @@ def _heading(console: Console, title: str) -> None:
 
 
 def _indented(console: Console, text: str) -> None:
-    console.print(Padding(Text(printable(text)), (0, 2)))
+    console.print(Padding(Text(printable(text)), (0, 2), expand=False))
 
 
 def _columns() -> Table:

