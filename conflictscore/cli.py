@@ -89,7 +89,7 @@ _model_options = [
     ),
     click.option(
         "--context-window",
-        type=click.IntRange(min=512),
+        type=click.IntRange(min=1024),
         metavar="TOKENS",
         help="Prompt and reply together. Default: what is known of the model, or 8192.",
     ),

@@ -178,6 +178,11 @@ def test_nan_and_infinity_are_refused_in_metadata(wrong: float) -> None:
         Document(number=1, text="x", metadata={"score": wrong})
 
 
+def test_metadata_keeps_the_type_of_every_value() -> None:
+    metadata: dict[str, Any] = {"rank": 1, "ok": True, "score": 1.0, "date": "2024", "none": None}
+    assert repr(Document(number=1, text="x", metadata=metadata).metadata) == repr(metadata)
+
+
 def test_a_missing_verdict_says_why() -> None:
     with pytest.raises(ValidationError, match="UNLABELLED"):
         _pair(1, Label.UNLABELLED)
@@ -207,6 +212,12 @@ def test_the_sides_of_a_claim_are_the_numbers_of_its_documents() -> None:
     assert evidence.irrelevant == (5,)
     assert evidence.unlabelled == (7,)
     assert evidence.conflicting
+
+
+@pytest.mark.parametrize("side", [label for label in Label if label is not Label.UNLABELLED])
+def test_one_side_alone_is_no_conflict(side: Label) -> None:
+    labels = (_pair(1, side), _pair(2, side), _pair(3, Label.IRRELEVANT))
+    assert not ClaimEvidence(claim=Claim(number=1, text="a"), labels=labels).conflicting
 
 
 def test_a_claim_of_a_report_is_found_by_its_number() -> None:

@@ -1,11 +1,15 @@
 """What the two modes of the LLM judge share: the prompt, in an order that can be cached."""
 
 from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.tokens import count_tokens
 from conflictscore.models.window import fit_documents
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
 
 __all__ = ["judge_prompt"]
+
+_CLAIM_TOKENS = 256
+_TITLE_CHARS = 300
 
 
 def judge_prompt(
@@ -19,14 +23,20 @@ def judge_prompt(
 ) -> str:
     """Rules, document, claim: a document's prefix is the same for every claim.
 
-    A document longer than the context window is cut, and the prompt says so.
+    A document longer than the context window is cut, and the prompt says so. Room is kept for a
+    long claim, so that the cut does not move with the claim.
     """
     rules = prompts.render("label_rules")
-    around = prompts.render(template, rules=rules, document="", claim=material(claim.text))
+    room = max(_CLAIM_TOKENS, count_tokens(claim.text, model.name).n)
     [fitted] = fit_documents(
-        [document], model, prompts, around=around, reply_tokens=reply_tokens
+        [document],
+        model,
+        prompts,
+        around=prompts.render(template, rules=rules, document="", claim=""),
+        reply_tokens=reply_tokens + room,
     ).documents
-    shown = f"{document.title.strip()}\n\n{fitted.text}" if document.title.strip() else fitted.text
+    title = document.title.strip()[:_TITLE_CHARS]
+    shown = f"{title}\n\n{fitted.text}" if title else fitted.text
     return prompts.render(
         template, rules=rules, document=material(shown), claim=material(claim.text)
     )

@@ -49,7 +49,7 @@ def count_tokens(text: str, model: str = "") -> TokenCount:
         The count. It is ``exact`` only where the model's own vocabulary was at hand.
     """
     text = text.encode(errors="replace").decode()  # a lone surrogate has no bytes to count
-    encoding = _encoding_of(model)
+    encoding = _encoding_of(model.removeprefix("openai:"))
     counter = _counter(encoding or "o200k_base")
     if counter is None:
         return TokenCount(ceil(len(text.encode()) / _BYTES_PER_TOKEN), exact=False)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from conflictscore.errors import ProviderError
+from conflictscore.models.tokens import count_tokens
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.replies import read_claims
 from conflictscore.nodes.state import RagState, RunRuntime, draft_of, spent
@@ -11,7 +12,10 @@ from conflictscore.records import Answer, Claim
 
 __all__ = ["decompose"]
 
-_REPLY_TOKENS = 1536
+_LEAST_TOKENS = 160
+_MOST_TOKENS = 2048
+_TOKENS_PER_TOKEN = 4
+"""Claims repeat names and so are longer than their answer; a reply beyond this rambles."""
 
 
 async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -41,10 +45,11 @@ async def _ask_for_claims(
     answer: Answer, runtime: RunRuntime, meter: UsageMeter
 ) -> tuple[str, ...]:
     context = runtime.context
+    length = count_tokens(answer.text, context.decomposer.name).n
     return await context.decomposer.ask(
         context.prompts.render("decompose", answer=material(answer.text)),
         read_claims,
         prompts=context.prompts,
         meter=meter,
-        max_tokens=_REPLY_TOKENS,
+        max_tokens=min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length),
     )

@@ -134,7 +134,7 @@ def _read_folder(folder: Path) -> dict[str, str]:
             known = ", ".join(sorted(PLACEHOLDERS))
             raise ConfigurationError(f"{path}: no template has this name; the names are {known}")
         try:
-            text = path.read_text("utf-8")
+            text = path.read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(f"{path}: cannot be read as UTF-8 text ({error})") from error
         _check(path, text)

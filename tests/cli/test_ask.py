@@ -190,7 +190,7 @@ def _line(result: Result) -> str:
         ([QUESTION, "--docs", "DOCS", "--method", "magic"], "'magic' is not one of"),
         ([QUESTION, "--docs", "DOCS", "--prompts", "nowhere"], "nowhere is not a folder"),
         ([QUESTION, "--docs", "DOCS", "--top-k", "0"], "--top-k"),
-        ([QUESTION, "--docs", "LONG", "--context-window", "512"], "context window"),
+        ([QUESTION, "--docs", "LONG", "--context-window", "1024"], "context window"),
         ([QUESTION, "--docs", "DOCS", "--log", "/nowhere/at/all.jsonl"], "--log"),
         ([QUESTION, "--frobnicate"], "--frobnicate"),
         ([], "QUESTION"),

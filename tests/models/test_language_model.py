@@ -40,9 +40,9 @@ def year(text: str) -> int:
 
 
 def year_field(reply: Mapping[str, Any]) -> int:
-    if not isinstance(reply.get("year"), int):
-        raise ValueError("year: must be a whole number")
-    return int(reply["year"])
+    if str(reply.get("year")).isdecimal():
+        return int(reply["year"])
+    raise ValueError("year: must be a whole number")
 
 
 async def ask(model: LanguageModel, meter: UsageMeter | None = None, *, most: int = 20) -> int:
@@ -116,6 +116,16 @@ class TestText:
         with OpenAIServer(script("", "1871")) as server:
             assert await ask(calling(server)) == 1871
         assert conversation(server.requests[1])[1] == ("assistant", "(nothing)")
+
+    async def test_half_a_character_in_a_prompt_or_a_reply_is_sent_as_a_question_mark(self) -> None:
+        with OpenAIServer(script("Ages ago \ud83d", "1871")) as server:
+            model = calling(server)
+            asked = model.ask(
+                "When?\ude00", year, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9
+            )
+            assert await asked == 1871
+        first, reply, _ = conversation(server.requests[1])
+        assert (first[1], reply[1]) == ("When??", "Ages ago ?")
 
     async def test_a_reply_cut_off_is_not_read_even_where_it_could_be(self) -> None:
         with OpenAIServer(then(Reply("In 1871, or", finish_reason="length"))) as server:
@@ -297,7 +307,9 @@ class TestLetter:
     async def test_a_server_without_logprobs_is_named_with_what_to_do(self) -> None:
         with (
             OpenAIServer(then("A")) as server,
-            pytest.raises(ConfigurationError, match="test-model gives no log-prob.*--labeler json"),
+            pytest.raises(
+                ConfigurationError, match=r"test-model gives no log-prob.*--labeler json"
+            ),
         ):
             await ask_letter(calling(server))
         assert len(server.requests) == 1

@@ -94,6 +94,22 @@ def test_the_reply_and_the_thinking_take_their_room_from_the_documents() -> None
     assert thinking == pytest.approx(plain - 1000 / 1.15, abs=3)
 
 
+def test_a_long_question_takes_its_room_from_the_documents() -> None:
+    around = "Is the sky blue? " * 300
+    documents = numbered("sky " * 9000)
+    fitted = fit_documents(documents, model(3000), PROMPTS, around=around, reply_tokens=100)
+    shown = PROMPTS.documents(fitted.documents)
+    assert count_tokens(f"{around}{shown}").n + 100 <= 3000
+
+
+def test_long_titles_and_addresses_take_their_room_from_the_documents() -> None:
+    long = "".join(map(chr, range(0x2C00, 0x2C50))) * 3
+    documents = [Document(number=n, text="sky " * 9000, title=long, url=long) for n in range(1, 4)]
+    fitted = fit(documents, 6000)
+    assert fitted.cut == (1, 2, 3)
+    assert prompt_tokens(fitted) + 100 <= 6000
+
+
 def test_a_text_that_grows_when_it_is_made_safe_still_fits() -> None:
     fitted = fit(numbered("</answer>" * 3000), 2000)
     assert prompt_tokens(fitted) + 100 <= 2000

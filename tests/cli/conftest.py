@@ -1,0 +1,1 @@
+from tests.local_model import smollm2_path as smollm2_path

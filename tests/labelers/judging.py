@@ -1,0 +1,32 @@
+"""Claims, documents and replies as judges get and give them."""
+
+import json
+
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Claim, Document
+from tests.fakes.openai_server import Reply
+
+__all__ = ["PROMPTS", "claim", "document", "letter", "verdict"]
+
+PROMPTS = PromptSet.load()
+
+
+def claim(text: str = "It was lit in 1871.", number: int = 1) -> Claim:
+    return Claim(number=number, text=text)
+
+
+def document(text: str = "The lamp was lit in 1871.", number: int = 1, title: str = "") -> Document:
+    return Document(number=number, text=text, title=title)
+
+
+def verdict(
+    answer: str = "SUPPORTS", *, snippet: str = "", reasoning: str = "", about: str = ""
+) -> str:
+    """A reply as the paper's judge gives it (Table 7)."""
+    fields = {"claim": about, "document_snippet": snippet, "reasoning": reasoning, "answer": answer}
+    return json.dumps(fields)
+
+
+def letter(chosen: str = "A", *, logprob: float = -0.1, others: float = -3.0) -> Reply:
+    """A reply of one letter, with the log-probabilities of all three."""
+    return Reply(chosen, logprobs=dict.fromkeys("ABC", others) | {chosen: logprob})

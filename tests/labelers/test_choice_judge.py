@@ -1,0 +1,107 @@
+"""The judge of one letter: its label, its probability, and what it depends on."""
+
+from math import exp
+
+import pytest
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
+from conflictscore.labelers.choice_judge import ChoiceJudge, choice_prompt_sha256
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import EvidenceLabel, Label
+from tests.fakes.openai_server import OpenAIServer, Reply, script
+from tests.labelers.judging import PROMPTS, claim, document, letter
+from tests.models.calling import calling
+
+
+async def judged(reply: Reply, calibration: Calibration = UNCALIBRATED) -> EvidenceLabel:
+    with OpenAIServer(script(reply)) as server:
+        judge = ChoiceJudge(calling(server), PROMPTS, calibration=calibration)
+        return await judge.label(claim(number=3), document(number=7), UsageMeter())
+
+
+@pytest.mark.parametrize(
+    ("chosen", "label"),
+    [("A", Label.SUPPORTS), ("B", Label.CONTRADICTS), ("C", Label.IRRELEVANT)],
+)
+async def test_each_letter_is_its_label_with_its_probability(chosen: str, label: Label) -> None:
+    found = await judged(letter(chosen, logprob=-0.1, others=-3.0))
+    assert (found.claim, found.document, found.label) == (3, 7, label)
+    assert found.score == pytest.approx(exp(-0.1) / (exp(-0.1) + 2 * exp(-3.0)))
+    assert (found.snippet, found.snippet_found, found.reasoning) == (None, None, None)
+
+
+async def test_the_letters_mean_what_the_prompt_says() -> None:
+    with OpenAIServer(script(letter())) as server:
+        await ChoiceJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())
+    prompt = server.requests[0].prompt
+    for chosen, label in (("A", "SUPPORTS"), ("B", "CONTRADICTS"), ("C", "IRRELEVANT")):
+        assert f"\n{chosen}: {label}" in prompt
+
+
+async def test_a_certain_judge_has_a_probability_of_one_and_not_more() -> None:
+    assert (await judged(letter("B", logprob=0.0, others=-9999.0))).score == 1.0
+
+
+async def test_a_calibration_may_turn_the_label() -> None:
+    shy = Calibration(temperature=1, offsets={Label.CONTRADICTS: 4.0}, fitted_on="these tests")
+    found = await judged(letter("A", logprob=-0.1, others=-3.0), shy)
+    assert found.label is Label.CONTRADICTS
+    assert found.score == pytest.approx(exp(1.0) / (exp(1.0) + exp(-0.1) + exp(-3.0)))
+
+
+async def test_one_token_is_asked_for_and_the_tokens_are_counted() -> None:
+    meter, reply = UsageMeter(), letter()
+    with OpenAIServer(script(reply)) as server:
+        await ChoiceJudge(calling(server), PROMPTS).label(claim(), document(), meter)
+    assert server.requests[0].body["max_completion_tokens"] == 1
+    assert (meter.usage.calls, meter.usage.output_tokens) == (1, 1)
+
+
+async def test_a_server_without_logprobs_is_for_the_user_to_change() -> None:
+    with (
+        OpenAIServer(script("A")) as server,
+        pytest.raises(ConfigurationError, match="--labeler json"),
+    ):
+        await ChoiceJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())
+
+
+async def test_a_document_longer_than_the_window_is_cut_where_the_model_can_see_it() -> None:
+    words = " ".join(f"word{n}" for n in range(3000))
+    with OpenAIServer(script(letter())) as server:
+        judge = ChoiceJudge(calling(server, context_window=1500), PROMPTS)
+        await judge.label(claim("It was bright."), document(words), UsageMeter())
+    prompt = server.requests[0].prompt
+    assert "[The rest of this document is left out here" in prompt
+    assert "word2999" not in prompt
+    assert prompt.endswith("Reply with the letter only.")
+
+
+async def test_a_window_too_small_for_any_document_is_said_before_a_call_is_paid_for() -> None:
+    with OpenAIServer(script()) as server:
+        judge = ChoiceJudge(calling(server, context_window=256), PROMPTS)
+        with pytest.raises(ConfigurationError, match="context window of test-model"):
+            await judge.label(claim(), document("word " * 3000), UsageMeter())
+    assert server.requests == []
+
+
+async def test_the_prefix_of_a_document_is_the_same_for_every_claim() -> None:
+    with OpenAIServer(script(letter(), letter())) as server:
+        judge = ChoiceJudge(calling(server), PROMPTS)
+        for text in ("It was bright.", "It was never bright at all."):
+            await judge.label(claim(text), document("It shone far."), UsageMeter())
+    one, two = (request.prompt for request in server.requests)
+    shared = one[: one.index("It was bright.")]
+    assert two.startswith(shared)
+    assert "It shone far." in shared
+
+
+def test_what_a_verdict_depends_on_has_the_prompt_and_the_calibration_in_it() -> None:
+    with OpenAIServer(script()) as server:
+        judge = ChoiceJudge(calling(server), PROMPTS)
+        assert ChoiceJudge(calling(server, parameters=None), PROMPTS).identity is None
+    assert judge.name == "choice(test-model)"
+    assert judge.calibration == UNCALIBRATED
+    assert judge.identity is not None
+    assert judge.identity["prompt"] == choice_prompt_sha256(PROMPTS)
+    assert judge.identity["calibration"] == UNCALIBRATED.model_dump(mode="json")

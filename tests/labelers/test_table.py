@@ -1,0 +1,330 @@
+"""Every claim against every document: folded, cached, ordered, and whole where one pair fails."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
+from conflictscore.labelers.choice_judge import ChoiceJudge
+from conflictscore.labelers.json_judge import JsonJudge
+from conflictscore.labelers.table import label_table
+from conflictscore.models.cache import ContentCache
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
+from tests.labelers.judging import PROMPTS, claim, document, letter, verdict
+from tests.models.calling import calling
+
+CLAIMS = [claim("It was lit in 1871.", 1), claim("It was lit in 1874.", 2)]
+DOCUMENTS = [
+    document("The lamp was lit in 1871.", 1),
+    document("The log says 1874.", 2),
+    document("The tower is white.", 3),
+]
+SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT
+
+
+def between(text: str, mark: str) -> str:
+    [inside] = re.findall(rf"<{mark}>\n(.*)\n</{mark}>", text, re.DOTALL)
+    return str(inside)
+
+
+def by_year(request: ChatRequest) -> Reply:
+    """Judges as a reader of years would."""
+    said = re.search(r"\d{4}", between(request.prompt, "document"))
+    claimed = re.search(r"\d{4}", between(request.prompt, "claim"))
+    assert claimed is not None
+    if said is None:
+        return letter("C")
+    return letter("A" if said[0] == claimed[0] else "B")
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> ContentCache:
+    return ContentCache(tmp_path / "verdicts.sqlite")
+
+
+async def table(
+    judge: Any,
+    claims: list[Claim] = CLAIMS,
+    documents: list[Document] = DOCUMENTS,
+    **options: Any,
+) -> list[list[EvidenceLabel]]:
+    rows = await label_table(
+        judge, claims, documents, **{"meter": UsageMeter(), "cache": None, **options}
+    )
+    assert [row.claim for row in rows] == claims
+    return [list(row.labels) for row in rows]
+
+
+def labels(rows: list[list[EvidenceLabel]]) -> list[list[Label]]:
+    return [[pair.label for pair in row] for row in rows]
+
+
+class TestTable:
+    async def test_each_claim_gets_one_label_a_document_in_order(self) -> None:
+        with OpenAIServer(by_year) as server:
+            rows = await table(ChoiceJudge(calling(server), PROMPTS))
+        assert labels(rows) == [
+            [SUPPORTS, CONTRADICTS, IRRELEVANT],
+            [CONTRADICTS, SUPPORTS, IRRELEVANT],
+        ]
+        assert [[(p.claim, p.document) for p in row] for row in rows] == [
+            [(1, 1), (1, 2), (1, 3)],
+            [(2, 1), (2, 2), (2, 3)],
+        ]
+
+    async def test_the_order_is_the_callers_and_not_that_of_the_replies(self) -> None:
+        with OpenAIServer(by_year) as server:
+            judge = ChoiceJudge(calling(server), PROMPTS)
+            rows = await table(judge, CLAIMS[::-1], DOCUMENTS[::-1])
+        assert labels(rows) == [
+            [IRRELEVANT, SUPPORTS, CONTRADICTS],
+            [IRRELEVANT, CONTRADICTS, SUPPORTS],
+        ]
+
+    async def test_pairs_go_out_document_by_document(self) -> None:
+        with OpenAIServer(by_year) as server:
+            await table(ChoiceJudge(calling(server, limit=ConcurrencyLimit(1)), PROMPTS))
+        asked = [
+            (between(r.prompt, "document"), between(r.prompt, "claim")) for r in server.requests
+        ]
+        assert asked == [(d.text, c.text) for d in DOCUMENTS for c in CLAIMS]
+
+    async def test_pairs_are_judged_at_the_same_time_within_the_models_limit(self) -> None:
+        with OpenAIServer(by_year) as server:
+            await table(ChoiceJudge(calling(server, limit=ConcurrencyLimit(2)), PROMPTS))
+        assert server.in_flight_peak <= 2
+        assert len(server.requests) == 6
+
+    @pytest.mark.parametrize(
+        ("claims", "documents", "expected"), [([], DOCUMENTS, []), (CLAIMS, [], [[], []])]
+    )
+    async def test_nothing_to_judge_costs_nothing(
+        self, claims: list[Claim], documents: list[Document], expected: list[list[Label]]
+    ) -> None:
+        with OpenAIServer(script()) as server:
+            rows = await table(ChoiceJudge(calling(server), PROMPTS), claims, documents)
+        assert labels(rows) == expected
+        assert server.requests == []
+
+    async def test_every_label_is_told_once_as_soon_as_it_is_there(self) -> None:
+        told: list[EvidenceLabel] = []
+        with OpenAIServer(by_year) as server:
+            rows = await table(ChoiceJudge(calling(server), PROMPTS), on_label=told.append)
+        in_order = sorted(told, key=lambda pair: (pair.claim, pair.document))
+        assert in_order == [pair for row in rows for pair in row]
+
+    async def test_pairs_of_the_same_content_are_judged_once_and_told_each(self) -> None:
+        told: list[EvidenceLabel] = []
+        meter = UsageMeter()
+        claims = [*CLAIMS, claim(CLAIMS[0].text, 3)]
+        again = document(DOCUMENTS[0].text, 4)
+        elsewhere = again.model_copy(update={"number": 5, "url": "https://copy.test"})
+        with OpenAIServer(by_year) as server:
+            rows = await table(
+                ChoiceJudge(calling(server), PROMPTS),
+                claims,
+                [*DOCUMENTS, again, elsewhere],
+                meter=meter,
+                on_label=told.append,
+            )
+        assert len(server.requests) == meter.usage.calls == 6
+        assert labels(rows)[2] == [SUPPORTS, CONTRADICTS, IRRELEVANT, SUPPORTS, SUPPORTS]
+        assert [pair.document for pair in rows[2]] == [1, 2, 3, 4, 5]
+        assert {pair.claim for pair in rows[2]} == {3}
+        assert len({(pair.claim, pair.document) for pair in told}) == len(told) == 15
+
+    async def test_another_title_is_another_content(self) -> None:
+        titled = [document("It shone.", 1, "Gazette"), document("It shone.", 2, "Log")]
+        with OpenAIServer(by_year) as server:
+            await table(ChoiceJudge(calling(server), PROMPTS), CLAIMS[:1], titled)
+        assert len(server.requests) == 2
+
+    async def test_half_a_character_in_a_document_is_no_reason_to_fall_over(self) -> None:
+        with OpenAIServer(by_year) as server:
+            rows = await table(
+                ChoiceJudge(calling(server), PROMPTS), CLAIMS[:1], [document("1871 \ud83d")]
+            )
+        assert labels(rows) == [[SUPPORTS]]
+
+
+class TestFailure:
+    async def test_a_pair_that_fails_is_unlabelled_with_its_error_and_leaves_the_others(
+        self,
+    ) -> None:
+        def failing(request: ChatRequest) -> Reply | Fault:
+            broken = "log says" in request.prompt and "in 1871" in request.prompt
+            return Fault(500, message="out of memory") if broken else by_year(request)
+
+        with OpenAIServer(failing) as server:
+            rows = await table(ChoiceJudge(calling(server), PROMPTS))
+        assert labels(rows) == [
+            [SUPPORTS, Label.UNLABELLED, IRRELEVANT],
+            [CONTRADICTS, SUPPORTS, IRRELEVANT],
+        ]
+        failed = rows[0][1]
+        assert (failed.claim, failed.document, failed.score) == (1, 2, None)
+        assert failed.error is not None
+        assert "test-model failed with HTTP 500" in failed.error
+        assert "out of memory" in failed.error
+
+    async def test_an_unreadable_verdict_is_a_failure_and_never_irrelevant(self) -> None:
+        with OpenAIServer(then("Who knows?")) as server:
+            rows = await table(JsonJudge(calling(server), PROMPTS), CLAIMS[:1], DOCUMENTS[:1])
+        assert labels(rows) == [[Label.UNLABELLED]]
+        assert rows[0][0].error is not None
+        assert "not one JSON object" in rows[0][0].error
+
+    async def test_a_failure_is_never_kept(self, cache: ContentCache) -> None:
+        with OpenAIServer(then(Fault(500), by_year)) as server:
+            judge = ChoiceJudge(calling(server), PROMPTS)
+            first = await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
+            again = await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
+        assert labels(first) == [[Label.UNLABELLED]]
+        assert labels(again) == [[SUPPORTS]]
+        assert not again[0][0].cached
+
+    async def test_a_failed_pair_that_stands_twice_fails_twice(self) -> None:
+        twice = [document("1871", 1), document("1871", 2)]
+        with OpenAIServer(then(Fault(500))) as server:
+            rows = await table(ChoiceJudge(calling(server), PROMPTS), CLAIMS[:1], twice)
+        assert labels(rows) == [[Label.UNLABELLED, Label.UNLABELLED]]
+        assert [pair.document for pair in rows[0]] == [1, 2]
+
+    async def test_a_wrong_setting_ends_the_table_with_one_plain_error(self) -> None:
+        told: list[EvidenceLabel] = []
+        with OpenAIServer(by_year, api_key="another") as server:
+            judge = ChoiceJudge(calling(server, limit=ConcurrencyLimit(8)), PROMPTS)
+            with pytest.raises(ConfigurationError, match="refused the key") as caught:
+                await table(judge, on_label=told.append)
+        assert caught.value.__suppress_context__
+        assert told == []
+
+    async def test_a_wrong_setting_is_not_tried_again_for_every_pair(self) -> None:
+        with OpenAIServer(by_year, api_key="another") as server:
+            judge = ChoiceJudge(calling(server, limit=ConcurrencyLimit(1)), PROMPTS)
+            with pytest.raises(ConfigurationError):
+                await table(judge, documents=[document(f"1871, {n}", n) for n in range(1, 30)])
+        assert len(server.requests) < 5
+
+
+class TestCache:
+    async def test_a_second_table_makes_no_call_and_says_so(self, cache: ContentCache) -> None:
+        meter = UsageMeter()
+        with OpenAIServer(by_year) as server:
+            judge = ChoiceJudge(calling(server), PROMPTS)
+            first = await table(judge, cache=cache)
+            again = await table(judge, cache=cache, meter=meter)
+        assert len(server.requests) == 6
+        assert meter.usage == Usage(cached_calls=6)
+        assert not any(pair.cached for row in first for pair in row)
+        assert all(pair.cached for row in again for pair in row)
+        assert [
+            [pair.model_copy(update={"cached": False}) for pair in row] for row in again
+        ] == first
+
+    async def test_a_quote_and_its_reason_come_back_too(self, cache: ContentCache) -> None:
+        reply = verdict("SUPPORTS", snippet="lit in 1871", reasoning="It says so.")
+        with OpenAIServer(script(reply)) as server:
+            judge = JsonJudge(calling(server), PROMPTS)
+            await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
+            [[again]] = await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
+        assert (again.snippet, again.snippet_found, again.reasoning, again.cached) == (
+            "lit in 1871",
+            True,
+            "It says so.",
+            True,
+        )
+
+    async def test_numbers_and_addresses_are_no_content(self, cache: ContentCache) -> None:
+        with OpenAIServer(by_year) as server:
+            judge = ChoiceJudge(calling(server), PROMPTS)
+            await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
+            moved = DOCUMENTS[0].model_copy(update={"number": 9, "url": "https://moved.test"})
+            renumbered = claim(CLAIMS[0].text, 4)
+            [[again]] = await table(judge, [renumbered], [moved], cache=cache)
+        assert (again.claim, again.document, again.cached) == (4, 9, True)
+
+    @pytest.mark.parametrize(
+        ("the_claim", "the_document"),
+        [
+            (claim("It was lit in 1871"), DOCUMENTS[0]),
+            (CLAIMS[0], document("The lamp was lit in 1871")),
+            (CLAIMS[0], document("The lamp was lit in 1871.", title="Gazette")),
+        ],
+        ids=["claim", "text", "title"],
+    )
+    async def test_another_claim_text_or_title_is_judged_anew(
+        self, cache: ContentCache, the_claim: Claim, the_document: Document
+    ) -> None:
+        with OpenAIServer(by_year) as server:
+            judge = ChoiceJudge(calling(server), PROMPTS)
+            await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
+            [[again]] = await table(judge, [the_claim], [the_document], cache=cache)
+        assert not again.cached
+        assert len(server.requests) == 2
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            lambda model, _: ChoiceJudge(replace(model, name="other-model"), PROMPTS),
+            lambda model, _: ChoiceJudge(replace(model, endpoint="http://other.test"), PROMPTS),
+            lambda model, _: ChoiceJudge(replace(model, parameters={"temperature": 1}), PROMPTS),
+            lambda model, prompts: ChoiceJudge(model, prompts),
+            lambda model, _: ChoiceJudge(
+                model,
+                PROMPTS,
+                calibration=Calibration(temperature=2, offsets={}, fitted_on="these tests"),
+            ),
+            lambda model, _: JsonJudge(model, PROMPTS),
+        ],
+        ids=["model", "endpoint", "parameters", "prompt", "calibration", "labeler"],
+    )
+    async def test_another_judge_judges_anew(
+        self,
+        cache: ContentCache,
+        tmp_path: Path,
+        other: Callable[[LanguageModel, PromptSet], Any],
+    ) -> None:
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "label_rules.txt").write_text("Judge well.", "utf-8")
+        prompts = PromptSet.load(folder=tmp_path / "mine")
+
+        def either(request: ChatRequest) -> Reply:
+            return Reply(verdict()) if "response_format" in request.body else by_year(request)
+
+        with OpenAIServer(either) as server:
+            model = calling(server)
+            judge = ChoiceJudge(model, PROMPTS, calibration=UNCALIBRATED)
+            await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
+            [[kept]] = await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
+            [[anew]] = await table(other(model, prompts), CLAIMS[:1], DOCUMENTS[:1], cache=cache)
+        assert (kept.cached, anew.cached) == (True, False)
+        assert len(server.requests) == 2
+
+    async def test_a_judge_that_is_not_known_is_asked_every_time(self, cache: ContentCache) -> None:
+        with OpenAIServer(by_year) as server:
+            judge = ChoiceJudge(calling(server, parameters=None), PROMPTS)
+            for _ in range(2):
+                [[pair]] = await table(judge, CLAIMS[:1], DOCUMENTS[:1], cache=cache)
+                assert not pair.cached
+        assert len(server.requests) == 2
+
+    async def test_a_verdict_is_kept_at_once_also_where_another_pair_ends_the_table(
+        self, cache: ContentCache
+    ) -> None:
+        with OpenAIServer(then(by_year, Fault(401), by_year)) as server:
+            judge = ChoiceJudge(calling(server, limit=ConcurrencyLimit(1)), PROMPTS)
+            with pytest.raises(ConfigurationError):
+                await table(judge, CLAIMS[:1], DOCUMENTS, cache=cache)
+            [row] = await table(judge, CLAIMS[:1], DOCUMENTS, cache=cache)
+        assert [pair.cached for pair in row] == [True, False, False]

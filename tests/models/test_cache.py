@@ -1,0 +1,243 @@
+"""The cache of replies and verdicts, on real SQLite files."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.models import cache as cache_module
+from conflictscore.models.cache import ContentCache, cache_dir
+
+CONTENT = {"claim": "It was lit in 1871.", "judge": {"model": "m", "parameters": {"t": 0}}}
+
+_TEXT = st.text(st.characters(codec=None), max_size=5)  # lone surrogates too
+_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | _TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+_CONTENT = st.dictionaries(_TEXT, _JSON, max_size=3)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "cache.sqlite"
+
+
+def canonical(content: dict[str, Any]) -> str:
+    return json.dumps(content, sort_keys=True, ensure_ascii=False)
+
+
+def one_line_with_a_way_out(error: ConfigurationError, path: Path) -> None:
+    message = str(error)
+    assert str(path) in message
+    assert "--no-cache" in message
+    assert "\n" not in message
+
+
+class TestContent:
+    def test_a_value_is_found_again_after_the_file_was_closed(self, path: Path) -> None:
+        first = ContentCache(path)
+        first.put(CONTENT, {"label": "SUPPORTS", "score": 0.5, "snippet": None})
+        first.close()
+        again = ContentCache(path)
+        assert again.get(CONTENT) == {"label": "SUPPORTS", "score": 0.5, "snippet": None}
+        assert again.get({**CONTENT, "claim": "It was lit in 1874."}) is None
+
+    def test_the_order_of_the_keys_does_not_matter_at_any_depth(self, path: Path) -> None:
+        cache = ContentCache(path)
+        cache.put({"a": {"x": 1, "y": [2]}, "b": 3}, {"v": 1})
+        assert cache.get({"b": 3, "a": {"y": [2], "x": 1}}) == {"v": 1}
+        assert cache.get({"b": 3, "a": {"y": [2], "x": 2}}) is None
+
+    def test_a_later_value_stands_in_place_of_the_earlier_one(self, path: Path) -> None:
+        cache = ContentCache(path)
+        cache.put(CONTENT, {"v": 1})
+        cache.put(CONTENT, {"v": 2})
+        assert cache.get(CONTENT) == {"v": 2}
+
+    @given(one=_CONTENT, other=_CONTENT)
+    def test_two_contents_share_a_value_exactly_when_they_are_the_same_json(
+        self, one: dict[str, Any], other: dict[str, Any]
+    ) -> None:
+        cache = ContentCache(":memory:")
+        cache.put(one, {"v": 1})
+        assert cache.get(dict(reversed(one.items()))) == {"v": 1}
+        assert (cache.get(other) == {"v": 1}) is (canonical(one) == canonical(other))
+        cache.close()
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            (1, True),
+            (1, 1.0),
+            (1, "1"),
+            (None, "null"),
+            ("\u00e9", "e\u0301"),
+            ([], {}),
+            ("a", "a "),
+        ],
+    )
+    def test_what_python_or_the_eye_takes_for_equal_is_kept_apart(
+        self, path: Path, one: Any, other: Any
+    ) -> None:
+        cache = ContentCache(path)
+        cache.put({"x": one}, {"v": 1})
+        assert cache.get({"x": other}) is None
+
+    def test_half_a_character_is_content_and_value_like_any_other(self, path: Path) -> None:
+        cache = ContentCache(path)
+        cache.put({"text": "a\ud83d"}, {"reply": "b\udc00"})
+        assert cache.get({"text": "a\ud83d"}) == {"reply": "b\udc00"}
+        assert cache.get({"text": "a\ud83c"}) is None
+
+    def test_what_is_no_number_is_no_content(self, path: Path) -> None:
+        with pytest.raises(ValueError, match="JSON"):
+            ContentCache(path).put({"x": float("nan")}, {})
+
+
+class TestSharing:
+    def test_threads_and_a_second_connection_write_at_once_and_lose_nothing(
+        self, path: Path
+    ) -> None:
+        caches = [ContentCache(path), ContentCache(path)]
+
+        def write(number: int) -> None:
+            caches[number % 2].put({"n": number}, {"v": number})
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(write, range(200)))
+        for cache in caches:
+            assert all(cache.get({"n": n}) == {"v": n} for n in range(200))
+
+    def test_a_file_opened_by_many_at_once_is_opened_by_all(self, path: Path) -> None:
+        together = threading.Barrier(8, timeout=30)
+
+        def open_and_write(number: int) -> None:
+            together.wait()
+            ContentCache(path).put({"n": number}, {"v": number})
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(open_and_write, range(8)))
+        cache = ContentCache(path)
+        assert all(cache.get({"n": n}) == {"v": n} for n in range(8))
+
+    def test_a_file_that_cannot_change_its_journal_just_now_is_opened_all_the_same(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ContentCache(path).close()
+        reader = sqlite3.connect(path, isolation_level=None)
+        reader.execute("PRAGMA journal_mode=DELETE")
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM cache").fetchall()
+        monkeypatch.setattr(cache_module, "_BUSY_SECONDS", 0.01)
+        cache = ContentCache(path)
+        reader.execute("COMMIT")
+        cache.put(CONTENT, {"v": 1})
+        assert cache.get(CONTENT) == {"v": 1}
+
+    def test_processes_write_at_once_and_lose_nothing(self, path: Path) -> None:
+        program = (
+            "import sys; from conflictscore.models.cache import ContentCache\n"
+            "cache, me = ContentCache(sys.argv[1]), int(sys.argv[2])\n"
+            "for n in range(100): cache.put({'process': me, 'n': n}, {'v': [me, n]})\n"
+        )
+        writers = [
+            subprocess.Popen([sys.executable, "-c", program, str(path), str(me)]) for me in range(3)
+        ]
+        assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+        cache = ContentCache(path)
+        for me in range(3):
+            assert all(cache.get({"process": me, "n": n}) == {"v": [me, n]} for n in range(100))
+
+
+class TestUnusable:
+    def test_a_file_that_is_no_database_is_left_alone_and_named(self, path: Path) -> None:
+        path.write_text("these are my notes, and not a cache. " * 40)
+        with pytest.raises(ConfigurationError) as caught:
+            ContentCache(path)
+        one_line_with_a_way_out(caught.value, path)
+        assert path.read_text().startswith("these are my notes")
+
+    def test_a_database_with_other_tables_is_named_on_first_use(self, path: Path) -> None:
+        with sqlite3.connect(path) as other:
+            other.execute("CREATE TABLE cache (something TEXT)")
+        other.close()
+        cache = ContentCache(path)
+        with pytest.raises(ConfigurationError) as caught:
+            cache.get(CONTENT)
+        one_line_with_a_way_out(caught.value, path)
+
+    def test_a_database_with_damaged_pages_is_named_on_use(self, path: Path) -> None:
+        cache = ContentCache(path)
+        for number in range(200):
+            cache.put({"n": number}, {"v": "x" * 100})
+        cache.close()
+        whole = path.read_bytes()
+        path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+        damaged = ContentCache(path)
+        with pytest.raises(ConfigurationError) as caught:
+            damaged.get({"n": 7})
+        one_line_with_a_way_out(caught.value, path)
+
+    def test_a_folder_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("in the way")
+        path = tmp_path / "file" / "deeper" / "cache.sqlite"
+        with pytest.raises(ConfigurationError) as caught:
+            ContentCache(path)
+        one_line_with_a_way_out(caught.value, path)
+
+    def test_a_folder_where_the_file_should_be_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigurationError) as caught:
+            ContentCache(tmp_path)
+        one_line_with_a_way_out(caught.value, tmp_path)
+
+    def test_a_file_that_somebody_holds_for_too_long_is_named(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cache_module, "_BUSY_SECONDS", 0.01)
+        cache = ContentCache(path)
+        holder = sqlite3.connect(path, isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ConfigurationError, match="locked") as caught:
+            cache.put(CONTENT, {})
+        one_line_with_a_way_out(caught.value, path)
+        holder.execute("COMMIT")
+        cache.put(CONTENT, {"v": 1})
+        assert cache.get(CONTENT) == {"v": 1}
+
+
+class TestPlace:
+    def test_the_folder_is_the_configured_one_and_made_on_first_use(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "not" / "there yet"
+        monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(folder))
+        assert cache_dir() == folder
+        assert not folder.exists()
+        assert ContentCache.default().path.parent == folder
+        assert folder.is_dir()
+
+    @pytest.mark.parametrize("unset", [None, ""])
+    def test_it_is_the_users_cache_folder_where_none_is_configured(
+        self, unset: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        monkeypatch.delenv("CONFLICTSCORE_CACHE_DIR", raising=False)
+        if unset is not None:
+            monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", unset)
+        assert cache_dir().name == "conflictscore"
+        assert cache_dir() != Path()

@@ -1,0 +1,271 @@
+"""What a caller meets when a provider fails: one clear line, and never the key."""
+
+import asyncio
+import threading
+import traceback
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from langchain_core.language_models import FakeListChatModel
+from langgraph.errors import GraphInterrupt
+from pydantic import SecretStr
+
+from conflictscore.errors import (
+    ConfigurationError,
+    ConflictScoreError,
+    InputError,
+    ProviderError,
+    UnreadableReplyError,
+)
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.models.spec import from_chat_model
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Usage
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, then
+from tests.models.calling import KEY, calling
+
+PROMPTS = PromptSet.load()
+SCHEMA = {
+    "title": "verdict",
+    "type": "object",
+    "properties": {"label": {"type": "string"}},
+    "required": ["label"],
+    "additionalProperties": False,
+}
+LIMITED = Fault(429, retry_after="0.01", message="slow down", code="rate_limit_exceeded")
+
+
+async def ask(model: LanguageModel, meter: UsageMeter | None = None) -> str:
+    meter = meter or UsageMeter()
+    return await model.ask("hi", str, prompts=PROMPTS, meter=meter, max_tokens=9)
+
+
+async def ask_json(model: LanguageModel) -> object:
+    return await model.ask_json(
+        "hi", SCHEMA, dict, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9
+    )
+
+
+async def ask_letter(model: LanguageModel) -> object:
+    return await model.ask_letter("hi", ("A", "B"), prompts=PROMPTS, meter=UsageMeter())
+
+
+every_way = pytest.mark.parametrize(
+    "question", [ask, ask_json, ask_letter], ids=["text", "json", "letter"]
+)
+Question = Callable[[LanguageModel], Awaitable[object]]
+
+
+async def failure(question: Question, model: LanguageModel) -> ConflictScoreError:
+    with pytest.raises(ConflictScoreError) as caught:
+        await question(model)
+    return caught.value
+
+
+def everything_shown(error: BaseException) -> str:
+    return "\n".join([str(error), repr(error), *traceback.format_exception(error)])
+
+
+class TestRateLimit:
+    async def test_a_short_one_is_waited_out_and_only_the_answered_call_counts(self) -> None:
+        meter = UsageMeter()
+        with OpenAIServer(then(LIMITED, Reply("hello", input_tokens=1, output_tokens=1))) as server:
+            assert await ask(calling(server, retries=2), meter) == "hello"
+        assert len(server.requests) == 2
+        assert meter.usage == Usage(calls=1, input_tokens=1, output_tokens=1)
+
+    @every_way
+    async def test_one_that_does_not_end_is_the_providers_failure(self, question: Question) -> None:
+        with OpenAIServer(then(LIMITED)) as server:
+            error = await failure(question, calling(server, retries=2))
+        assert isinstance(error, ProviderError)
+        assert (error.provider, error.status, error.exit_code) == ("test-model", 429, 1)
+        assert "test-model failed with HTTP 429" in str(error)
+        assert "slow down" in str(error)
+        assert len(server.requests) == 3
+
+    async def test_an_empty_account_is_for_the_user_to_fill(self) -> None:
+        empty = Fault(429, message="You exceeded your quota.", code="insufficient_quota")
+        with OpenAIServer(then(empty)) as server:
+            error = await failure(ask, calling(server))
+        assert isinstance(error, ConfigurationError)
+        assert "no quota left" in str(error)
+
+
+class TestServerFailure:
+    @every_way
+    async def test_a_server_that_keeps_failing_is_named_with_its_status(
+        self, question: Question
+    ) -> None:
+        broken = Fault(503, retry_after="0.01", message="out of\n order")
+        with OpenAIServer(then(broken)) as server:
+            error = await failure(question, calling(server, retries=1))
+        assert isinstance(error, ProviderError)
+        assert not isinstance(error, UnreadableReplyError)
+        assert error.status == 503
+        assert "out of order" in str(error)
+        assert len(server.requests) == 2
+
+    async def test_an_endless_message_is_shown_in_part(self) -> None:
+        with OpenAIServer(then(Fault(500, message="x" * 10_000))) as server:
+            error = await failure(ask, calling(server))
+        assert "xxx" in str(error)
+        assert len(str(error)) < 500
+
+    @every_way
+    async def test_a_dropped_connection_names_the_endpoint(self, question: Question) -> None:
+        with OpenAIServer(then(Fault.drop())) as server:
+            error = await failure(question, calling(server))
+            assert isinstance(error, ProviderError)
+            assert str(error) == f"test-model cannot be reached at {server.base_url}"
+
+    async def test_a_server_that_says_nothing_is_given_up_on(self) -> None:
+        with OpenAIServer(then(Fault.hang(3600))) as server:
+            error = await failure(ask, calling(server, timeout=0.1))
+        assert isinstance(error, ProviderError)
+        assert "gave no answer in time" in str(error)
+
+    @every_way
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b'{"id": "chatcmpl-1", "choices": [{"mess',
+            b"",
+            b"<html>",
+            b"\xff\xfe",
+            b"{}",
+            b"[]",
+            b"null",
+            b'"hello"',
+            b'{"choices": null}',
+            b'{"choices": []}',
+            b'{"choices": [{"index": 0}]}',
+        ],
+    )
+    async def test_a_body_that_is_no_completion_is_asked_for_once_more_and_then_an_error(
+        self, question: Question, body: bytes
+    ) -> None:
+        with OpenAIServer(then(Fault.raw(body))) as server:
+            error = await failure(question, calling(server))
+        assert isinstance(error, UnreadableReplyError)
+        assert str(error) == "unreadable reply from test-model: it was no valid chat completion"
+        assert len(server.requests) == 2
+
+    async def test_a_broken_body_is_made_good_by_the_next_one(self) -> None:
+        with OpenAIServer(then(Fault.raw(b'{"choices": [{"mess'), "hello")) as server:
+            assert await ask(calling(server)) == "hello"
+
+
+class TestWrongSetting:
+    @every_way
+    async def test_a_key_that_is_refused_is_the_users_to_mend_and_is_shown_nowhere(
+        self, question: Question
+    ) -> None:
+        with OpenAIServer(then("welcome"), api_key="another") as server:
+            error = await failure(question, calling(server))
+        assert isinstance(error, ConfigurationError)
+        assert (error.exit_code, isinstance(error, InputError)) == (2, True)
+        assert "refused the key" in str(error)
+        assert "OPENAI_API_KEY" in str(error)
+        assert KEY not in everything_shown(error)
+        assert len(server.requests) == 1
+
+    @every_way
+    async def test_a_model_that_is_not_there_is_named(self, question: Question) -> None:
+        with OpenAIServer(then("hello"), models=["small"]) as server:
+            error = await failure(question, calling(server))
+        assert isinstance(error, ConfigurationError)
+        assert "knows no model test-model" in str(error)
+        assert "--model" in str(error)
+
+
+class TestSecrets:
+    @pytest.mark.parametrize("status", [400, 429, 500])
+    @pytest.mark.parametrize("key", [KEY, "sk-proj-AbC_123-xyz", "sk-or-v1-0123456789abcdef"])
+    async def test_a_key_that_a_careless_server_quotes_is_blotted_out(
+        self, status: int, key: str
+    ) -> None:
+        careless = Fault(status, message=f"The API key provided: {key} (Bearer {key}) is no good")
+        with OpenAIServer(then(careless)) as server:
+            error = await failure(ask, calling(server, key=key))
+        assert key not in everything_shown(error)
+        assert "[secret]" in str(error)
+        assert "is no good" in str(error)
+
+    async def test_somebody_elses_key_is_blotted_out_too(self) -> None:
+        quoted = Fault(500, message="upstream said: invalid key sk-upstream-1234567890")
+        with OpenAIServer(then(quoted)) as server:
+            error = await failure(ask, calling(server))
+        assert "sk-upstream" not in everything_shown(error)
+        assert "upstream said: invalid key [secret]" in str(error)
+
+    async def test_a_stand_in_for_no_key_does_not_eat_words(self) -> None:
+        with OpenAIServer(then(Fault(400, message="none of the fields fits"))) as server:
+            error = await failure(ask, calling(server, key="none"))
+        assert "none of the fields fits" in str(error)
+
+
+class _Plugged(FakeListChatModel):
+    """Somebody else's model with a key of its own, which it quotes when it fails."""
+
+    their_key: SecretStr
+    error: Any
+
+    def _call(self, *args: Any, **kwargs: Any) -> str:
+        raise self.error
+
+
+async def plugged(error: BaseException) -> None:
+    chat = _Plugged(responses=[], their_key=SecretStr(KEY), error=error)
+    await ask(from_chat_model(chat))
+
+
+class TestPluggedInModel:
+    async def test_what_it_raises_is_one_line_with_its_type_and_without_its_key(self) -> None:
+        with pytest.raises(ProviderError, match="RuntimeError: GPU lost for") as caught:
+            await plugged(RuntimeError(f"GPU lost\nfor {KEY}"))
+        assert KEY not in everything_shown(caught.value)
+
+    @pytest.mark.parametrize(
+        "error",
+        [GraphInterrupt(()), ConfigurationError("their own")],
+        ids=lambda e: type(e).__name__,
+    )
+    async def test_langgraphs_control_flow_and_our_own_errors_pass_as_they_are(
+        self, error: Exception
+    ) -> None:
+        with pytest.raises(type(error)) as caught:
+            await plugged(error)
+        assert caught.value is error
+
+
+async def test_a_cancelled_call_is_cancelled_and_gives_its_place_back() -> None:
+    arrived = threading.Event()
+
+    def hang(_: ChatRequest) -> Fault:
+        arrived.set()
+        return Fault.hang(3600)
+
+    with OpenAIServer(then(hang, "hello")) as server:
+        model = calling(server, limit=ConcurrencyLimit(1), timeout=3600)
+        waiting = asyncio.create_task(ask(model))
+        assert await asyncio.to_thread(arrived.wait, 30)
+        in_line = asyncio.create_task(ask(model))
+        await asyncio.sleep(0)
+        in_line.cancel()
+        waiting.cancel()
+        for task in (waiting, in_line):
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert await asyncio.wait_for(ask(model), 30) == "hello"
+    assert len(server.requests) == 2
+
+
+async def test_a_failed_call_gives_its_place_back() -> None:
+    with OpenAIServer(then(Fault(500), "hello")) as server:
+        model = calling(server, limit=ConcurrencyLimit(1))
+        await failure(ask, model)
+        assert await asyncio.wait_for(ask(model), 30) == "hello"

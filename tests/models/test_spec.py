@@ -1,0 +1,239 @@
+"""From a spec string, or a chat model of one's own, to a language model."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.spec import OPENAI_DEFAULT, default_spec, from_chat_model, open_model
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from tests.fakes.openai_server import OpenAIServer, then
+from tests.models.calling import KEY
+
+PROMPTS = PromptSet.load()
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(then("hello")) as server:
+        yield server
+
+
+@pytest.fixture
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+with_key = pytest.mark.usefixtures("_key")
+
+
+async def ask(model: LanguageModel) -> str:
+    return await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
+
+
+class TestDefault:
+    def test_without_a_key_the_model_is_local(self) -> None:
+        assert default_spec() == "local"
+
+    @with_key
+    def test_with_a_key_it_is_openais(self) -> None:
+        assert default_spec() == f"openai:{OPENAI_DEFAULT}"
+
+
+class TestOpenAI:
+    @pytest.mark.parametrize("spec", ["openai:gpt-4.1-mini", "gpt-4.1-mini"])
+    def test_without_a_key_it_says_what_to_set_and_what_needs_none(self, spec: str) -> None:
+        with pytest.raises(ConfigurationError, match=r"gpt-4\.1-mini needs a key.*--model local"):
+            open_model(spec)
+
+    @with_key
+    @pytest.mark.parametrize("spec", ["openai:gpt-4.1-mini", "gpt-4.1-mini"])
+    def test_the_prefix_may_be_left_out(self, spec: str) -> None:
+        model = open_model(spec)
+        assert (model.name, model.endpoint) == ("openai:gpt-4.1-mini", "https://api.openai.com/v1")
+
+    @with_key
+    def test_what_records_call_openai_is_openai_whatever_other_libraries_read(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_BASE", "http://elsewhere.test/v1")
+        model = open_model("openai:gpt-4.1-mini")
+        assert isinstance(model.chat, ChatOpenAI)
+        assert str(model.chat.root_async_client.base_url) == f"{model.endpoint}/"
+        assert model.endpoint == "https://api.openai.com/v1"
+
+    @with_key
+    def test_the_window_is_the_models_or_the_one_given_or_a_small_one(self) -> None:
+        assert open_model("openai:gpt-4.1-mini").context_window > 1_000_000
+        assert open_model("openai:gpt-4.1-mini", context_window=5000).context_window == 5000
+        assert open_model("openai:never-heard-of").context_window == 8192
+
+    @with_key
+    def test_the_key_shows_in_no_description(self) -> None:
+        model = open_model("openai:gpt-4.1-mini")
+        assert KEY not in repr(model)
+        assert KEY not in str(model.identity)
+
+    async def test_a_plain_model_is_asked_at_temperature_zero_and_may_be_cached(
+        self, server: OpenAIServer
+    ) -> None:
+        model = open_model("gpt-4.1-mini", base_url=server.base_url)
+        await ask(model)
+        body = server.requests[0].body
+        assert (body["temperature"], body["max_completion_tokens"]) == (0, 9)
+        assert (model.deterministic, model.parameters) == (True, {"temperature": 0})
+
+    async def test_a_reasoning_model_gets_no_temperature_and_room_to_think(
+        self, server: OpenAIServer
+    ) -> None:
+        model = open_model("o4-mini", base_url=server.base_url)
+        await ask(model)
+        body = server.requests[0].body
+        assert "temperature" not in body
+        assert body["max_completion_tokens"] == 9 + model.thinking_tokens
+        assert model.thinking_tokens > 1000
+        assert (model.deterministic, model.parameters) == (False, {})
+
+
+class TestEndpoint:
+    @with_key
+    @pytest.mark.parametrize("spec", ["some-model", "openai:some-model"])
+    async def test_any_compatible_endpoint_is_called_with_the_key(
+        self, server: OpenAIServer, spec: str
+    ) -> None:
+        model = open_model(spec, base_url=server.base_url)
+        assert await ask(model) == "hello"
+        assert (model.name, model.endpoint) == ("some-model", server.base_url)
+        [request] = server.requests
+        assert (request.model, request.headers["authorization"]) == ("some-model", f"Bearer {KEY}")
+
+    async def test_it_needs_no_key(self, server: OpenAIServer) -> None:
+        assert await ask(open_model("some-model", base_url=server.base_url)) == "hello"
+
+    async def test_it_may_come_from_the_environment(
+        self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        model = open_model("openai:some-model")
+        assert await ask(model) == "hello"
+        assert (model.name, model.endpoint) == ("some-model", server.base_url)
+
+    async def test_the_one_that_is_given_goes_before_the_environments(
+        self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.test/v1")
+        assert await ask(open_model("some-model", base_url=server.base_url)) == "hello"
+
+    async def test_a_name_with_a_colon_is_the_endpoints_business(
+        self, server: OpenAIServer
+    ) -> None:
+        await ask(open_model("vendor:some-model:free", base_url=server.base_url))
+        assert server.requests[0].model == "vendor:some-model:free"
+
+    async def test_a_password_in_the_address_is_used_and_never_recorded(
+        self, server: OpenAIServer
+    ) -> None:
+        url = server.base_url.replace("http://", "http://user:swordfish@")
+        model = open_model("some-model", base_url=f"{url}/?token=swordfish")
+        assert model.endpoint == server.base_url
+        assert "swordfish" not in str(model.identity)
+        assert await ask(open_model("some-model", base_url=url)) == "hello"
+        assert server.requests[0].headers["authorization"].startswith("Basic ")
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "ftp://user:swordfish@host/v1",
+            "user:swordfish@host/v1",
+            "localhost:8080/v1",
+            "http://",
+            "http:///v1",
+            "http://[swordfish",
+        ],
+    )
+    def test_an_address_that_is_none_is_refused_without_showing_a_password(self, url: str) -> None:
+        with pytest.raises(ConfigurationError, match=r"--base-url .*http://HOST:PORT/v1") as caught:
+            open_model("some-model", base_url=url)
+        assert "swordfish" not in str(caught.value)
+
+    def test_all_models_of_an_endpoint_share_its_limit(self, server: OpenAIServer) -> None:
+        one = open_model("one", base_url=server.base_url)
+        two = open_model("two", base_url=f"{server.base_url}/")
+        assert one.limit is two.limit
+        assert one.limit is not open_model("one", base_url="http://elsewhere.test/v1").limit
+
+
+@with_key
+@pytest.mark.parametrize("spec", ["", " ", "openai:", "openai: ", "anthropic:claude"])
+def test_a_spec_that_names_no_model_is_refused_with_the_forms_there_are(spec: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"unknown model .*openai:NAME, local") as caught:
+        open_model(spec)
+    assert repr(spec) in str(caught.value)
+
+
+def test_a_base_url_does_not_go_with_the_local_model() -> None:
+    with pytest.raises(ConfigurationError, match=r"--base-url"):
+        open_model("local", base_url="http://127.0.0.1:1/v1")
+
+
+def own(server: OpenAIServer | None = None, **settings: Any) -> ChatOpenAI:
+    if server is not None:
+        settings["base_url"] = server.base_url
+    return ChatOpenAI(model="some-model", api_key=SecretStr(KEY), **settings)
+
+
+class _Telling(FakeListChatModel):
+    setting: Any
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"setting": self.setting}
+
+
+class TestOwnChatModel:
+    async def test_it_is_asked_as_it_is(self, server: OpenAIServer) -> None:
+        model = from_chat_model(own(server, temperature=0.7))
+        assert await ask(model) == "hello"
+        assert server.requests[0].body["temperature"] == 0.7
+        assert (model.name, model.endpoint) == ("some-model", server.base_url)
+        assert not model.deterministic
+
+    def test_plain_settings_tell_two_models_apart(self, server: OpenAIServer) -> None:
+        identity = from_chat_model(own(server, temperature=0.7)).identity
+        assert identity is not None
+        assert identity == from_chat_model(own(server, temperature=0.7)).identity
+        assert identity != from_chat_model(own(server, temperature=0.8)).identity
+        assert KEY not in str(identity)
+
+    def test_the_endpoint_tells_two_models_apart_also_where_the_client_found_it_itself(
+        self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        at_home = from_chat_model(own())
+        assert at_home.endpoint == "https://api.openai.com/v1"
+        monkeypatch.setenv(
+            "OPENAI_BASE_URL", server.base_url.replace("http://", "http://user:swordfish@")
+        )
+        elsewhere = from_chat_model(own())
+        assert elsewhere.endpoint == server.base_url
+        assert "swordfish" not in str(elsewhere.identity)
+
+    def test_a_model_that_tells_nothing_of_its_settings_is_not_cached(self) -> None:
+        chat = GenericFakeChatModel(messages=iter([AIMessage("hello")]))
+        assert from_chat_model(chat).identity is None
+
+    @pytest.mark.parametrize("setting", [iter("ab"), float("nan")], ids=["iterator", "nan"])
+    def test_a_model_whose_settings_are_no_plain_json_is_not_cached(self, setting: object) -> None:
+        assert from_chat_model(_Telling(responses=[], setting="a")).identity is not None
+        assert from_chat_model(_Telling(responses=[], setting=setting)).identity is None
+
+    def test_the_window_is_the_one_given_or_a_small_one(self) -> None:
+        chat = FakeListChatModel(responses=[])
+        assert from_chat_model(chat).context_window == 8192
+        assert from_chat_model(chat, context_window=1000).context_window == 1000
