@@ -1,6 +1,7 @@
 """Every claim against every document: folded, cached, ordered, and whole where one pair fails."""
 
 import re
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -206,8 +207,15 @@ class TestFailure:
             judge = ChoiceJudge(calling(server, limit=ConcurrencyLimit(8)), PROMPTS)
             with pytest.raises(ConfigurationError, match="refused the key") as caught:
                 await table(judge, on_label=told.append)
-        assert caught.value.__suppress_context__
+        assert caught.value.exit_code == 2
         assert told == []
+
+    async def test_the_error_of_a_wrong_setting_drags_no_group_of_errors_behind_it(self) -> None:
+        with OpenAIServer(script()) as server:
+            judge = ChoiceJudge(calling(server, context_window=256), PROMPTS)
+            with pytest.raises(ConfigurationError, match="context window") as caught:
+                await table(judge, documents=[document(f"{n} " * 3000, n) for n in (1, 2)])
+        assert "Group" not in "".join(traceback.format_exception(caught.value))
 
     async def test_a_wrong_setting_is_not_tried_again_for_every_pair(self) -> None:
         with OpenAIServer(by_year, api_key="another") as server:
