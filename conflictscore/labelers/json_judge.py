@@ -73,7 +73,7 @@ def _read(reply: Mapping[str, Any]) -> _Verdict:
         return _Verdict.model_validate(reply)
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the object"
+        field = ".".join(str(part) for part in first["loc"])
         raise ValueError(f"{field}: {first['msg']}") from error
 
 

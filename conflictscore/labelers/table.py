@@ -15,6 +15,9 @@ __all__ = ["label_table"]
 
 _Pair = tuple[Claim, Document]
 
+_FORMAT = 1
+"""Goes up when a stored EvidenceLabel of an earlier version could no longer be read."""
+
 
 async def label_table(
     labeler: Labeler,
@@ -109,4 +112,9 @@ def _cache_key(
 ) -> dict[str, Any] | None:
     if identity is None:
         return None
-    return {"claim": claim.text, "document": _content(document), "judge": dict(identity)}
+    return {
+        "verdict": _FORMAT,
+        "claim": claim.text,
+        "document": _content(document),
+        "judge": dict(identity),
+    }

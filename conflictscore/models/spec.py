@@ -98,6 +98,7 @@ def from_chat_model(
         context_window=context_window or _known_window(chat),
         limit=ConcurrencyLimit.shared(endpoint, _REMOTE_CALLS),
         parameters=_plain(settings) if settings else None,
+        thinking_tokens=_thinking_room(chat),
         cache=cache,
     )
 
@@ -140,7 +141,7 @@ def _open_openai(
         limit=ConcurrencyLimit.shared(endpoint, _REMOTE_CALLS),
         parameters={"temperature": 0} if steady else {},
         deterministic=steady,
-        thinking_tokens=_THINKING_TOKENS if profile.get("reasoning_output") else 0,
+        thinking_tokens=_thinking_room(chat),
         cache=cache,
     )
 
@@ -184,6 +185,10 @@ def _open_local(name: str, context_window: int | None, cache: ContentCache | Non
 
 def _known_window(chat: BaseChatModel) -> int:
     return int((chat.profile or {}).get("max_input_tokens") or _UNKNOWN_WINDOW)
+
+
+def _thinking_room(chat: BaseChatModel) -> int:
+    return _THINKING_TOKENS if (chat.profile or {}).get("reasoning_output") else 0
 
 
 def _without_credentials(url: str) -> str:

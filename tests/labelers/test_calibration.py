@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from conflictscore.labelers import calibration as module
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, shipped_calibration
 from conflictscore.labelers.choice_judge import ChoiceJudge, choice_prompt_sha256
+from conflictscore.models.local import DEFAULT
 from conflictscore.records import Label
 from tests.fakes.openai_server import OpenAIServer, script
 from tests.labelers.judging import PROMPTS
@@ -108,3 +109,10 @@ class TestShipped:
 def test_the_file_of_this_package_can_be_read() -> None:
     for entry in module._shipped().values():
         assert set(entry.calibration.offsets) <= set(LABELS)
+
+
+def test_the_shipped_calibrations_belong_to_the_shipped_prompt() -> None:
+    """A changed prompt switches them off: fit them again (docs/benchmarks.md)."""
+    used = choice_prompt_sha256(PROMPTS)
+
+    assert shipped_calibration(f"local:{DEFAULT.name}", used) is not UNCALIBRATED
