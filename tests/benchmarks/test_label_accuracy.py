@@ -1,0 +1,143 @@
+"""Measuring a labeler on pairs that people labelled: samples, resume, scores, calibration."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conflictscore.benchmarks import calibrate, label_accuracy
+from conflictscore.benchmarks.label_accuracy import scores
+from conflictscore.benchmarks.labelled_pairs import LabelledPair, balanced_sample, read_pairs
+from conflictscore.errors import InputError
+from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
+from conflictscore.records import Label
+from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.world import World
+
+YEARS = {"SUPPORTS": "It was 1871.", "CONTRADICTS": "It was 1874.", "IRRELEVANT": "It is white."}
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    """Four groups of three documents each, one a label."""
+    file = tmp_path / "groups.jsonl"
+    group = {"claim": "1871.", "docs": [{"text": t, "label": k} for k, t in YEARS.items()]}
+    file.write_text("".join(json.dumps(group | {"id": n}) + "\n" for n in range(4)))
+    return file
+
+
+def _measure(pairs: Path, server: OpenAIServer, *more: str) -> Result:
+    out = str(pairs.with_name("rows.jsonl"))
+    endpoint = ["--model", "m", "--base-url", server.base_url]
+    return CliRunner().invoke(
+        label_accuracy.main, [str(pairs), *endpoint, "--out", out, "--pairs", "6", *more]
+    )
+
+
+@pytest.mark.parametrize("labeler", ["json", "choice"])
+def test_a_labeler_that_is_always_right_scores_one(pairs: Path, labeler: str) -> None:
+    with OpenAIServer(World()) as server:
+        shown = _measure(pairs, server, "--labeler", labeler)
+
+    assert shown.exit_code == 0, shown.output
+    assert "6 pairs, accuracy 1.000, macro-F1 1.000" in shown.stdout
+    assert "6 pairs, 6 calls" in shown.stdout
+
+
+def test_the_same_command_goes_on_after_a_kill_without_paying_twice(pairs: Path) -> None:
+    world = World()
+    with OpenAIServer(world) as server:
+        _measure(pairs, server)
+        rows = pairs.with_name("rows.jsonl")
+        lines = rows.read_text().splitlines(keepends=True)
+        rows.write_text("".join(lines[:4]) + lines[4][:20])
+        shown = _measure(pairs, server)
+
+    assert world.asked["choice"] == 6 + 2
+    assert "6 pairs, accuracy 1.000" in shown.stdout
+    assert len(rows.read_text().splitlines()) == 6
+
+
+def test_a_pair_that_failed_counts_as_wrong(pairs: Path) -> None:
+    world = World(broken={"label": Fault(status=400)})
+    with OpenAIServer(world) as server:
+        shown = _measure(pairs, server, "--labeler", "json")
+
+    assert "accuracy 0.000" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("not json", "row 2: not JSON"),
+        ('{"docs": []}', "row 2, field claim"),
+        ('{"claim": "c", "docs": [{"text": "t", "label": "MAYBE"}]}', "field label: 'MAYBE'"),
+        ('{"claim": "c", "docs": [{"text": " ", "label": "SUPPORTS"}]}', "row 2, field text"),
+        ('{"claim": "c", "label": "SUPPORTS"}', "row 2, field document"),
+    ],
+)
+def test_a_bad_line_is_named(pairs: Path, line: str, message: str) -> None:
+    pairs.write_text(pairs.read_text().splitlines()[0] + "\n" + line + "\n")
+
+    with pytest.raises(InputError, match=message) as caught:
+        read_pairs(pairs)
+    assert str(pairs) in str(caught.value)
+
+
+def test_partial_support_is_support_and_undecided_pairs_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.jsonl"
+    labels = ["PARTIAL", "MIXED", "UNLABELLED", "CONTRADICTS"]
+    file.write_text(
+        "".join(json.dumps({"claim": "c", "document": "d", "label": k}) + "\n" for k in labels)
+    )
+
+    assert [pair.label for pair in read_pairs(file)] == [Label.SUPPORTS, Label.CONTRADICTS]
+
+
+@given(st.lists(st.sampled_from(list(Label)[:3])), st.integers(0, 30), st.integers())
+def test_a_sample_is_balanced_reproducible_and_drawn_once(
+    labels: list[Label], size: int, seed: int
+) -> None:
+    pairs = [LabelledPair(str(n), "c", "d", label) for n, label in enumerate(labels)]
+
+    drawn = balanced_sample(pairs, size, seed)
+
+    assert drawn == balanced_sample(pairs, size, seed)
+    assert len({pair.id for pair in drawn}) == len(drawn) <= size
+    counts, available = Counter(p.label for p in drawn), Counter(labels)
+    share = size // len(available) if available else 0
+    assert all(counts[label] == min(share, available[label]) for label in available)
+
+
+def test_scores_of_a_known_confusion() -> None:
+    yes, no, none = Label.SUPPORTS, Label.CONTRADICTS, Label.UNLABELLED
+
+    result = scores([(yes, yes), (yes, no), (no, no), (no, none)])
+
+    assert result.accuracy == 0.5
+    assert result.macro_f1 == pytest.approx((2 / 3 + 1 / 2) / 2)
+    with pytest.raises(ValueError, match="no verdicts"):
+        scores([])
+
+
+def test_a_fitted_calibration_takes_a_fixed_preference_out() -> None:
+    """A judge that adds 3 nats to SUPPORTS whatever it reads."""
+    labels = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
+    pairs = []
+    for label in labels:
+        logprobs = dict.fromkeys(labels, -2.0) | {label: -1.0}
+        logprobs[Label.SUPPORTS] += 3
+        pairs += [(logprobs, label)] * 20
+
+    def right(calibration: Calibration) -> int:
+        chosen = [calibration.probabilities(logprobs) for logprobs, _ in pairs]
+        return sum(
+            max(p, key=p.__getitem__) is gold for p, (_, gold) in zip(chosen, pairs, strict=True)
+        )
+
+    assert right(UNCALIBRATED) == 20
+    assert right(calibrate.fit(pairs, "made up")) == 60
