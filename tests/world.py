@@ -1,7 +1,8 @@
 """A scripted model that reads what it is asked: it answers, decomposes, judges and reconsiders.
 
 Documents and claims in these tests say one year each; a document supports a claim with the same
-year, contradicts one with another year, and is irrelevant without a year.
+year, contradicts one with another year, and is irrelevant without a year, or where the claim is
+about the lamp and the document about the tower.
 """
 
 import json
@@ -14,6 +15,7 @@ from tests.fakes.openai_server import ChatRequest, Fault, Reply
 __all__ = ["DISAGREEING", "World"]
 
 _YEAR = re.compile(r"\b1[89]\d\d\b")
+_TOPIC = re.compile(r"\b(?:lamp|tower)\b")
 
 DISAGREEING = [
     {"text": "The lamp was lit in 1871.", "title": "Gazette", "url": "https://gazette.test/a"},
@@ -86,13 +88,13 @@ def _judge(prompt: str) -> str:
 
 
 def _verdict(prompt: str) -> str:
-    document, claim = (
-        _YEAR.findall(_between(prompt, "document")),
-        _YEAR.findall(_between(prompt, "claim")),
-    )
-    if not document or not claim:
+    document, claim = _between(prompt, "document"), _between(prompt, "claim")
+    years, topics = _YEAR.findall(claim), set(_TOPIC.findall(claim))
+    if topics and topics.isdisjoint(_TOPIC.findall(document)):
         return "IRRELEVANT"
-    return "SUPPORTS" if set(document) & set(claim) else "CONTRADICTS"
+    if not years or not _YEAR.findall(document):
+        return "IRRELEVANT"
+    return "SUPPORTS" if set(years) & set(_YEAR.findall(document)) else "CONTRADICTS"
 
 
 def _between(prompt: str, mark: str) -> str:
