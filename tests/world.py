@@ -17,7 +17,7 @@ __all__ = ["DISAGREEING", "World"]
 _YEAR = re.compile(r"\b1[89]\d\d\b")
 _TOPIC = re.compile(r"\b(?:lamp|tower)\b")
 
-DISAGREEING = [
+DISAGREEING: list[dict[str, str]] = [
     {"text": "The lamp was lit in 1871.", "title": "Gazette", "url": "https://gazette.test/a"},
     {"text": "The log says the lamp was lit in 1874.", "title": "Log", "url": "https://log.test/b"},
     {"text": "The tower is white.", "title": "Walks", "url": "https://walks.test/c"},

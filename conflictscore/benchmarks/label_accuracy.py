@@ -10,6 +10,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, Label
 
-__all__ = ["Scores", "main", "read_rows", "scores"]
+__all__ = ["Scores", "calibration_error", "main", "read_rows", "scores"]
 
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
@@ -60,6 +61,19 @@ def scores(verdicts: Iterable[tuple[Label, Label]]) -> Scores:
     return Scores(confusion, right / total, sum(f1) / len(f1))
 
 
+def calibration_error(judged: Sequence[tuple[float, bool]]) -> float:
+    """Expected calibration error over 10 bins of equal width, in [0, 1]; lower is better.
+
+    Args:
+        judged: (probability that the labeler gave to its label, whether people agree).
+    """
+    bins: dict[int, float] = {}
+    for probability, right in judged:
+        tenth = min(9, int(probability * 10))
+        bins[tenth] = bins.get(tenth, 0.0) + probability - right
+    return sum(map(abs, bins.values())) / len(judged)
+
+
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """Rows written so far; half a last line, as a kill leaves it, is dropped."""
     if not path.exists():
@@ -90,17 +104,14 @@ def _made_by(judge: JsonJudge | ChoiceJudge) -> dict[str, Any]:
     return {"labeler": judge.name, "prompt": (judge.identity or {}).get("prompt")}
 
 
-def _given(row: dict[str, Any], calibration: Calibration) -> Label:
+def _given(row: dict[str, Any]) -> Label:
     if "logprobs" in row:
-        probabilities = calibration.probabilities(
-            {Label(label): value for label, value in row["logprobs"].items()}
-        )
-        return max(probabilities, key=probabilities.__getitem__)
+        return Label(max(row["logprobs"], key=row["logprobs"].__getitem__))
     return Label(row["verdict"]["label"]) if "verdict" in row else Label.UNLABELLED
 
 
-def _print_report(title: str, rows: Sequence[dict[str, Any]], calibration: Calibration) -> None:
-    result = scores((Label(row["gold"]), _given(row, calibration)) for row in rows)
+def _print_report(title: str, rows: Sequence[dict[str, Any]]) -> None:
+    result = scores((Label(row["gold"]), _given(row)) for row in rows)
     click.echo(
         f"\n{title}: {len(rows)} pairs, accuracy {result.accuracy:.3f},"
         f" macro-F1 {result.macro_f1:.3f}"
@@ -111,6 +122,20 @@ def _print_report(title: str, rows: Sequence[dict[str, Any]], calibration: Calib
         if gold in result.confusion:
             cells = " ".join(f"{result.confusion[gold][label]:>11}" for label in columns)
             click.echo(f"{gold:>12} | {cells}")
+    quoted = [row["verdict"]["snippet_found"] for row in rows if "verdict" in row]
+    if snippets := [found for found in quoted if found is not None]:
+        click.echo(f"{sum(snippets)} of {len(snippets)} snippets stand in their document")
+
+
+def _print_calibration(rows: Sequence[dict[str, Any]], calibration: Calibration) -> None:
+    for name, applied in (("as the model gives it", UNCALIBRATED), ("calibrated", calibration)):
+        judged = []
+        for row in rows:
+            if "logprobs" in row:
+                logprobs = {Label(label): value for label, value in row["logprobs"].items()}
+                label, p = max(applied.probabilities(logprobs).items(), key=itemgetter(1))
+                judged.append((p, label is Label(row["gold"])))
+        click.echo(f"expected calibration error, {name}: {calibration_error(judged):.3f}")
 
 
 @click.command(help=__doc__)
@@ -146,9 +171,9 @@ def main(
     usage = [row["usage"] for row in rows.values()]
     for name, sample in samples.items():
         drawn = [rows[pair.id] for pair in sample]
-        _print_report(f"{name}, {judge.name}", drawn, UNCALIBRATED)
+        _print_report(f"{name}, {judge.name}", drawn)
         if isinstance(judge, ChoiceJudge):
-            _print_report(f"{name}, {judge.name}, calibrated", drawn, judge.calibration)
+            _print_calibration(drawn, judge.calibration)
     click.echo(
         f"\n{len(rows)} pairs, {sum(u['calls'] for u in usage)} calls,"
         f" {sum(u['input_tokens'] for u in usage)} input and"

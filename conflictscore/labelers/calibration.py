@@ -1,7 +1,8 @@
 """From the log-probabilities of three letters to calibrated probabilities of three labels.
 
-A small model prefers some letters whatever it reads. One offset a label and one temperature,
-fitted on labelled pairs (``python -m conflictscore.benchmarks.calibrate``), take that out.
+Temperature scaling: one number a model, fitted on labelled pairs
+(``python -m conflictscore.benchmarks.calibrate``). It makes the probabilities honest and never
+changes which label wins.
 """
 
 import json
@@ -18,12 +19,12 @@ __all__ = ["UNCALIBRATED", "Calibration", "shipped_calibration"]
 
 
 class Calibration(BaseModel):
-    """Probability of a label = softmax over labels of log-probability / temperature + offset."""
+    """Probability of a label = softmax over labels of log-probability / temperature."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     temperature: float = Field(gt=0)
-    offsets: dict[Label, float]
+    """Above 1 where the model is too sure of itself, below 1 where it is too shy."""
     fitted_on: str
     """The data, and how many pairs of it."""
 
@@ -33,17 +34,13 @@ class Calibration(BaseModel):
         Args:
             logprobs: Natural log-probability of each label's letter.
         """
-        scores = {
-            label: value / self.temperature + self.offsets.get(label, 0.0)
-            for label, value in logprobs.items()
-        }
-        top = max(scores.values())
-        weights = {label: exp(score - top) for label, score in scores.items()}
+        top = max(logprobs.values())
+        weights = {k: exp((value - top) / self.temperature) for k, value in logprobs.items()}
         total = fsum(weights.values())
         return {label: weight / total for label, weight in weights.items()}
 
 
-UNCALIBRATED = Calibration(temperature=1.0, offsets={}, fitted_on="nothing")
+UNCALIBRATED = Calibration(temperature=1.0, fitted_on="nothing")
 """The model's own probabilities, made to add up to 1."""
 
 

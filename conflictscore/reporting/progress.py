@@ -12,6 +12,12 @@ from conflictscore.reporting.terminal import printable
 
 __all__ = ["RunProgress"]
 
+_VERBS = {
+    "SUPPORTS": "supports",
+    "CONTRADICTS": "contradicts",
+    "UNLABELLED": "could not be labelled against",
+}
+
 
 class RunProgress:
     """Shows each event of a graph's ``custom`` stream; the labels as a bar with time left."""
@@ -20,7 +26,7 @@ class RunProgress:
         self._console = console
         self._enabled = enabled
         self._documents = 0
-        self._claims: list[str] = []
+        self._claims = 0
         self._bar = Progress(
             TextColumn("  {task.description}"),
             BarColumn(),
@@ -49,21 +55,21 @@ class RunProgress:
         match event["event"]:
             case "documents":
                 self._documents = len(event["documents"])
-                self._say(f"{self._documents} documents")
+                self._say(_counted(self._documents, "document"))
                 self._now("answering")
             case "answer":
                 which = "answered again" if event["round"] else "answered"
                 self._say(f"{which}: {_short(event['answer'])}")
                 self._now("taking the answer apart")
             case "claims":
-                self._claims = [claim["text"] for claim in event["claims"]]
-                self._say(f"{len(self._claims)} claims")
-                self._now("labelling", total=len(self._claims) * self._documents)
+                self._claims = len(event["claims"])
+                self._say(_counted(self._claims, "claim"))
+                self._now("labelling", total=self._claims * self._documents)
             case "label":
                 self._bar.advance(self._task)
-                if event["label"] in {"SUPPORTS", "CONTRADICTS", "UNLABELLED"}:
-                    verb = event["label"].lower()
-                    self._say(f"  document {event['document']} {verb} claim {event['claim']}")
+                if event["label"] != "IRRELEVANT":
+                    claim, document = f"claim {event['claim']}", f"document {event['document']}"
+                    self._say(f"  {document} {_VERBS[event['label']]} {claim}")
             case "scores":
                 cs_c, cs_r = (
                     "none" if event[key] is None else f"{event[key]:.2f}"
@@ -82,6 +88,10 @@ class RunProgress:
     def _say(self, line: str) -> None:
         if self._enabled:
             self._console.print(Text(f"· {line}", style="dim"))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _short(text: str) -> str:

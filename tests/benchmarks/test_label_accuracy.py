@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks import calibrate, label_accuracy
-from conflictscore.benchmarks.label_accuracy import scores
+from conflictscore.benchmarks.label_accuracy import calibration_error, scores
 from conflictscore.benchmarks.labelled_pairs import LabelledPair, balanced_sample, read_pairs
 from conflictscore.errors import InputError
-from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
+from conflictscore.labelers.calibration import UNCALIBRATED
 from conflictscore.records import Label
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import World
@@ -124,20 +124,21 @@ def test_scores_of_a_known_confusion() -> None:
         scores([])
 
 
-def test_a_fitted_calibration_takes_a_fixed_preference_out() -> None:
-    """A judge that adds 3 nats to SUPPORTS whatever it reads."""
-    labels = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
-    pairs = []
-    for label in labels:
-        logprobs = dict.fromkeys(labels, -2.0) | {label: -1.0}
-        logprobs[Label.SUPPORTS] += 3
-        pairs += [(logprobs, label)] * 20
+def test_calibration_error_is_how_far_confidence_is_from_being_right() -> None:
+    assert calibration_error([(0.95, True)] * 19 + [(0.95, False)]) == pytest.approx(0)
+    assert calibration_error([(0.9, True), (0.9, False)]) == pytest.approx(0.4)
+    assert calibration_error([(1.0, True), (0.5, False)]) == pytest.approx(0.25)
 
-    def right(calibration: Calibration) -> int:
-        chosen = [calibration.probabilities(logprobs) for logprobs, _ in pairs]
-        return sum(
-            max(p, key=p.__getitem__) is gold for p, (_, gold) in zip(chosen, pairs, strict=True)
-        )
 
-    assert right(UNCALIBRATED) == 20
-    assert right(calibrate.fit(pairs, "made up")) == 60
+def test_a_fitted_temperature_makes_the_probabilities_match_how_often_they_are_right() -> None:
+    """A judge that is certain, and right four times in five."""
+    sure = {Label.SUPPORTS: -0.01, Label.CONTRADICTS: -9.0, Label.IRRELEVANT: -9.0}
+    pairs = [(sure, Label.SUPPORTS)] * 80 + [(sure, Label.CONTRADICTS)] * 10
+    pairs += [(sure, Label.IRRELEVANT)] * 10
+
+    found = calibrate.fit(pairs, "made up").probabilities(sure)
+
+    assert UNCALIBRATED.probabilities(sure)[Label.SUPPORTS] > 0.99
+    assert found[Label.SUPPORTS] == pytest.approx(0.8, abs=0.01)
+    with pytest.raises(ValueError, match="no pairs"):
+        calibrate.fit([], "nothing")

@@ -11,10 +11,11 @@ from pydantic import SecretStr
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.models.cache import ContentCache
+from conflictscore.nodes.state import RagInput
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import DISAGREEING, World
 
-QUESTION = {"question": "When was the lamp lit?", "documents": DISAGREEING}
+QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
 
 

@@ -3,6 +3,7 @@
 import json
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
@@ -37,11 +38,11 @@ def test_an_answer_is_scored_without_being_generated() -> None:
         ({"answer": "It was lit in 1874.", "documents": []}, "no documents"),
     ],
 )
-def test_there_must_be_something_to_score(start: dict[str, object], message: str) -> None:
+def test_there_must_be_something_to_score(start: Any, message: str) -> None:
     model = ChatOpenAI(model="m", base_url="http://127.0.0.1:9/v1", api_key=SecretStr("k"))
 
     with pytest.raises(InputError, match=message):
-        create_conflict_scorer(model, cache=False).invoke(start)  # type: ignore[arg-type]
+        create_conflict_scorer(model, cache=False).invoke(start)
 
 
 def test_langgraph_json_names_a_factory_that_builds_the_loop(

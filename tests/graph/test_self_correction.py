@@ -12,10 +12,11 @@ from pydantic import SecretStr
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.graph.self_correction import SelfCorrectionGraph
+from conflictscore.nodes.state import RagInput
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import DISAGREEING, World
 
-QUESTION = {"question": "When was the lamp lit?", "documents": DISAGREEING}
+QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 AGREEING = [{"text": "The lamp was lit in 1871."}, {"text": "They lit the lamp in 1871, at dusk."}]
 OPTIONS = ["It was 1871.", "It was 1874."]
 
@@ -325,11 +326,9 @@ def test_a_window_too_small_for_the_documents_is_an_error_that_says_what_to_do(
         ({"question": "When?", "documents": ["text"]}, "document 1"),
     ],
 )
-def test_bad_input_is_one_clear_line(
-    model: ChatOpenAI, start: dict[str, Any], message: str
-) -> None:
+def test_bad_input_is_one_clear_line(model: ChatOpenAI, start: Any, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        loop(model).invoke(start)  # type: ignore[arg-type]
+        loop(model).invoke(start)
     assert "\n" not in str(caught.value)
 
 

@@ -26,23 +26,21 @@ LOWEST_OF_LLAMA_CPP = -3.4028234663852886e38
 _moderate = st.floats(-30, 0)
 _any_logprob = st.floats(-1e4, 0) | st.just(LOWEST_OF_LLAMA_CPP) | st.just(-9999.0)
 _temperature = st.floats(0.05, 20)
-_offset = st.floats(-50, 50)
 
 
 def three(values: st.SearchStrategy[float]) -> st.SearchStrategy[dict[Label, float]]:
     return st.fixed_dictionaries(dict.fromkeys(LABELS, values))
 
 
-def fitted(temperature: float = 1.0, **offsets: float) -> Calibration:
-    given_offsets = {Label(name): value for name, value in offsets.items()}
-    return Calibration(temperature=temperature, offsets=given_offsets, fitted_on="these tests")
+def fitted(temperature: float = 1.0) -> Calibration:
+    return Calibration(temperature=temperature, fitted_on="these tests")
 
 
-@given(logprobs=three(_any_logprob), offsets=three(_offset), temperature=_temperature)
+@given(logprobs=three(_any_logprob), temperature=_temperature)
 def test_probabilities_are_probabilities_and_add_up_to_one(
-    logprobs: dict[Label, float], offsets: dict[Label, float], temperature: float
+    logprobs: dict[Label, float], temperature: float
 ) -> None:
-    probabilities = fitted(temperature, **offsets).probabilities(logprobs)
+    probabilities = fitted(temperature).probabilities(logprobs)
     assert set(probabilities) == set(LABELS)
     assert all(0 <= value <= 1 for value in probabilities.values())
     assert sum(probabilities.values()) == pytest.approx(1, abs=1e-12)
@@ -57,17 +55,15 @@ def test_uncalibrated_probabilities_are_the_models_own_made_to_add_up(
     assert UNCALIBRATED.probabilities(logprobs) == pytest.approx(expected)
 
 
-@given(logprobs=three(_moderate), offset=st.floats(-10, 10), temperature=st.floats(0.5, 5))
-def test_an_offset_shifts_the_log_odds_and_a_temperature_divides_them(
-    logprobs: dict[Label, float], offset: float, temperature: float
+@given(logprobs=three(_moderate), temperature=st.floats(0.5, 5))
+def test_a_temperature_divides_the_log_odds_and_keeps_the_winner(
+    logprobs: dict[Label, float], temperature: float
 ) -> None:
-    found = fitted(temperature, CONTRADICTS=offset).probabilities(logprobs)
+    found = fitted(temperature).probabilities(logprobs)
     distance = logprobs[Label.CONTRADICTS] - logprobs[Label.SUPPORTS]
     odds = log(found[Label.CONTRADICTS]) - log(found[Label.SUPPORTS])
-    assert odds == pytest.approx(distance / temperature + offset, abs=1e-9)
-    others = log(found[Label.IRRELEVANT]) - log(found[Label.SUPPORTS])
-    untouched = (logprobs[Label.IRRELEVANT] - logprobs[Label.SUPPORTS]) / temperature
-    assert others == pytest.approx(untouched, abs=1e-9)
+    assert odds == pytest.approx(distance / temperature, abs=1e-9)
+    assert found[max(logprobs, key=logprobs.__getitem__)] == max(found.values())
 
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, float("nan"), float("inf")])
@@ -80,7 +76,7 @@ def test_a_temperature_that_makes_no_sense_is_refused(temperature: float) -> Non
 def _shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     entry = {
         "prompt_sha256": choice_prompt_sha256(PROMPTS),
-        "calibration": fitted(2.0, SUPPORTS=0.5).model_dump(mode="json"),
+        "calibration": fitted(2.0).model_dump(mode="json"),
     }
     (tmp_path / "calibrations.json").write_text(json.dumps({"test-model": entry}), "utf-8")
     monkeypatch.setattr(resources, "files", lambda _: tmp_path)
@@ -93,7 +89,7 @@ def _shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 class TestShipped:
     def test_it_is_used_for_its_model_with_the_prompt_it_was_fitted_with(self) -> None:
         found = shipped_calibration("test-model", choice_prompt_sha256(PROMPTS))
-        assert found == fitted(2.0, SUPPORTS=0.5)
+        assert found == fitted(2.0)
 
     def test_another_model_or_another_prompt_has_none(self) -> None:
         assert shipped_calibration("other-model", choice_prompt_sha256(PROMPTS)) == UNCALIBRATED
@@ -102,13 +98,8 @@ class TestShipped:
     def test_a_judge_takes_it_unless_it_is_given_one(self) -> None:
         with OpenAIServer(script()) as server:
             model = calling(server)
-        assert ChoiceJudge(model, PROMPTS).calibration == fitted(2.0, SUPPORTS=0.5)
+        assert ChoiceJudge(model, PROMPTS).calibration == fitted(2.0)
         assert ChoiceJudge(model, PROMPTS, calibration=UNCALIBRATED).calibration == UNCALIBRATED
-
-
-def test_the_file_of_this_package_can_be_read() -> None:
-    for entry in module._shipped().values():
-        assert set(entry.calibration.offsets) <= set(LABELS)
 
 
 def test_the_shipped_calibrations_belong_to_the_shipped_prompt() -> None:

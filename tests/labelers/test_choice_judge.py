@@ -43,11 +43,11 @@ async def test_a_certain_judge_has_a_probability_of_one_and_not_more() -> None:
     assert (await judged(letter("B", logprob=0.0, others=-9999.0))).score == 1.0
 
 
-async def test_a_calibration_may_turn_the_label() -> None:
-    shy = Calibration(temperature=1, offsets={Label.CONTRADICTS: 4.0}, fitted_on="these tests")
+async def test_a_calibration_makes_the_probability_honest() -> None:
+    shy = Calibration(temperature=0.5, fitted_on="these tests")
     found = await judged(letter("A", logprob=-0.1, others=-3.0), shy)
-    assert found.label is Label.CONTRADICTS
-    assert found.score == pytest.approx(exp(1.0) / (exp(1.0) + exp(-0.1) + exp(-3.0)))
+    assert found.label is Label.SUPPORTS
+    assert found.score == pytest.approx(exp(-0.2) / (exp(-0.2) + 2 * exp(-6.0)))
 
 
 async def test_one_token_is_asked_for_and_the_tokens_are_counted() -> None:

@@ -291,7 +291,7 @@ class TestCache:
             lambda model, _: ChoiceJudge(
                 model,
                 PROMPTS,
-                calibration=Calibration(temperature=2, offsets={}, fitted_on="these tests"),
+                calibration=Calibration(temperature=2, fitted_on="these tests"),
             ),
             lambda model, _: JsonJudge(model, PROMPTS),
         ],
