@@ -162,7 +162,7 @@ def main() -> None:
 )
 @click.option(
     "--max-rounds",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, 20),
     default=1,
     show_default=True,
     metavar="N",
@@ -268,6 +268,7 @@ def list_models() -> None:
         path = local.fetched(weights)
         click.echo(f"local:{weights.name}")
         click.echo(f"  {weights.title}, {weights.size / 1e6:,.0f} MB, {weights.licence}")
+        click.echo(f"  {weights.note}")
         click.echo(f"  {path or 'not fetched; conflictscore model fetch ' + weights.name}")
 
 
@@ -277,9 +278,9 @@ def fetch_model(name: str) -> None:
     """Fetch a local model (by default the one that ``local`` means), once; goes on if stopped."""
     from conflictscore.models import local
 
-    weights = local.resolve(name)
+    weights = local.resolve(name.removeprefix("local").removeprefix(":"))
     if isinstance(weights, Path):
-        raise InputError(f"{name} is a file already; use it as --model local:{name}")
+        raise InputError(f"{name} is a file already; use it as --model local:{weights}")
     click.echo(local.fetched(weights) or local.fetch_with_bar(weights))
 
 

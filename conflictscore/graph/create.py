@@ -31,6 +31,8 @@ __all__ = [
 
 Model = str | BaseChatModel | LanguageModel
 
+_MOST_ROUNDS = 20
+
 
 def create_self_correcting_rag(
     model: Model | None = None,
@@ -67,7 +69,7 @@ def create_self_correcting_rag(
         base_url: An OpenAI-compatible endpoint for specs.
         context_window: Tokens of prompt and reply; by default what is known of the model.
         prompts: A folder of templates that override the default ones, or a prompt set.
-        max_rounds: The most regenerations, from 0.
+        max_rounds: The most regenerations, 0 to 20.
         cache: Where replies and verdicts are kept; True is the user's cache, False keeps none.
         checkpointer: Any LangGraph checkpointer; a thread holds one question.
 
@@ -150,8 +152,8 @@ def run_context(
     Raises:
         ConfigurationError: A model, key, prompt folder or setting is missing or wrong.
     """
-    if max_rounds < 0:
-        raise InputError(f"max_rounds is {max_rounds}; it starts from 0")
+    if not 0 <= max_rounds <= _MOST_ROUNDS:
+        raise InputError(f"max_rounds is {max_rounds}; give 0 to {_MOST_ROUNDS}")
     try:
         chosen_method = Method(method)
     except ValueError:

@@ -20,8 +20,8 @@ __all__ = ["SelfCorrectionGraph", "build_self_correction_graph"]
 
 SelfCorrectionGraph = CompiledStateGraph[RagState, RunContext, RagInput, RagState]
 
-_STEPS_A_ROUND = 6
-_STEPS_ONCE = 10
+_STEPS = 10 + 6 * 20
+"""Room for 20 rounds; `decide` ends the loop, this only catches a fault in it."""
 
 
 def build_self_correction_graph(
@@ -53,9 +53,7 @@ def build_self_correction_graph(
     graph.add_edge("justify", "record")
     graph.add_edge("record", END)
     compiled = graph.compile(checkpointer=checkpointer, name="self_correcting_rag")
-    return compiled.with_config(
-        recursion_limit=_STEPS_ONCE + _STEPS_A_ROUND * max(1, context.max_rounds)
-    )
+    return compiled.with_config(recursion_limit=_STEPS)
 
 
 def _decision(state: RagState) -> Decision:
