@@ -10,8 +10,10 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from math import log
 from operator import itemgetter
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import click
@@ -129,13 +131,18 @@ def _print_report(title: str, rows: Sequence[dict[str, Any]]) -> None:
 
 def _print_calibration(rows: Sequence[dict[str, Any]], calibration: Calibration) -> None:
     for name, applied in (("as the model gives it", UNCALIBRATED), ("calibrated", calibration)):
-        judged = []
+        judged, losses = [], []
         for row in rows:
             if "logprobs" in row:
                 logprobs = {Label(label): value for label, value in row["logprobs"].items()}
-                label, p = max(applied.probabilities(logprobs).items(), key=itemgetter(1))
-                judged.append((p, label is Label(row["gold"])))
-        click.echo(f"expected calibration error, {name}: {calibration_error(judged):.3f}")
+                probabilities, gold = applied.probabilities(logprobs), Label(row["gold"])
+                label, p = max(probabilities.items(), key=itemgetter(1))
+                judged.append((p, label is gold))
+                losses.append(-log(probabilities[gold]))
+        click.echo(
+            f"probabilities {name}: log loss {fmean(losses):.3f} (guessing {log(3):.3f}),"
+            f" expected calibration error {calibration_error(judged):.3f}"
+        )
 
 
 @click.command(help=__doc__)
