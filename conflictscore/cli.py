@@ -1,9 +1,11 @@
 """The command line; all that is heavy is imported inside the commands, so help answers at once."""
 
 import json
+import re
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _INTERRUPTED = 130
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""What an error quotes from a server must not steer the terminal."""
 
 
 class _OneLineErrors(click.Group):
@@ -27,8 +31,14 @@ class _OneLineErrors(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         kwargs["standalone_mode"] = False
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         try:
             code = super().main(*args, **kwargs)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            sys.exit(error.exit_code)
         except click.UsageError as error:
             command = error.ctx.command_path if error.ctx else "conflictscore"
             _fail(f"{error.format_message()} (see {command} --help)", error.exit_code)
@@ -42,7 +52,8 @@ class _OneLineErrors(click.Group):
 
 
 def _fail(message: str, code: int) -> None:
-    click.echo(f"conflictscore: {' '.join(message.split())}", err=True)
+    line = _UNPRINTABLE.sub(" ", " ".join(message.split()))
+    click.echo(f"conflictscore: {line}", err=True)
     sys.exit(code)
 
 
@@ -73,8 +84,8 @@ _model_options = [
     click.option(
         "--base-url",
         metavar="URL",
-        help="An OpenAI-compatible endpoint, such as http://localhost:8000/v1; its key is"
-        " OPENAI_API_KEY.",
+        help="An OpenAI-compatible endpoint for --model and --judge, such as"
+        " http://localhost:8000/v1; its key is OPENAI_API_KEY.",
     ),
     click.option(
         "--judge",
@@ -132,7 +143,15 @@ def main() -> None:
     """
 
 
-@main.command(cls=_ManyDocs)
+_ASK_EXAMPLES = """\b
+Examples:
+  conflictscore ask "When was the lamp first lit?" --docs notes/ report.md
+  conflictscore ask "Is it safe?" --search google --model openai:gpt-4.1-mini --json
+  conflictscore ask "Which is it?" --option "It was 1871." --option "It was 1874." --docs notes/
+"""
+
+
+@main.command(cls=_ManyDocs, epilog=_ASK_EXAMPLES)
 @click.argument("question")
 @click.option(
     "--option",
@@ -145,7 +164,8 @@ def main() -> None:
     "--docs",
     multiple=True,
     metavar="PATH ...",
-    help="Files and folders to answer from: .txt, .md, .html, .jsonl.",
+    help="Files and folders to answer from: .txt, .md, .html, .jsonl. All words up to the next"
+    " option are paths, so put QUESTION first.",
 )
 @click.option(
     "--search",
@@ -162,7 +182,7 @@ def main() -> None:
 )
 @click.option(
     "--max-rounds",
-    type=click.IntRange(0, 20),
+    type=click.IntRange(min=0),
     default=1,
     show_default=True,
     metavar="N",
@@ -183,22 +203,18 @@ def ask(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    r"""Answer QUESTION from documents; look again where they disagree.
-
-    \b
-    conflictscore ask "When was the lamp first lit?" --docs notes/ report.md
-    conflictscore ask "Is it safe?" --search google --model openai:gpt-4.1-mini --json
-    conflictscore ask "Which is it?" --option "It was 1871." --option "It was 1874." --docs notes/
-    """
-    _check_question(question, options)
-    if log:
-        from conflictscore.reporting.run_json import check_log
-
-        check_log(log)
+    """Answer QUESTION from documents; look again where they disagree."""
+    from conflictscore.graph.self_correction import build_self_correction_graph
+    from conflictscore.nodes.retrieve import check_question
+    from conflictscore.reporting.run_json import check_log
+    from conflictscore.retrieval.documents import clean_text
     from conflictscore.retrieval.search import open_search
 
+    question, options = clean_text(question), tuple(map(clean_text, options))
+    check_question(question, options)
+    if log:
+        check_log(log)
     retriever = open_search(search, docs=docs, top_k=top_k)
-    from conflictscore.graph.self_correction import build_self_correction_graph
 
     context = _open_context(settings, retriever=retriever, method=method, max_rounds=max_rounds)
     graph = build_self_correction_graph(context)
@@ -208,7 +224,14 @@ def ask(
     _deliver(state, context, seconds, as_json=as_json, log=log)
 
 
-@main.command(cls=_ManyDocs)
+_SCORE_EXAMPLES = """\b
+Examples:
+  conflictscore score --answer "The lamp was first lit in 1871." --docs examples/lighthouse
+  conflictscore score --answer @answer.txt --docs sources/ --json
+"""
+
+
+@main.command(cls=_ManyDocs, epilog=_SCORE_EXAMPLES)
 @click.option("--answer", required=True, metavar="TEXT|@FILE", help="The answer, or @ and a file.")
 @click.option(
     "--docs",
@@ -227,21 +250,18 @@ def score(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    r"""Score an answer that exists already: ConflictScore (CS-C and CS-R) against documents.
-
-    \b
-    conflictscore score --answer "The lamp was first lit in 1871." --docs examples/lighthouse
-    conflictscore score --answer @answer.txt --docs sources/ --json
-    """
+    """Score an answer that exists already: ConflictScore (CS-C and CS-R) against documents."""
+    from conflictscore.graph.scoring import build_scoring_graph
     from conflictscore.reporting.run_json import check_log
+    from conflictscore.retrieval.documents import clean_text
     from conflictscore.retrieval.reading import read_documents
 
     if log:
         check_log(log)
-    text = _read_answer(answer)
+    text = clean_text(_read_answer(answer))
+    if not text:
+        raise InputError("--answer is empty")
     read = read_documents(docs)
-    from conflictscore.graph.scoring import build_scoring_graph
-
     context = _open_context(settings)
     documents = [document.to_json() for document in read.documents]
     state, seconds = _run(
@@ -284,13 +304,6 @@ def fetch_model(name: str) -> None:
     click.echo(local.fetched(weights) or local.fetch_with_bar(weights))
 
 
-def _check_question(question: str, options: tuple[str, ...]) -> None:
-    if not question.strip():
-        raise InputError("the question is empty")
-    if len(options) not in {0, 2}:
-        raise InputError(f"--option is given {len(options)} times; give two, or none")
-
-
 def _read_answer(answer: str) -> str:
     if not answer.startswith("@"):
         return answer
@@ -308,7 +321,7 @@ def _open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
     if spec is None and settings["base_url"]:
         raise InputError("--base-url needs --model NAME, a model of that endpoint")
     if spec is None and (spec := default_spec()) == "local":
-        click.echo("No OPENAI_API_KEY is set: the embedded local model answers.", err=True)
+        click.echo("No OPENAI_API_KEY is set: using the embedded local model.", err=True)
     return run_context(
         spec,
         more.pop("retriever", None),
@@ -365,16 +378,16 @@ def _deliver(
     as_json: bool,
     log: Path | None,
 ) -> None:
+    from rich.console import Console
+
     from conflictscore.reporting import run_json, terminal
 
-    if log:
-        run_json.append_log(log, run_json.log_object(state, context, seconds))
     asked = "question" in state
     if as_json:
         shown = run_json.run_object(state) if asked else run_json.score_object(state)
         click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
-        return
-    from rich.console import Console
-
-    show = terminal.print_run if asked else terminal.print_score
-    show(state, Console(highlight=False))
+    else:
+        show = terminal.print_run if asked else terminal.print_score
+        show(state, Console(highlight=False, markup=False, emoji=False))
+    if log:
+        run_json.append_log(log, run_json.log_object(state, context, seconds))

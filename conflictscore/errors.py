@@ -4,6 +4,7 @@
 ConflictScoreError                 one clear line, safe to show: it never carries a secret
 ├── InputError                     what the caller gave cannot be used; exit code 2
 │   ├── ConfigurationError         a missing or wrong setting, key, model name or extra
+│   │   └── ContextWindowError     a model's context window is too small for what it must read
 │   └── NoDocumentsError           nothing was found to answer from
 └── ProviderError                  a model or a search engine failed after its retries; exit code 1
     └── UnreadableReplyError       a model answered, and its reply does not have the asked form
@@ -13,6 +14,7 @@ ConflictScoreError                 one clear line, safe to show: it never carrie
 __all__ = [
     "ConfigurationError",
     "ConflictScoreError",
+    "ContextWindowError",
     "InputError",
     "NoDocumentsError",
     "ProviderError",
@@ -34,6 +36,10 @@ class InputError(ConflictScoreError):
 
 class ConfigurationError(InputError):
     """A setting, key, model name or optional package is missing or wrong."""
+
+
+class ContextWindowError(ConfigurationError):
+    """A model's context window is too small for what it must read."""
 
 
 class NoDocumentsError(InputError):

@@ -38,7 +38,7 @@ class Label(StrEnum):
     """How one document relates to one claim (paper, section 3, step 2 and Table 7)."""
 
     SUPPORTS = "SUPPORTS"
-    """The document supports the claim, or any part of a hedged claim."""
+    """The document supports the claim, or one part of a hedged one."""
     CONTRADICTS = "CONTRADICTS"
     """The document says something incompatible with the claim."""
     IRRELEVANT = "IRRELEVANT"
@@ -92,6 +92,8 @@ class EvidenceLabel(Record):
     """Probability in [0, 1] that the judge gives to its label; None where it gives none."""
     error: str | None = None
     """Why there is no label; set exactly when ``label`` is UNLABELLED."""
+    document_cut: bool = False
+    """Whether the judge saw only the beginning of the document, for want of room."""
     cached: bool = False
     """Whether the verdict came from the cache instead of a call."""
 

@@ -214,7 +214,7 @@ def test_a_hostile_document_stays_between_its_own_marks(text: str, title: str, u
     assert block.startswith('<document number="1" title="')
     assert block.endswith("\n</document>")
     opening = block.split("\n", 1)[0]
-    assert opening.count('"') == 6
+    assert opening.count('"') == 8
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters=_CONTROL + "<")))
@@ -246,13 +246,13 @@ def test_titles_and_addresses_cannot_leave_their_quotes() -> None:
     )
     assert block == (
         '<document number="1" title="The \'new\' ‹b>rules‹/b>"'
-        ' source="https://a.example/?q=\'>‹script>">\nx\n</document>'
+        ' source="https://a.example/?q=\'>‹script>" date="unknown">\nx\n</document>'
     )
 
 
 def test_a_very_long_title_or_address_is_cut_to_300_characters() -> None:
     block = document_block(text="x", title="t" * 301, url="u" * 5000)
-    assert f'title="{"t" * 300}" source="{"u" * 300}">' in block
+    assert f'title="{"t" * 300}" source="{"u" * 300}" date=' in block
 
 
 def test_documents_stand_in_order_each_with_its_number() -> None:
@@ -274,7 +274,7 @@ def judged(template: str, claim: str, document: Document) -> str:
         model=model,
         prompts=DEFAULT,
         reply_tokens=64,
-    )
+    ).text
 
 
 @pytest.mark.parametrize("template", ["label_json", "label_choice"])

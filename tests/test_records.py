@@ -260,6 +260,7 @@ def test_a_summary_spells_out_both_sides_of_every_claim() -> None:
     )
     nothing: dict[str, Any] = {
         "snippet": None,
+        "document_cut": False,
         "snippet_found": None,
         "reasoning": None,
         "score": None,
@@ -290,6 +291,7 @@ def test_a_summary_spells_out_both_sides_of_every_claim() -> None:
                         "reasoning": "It says so.",
                         "score": 0.9,
                         "error": None,
+                        "document_cut": False,
                         "cached": True,
                     },
                     {**nothing, "document": 2, "label": "CONTRADICTS"},

@@ -67,7 +67,8 @@ def calibration_error(judged: Sequence[tuple[float, bool]]) -> float:
     """Expected calibration error over 10 bins of equal width, in [0, 1]; lower is better.
 
     Args:
-        judged: (probability that the labeler gave to its label, whether people agree).
+        judged: (probability that the labeler gave to its label, whether people agree); at least
+            one.
     """
     bins: dict[int, float] = {}
     for probability, right in judged:

@@ -4,12 +4,12 @@ LangGraph hands a node no context where the caller passes none, and an async nod
 invoked synchronously. Both are settled here, once, for every node.
 """
 
-import atexit
+import asyncio
+import os
+import threading
 from collections.abc import Awaitable, Callable
-from functools import cache
 from typing import Any, cast
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
 from langchain_core.runnables import RunnableLambda
 from langgraph.runtime import get_runtime
 
@@ -40,14 +40,28 @@ def bind(node: _Node, default: RunContext) -> RunnableLambda[RagState, dict[str,
         return await run_async(state)
 
     def run(state: RagState) -> dict[str, Any]:
-        return _portal().call(run_for_sync_caller, state)
+        future = asyncio.run_coroutine_threadsafe(run_for_sync_caller(state), _loop())
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
 
     return RunnableLambda(run, afunc=run_async, name=getattr(node, "__name__", None))
 
 
-@cache
-def _portal() -> BlockingPortal:
-    """One event loop in a thread of its own, for sync callers, inside a running loop too."""
-    running = start_blocking_portal(name="conflictscore")
-    atexit.register(running.__exit__, None, None, None)
-    return running.__enter__()
+_loops: dict[int, asyncio.AbstractEventLoop] = {}
+_starting = threading.Lock()
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """One event loop in a daemon thread of its own, for sync callers, inside a running loop too.
+
+    There is one a process: a forked child has the parent's memory but not its threads.
+    """
+    with _starting:
+        loop = _loops.get(os.getpid())
+        if loop is None:
+            loop = _loops[os.getpid()] = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="conflictscore", daemon=True).start()
+        return loop

@@ -20,6 +20,7 @@ from conflictscore.models.spec import default_spec, from_chat_model, open_model
 from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Method
+from conflictscore.retrieval.google_faults import ENGINE_VARIABLE, KEY_VARIABLE
 from conflictscore.retrieval.search import open_search
 
 __all__ = [
@@ -60,8 +61,8 @@ def create_self_correcting_rag(
         model: What answers: a spec such as ``"openai:gpt-4.1-mini"`` or ``"local"``, or any
             LangChain chat model. By default OpenAI's where ``OPENAI_API_KEY`` is set, otherwise the
             embedded local model.
-        retriever: Any LangChain retriever; by default Google, where its keys are set. Not needed
-            where every question brings its documents.
+        retriever: Any LangChain retriever; by default Google, where GOOGLE_API_KEY and
+            GOOGLE_CSE_ID are set. Not needed where every question brings its documents.
         method: ``rag``, ``control-rag`` or ``regenerated-rag``.
         labeler: ``json`` (the paper's judge), ``choice`` (one letter a pair), or one of your own.
             By default ``choice`` on the local model and ``json`` elsewhere.
@@ -74,11 +75,13 @@ def create_self_correcting_rag(
         checkpointer: Any LangGraph checkpointer; a thread holds one question.
 
     Raises:
-        ConfigurationError: A model, key, prompt folder or setting is missing or wrong.
+        InputError: The method or ``max_rounds`` is out of range.
+        ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
+        ProviderError: The local model could not be fetched.
     """
     context = run_context(
         model,
-        retriever,
+        retriever or _configured_search(),
         method=method,
         labeler=labeler,
         judge=judge,
@@ -128,7 +131,7 @@ def make_graph() -> SelfCorrectionGraph:
     """
     docs = [path for path in os.environ.get("CONFLICTSCORE_DOCS", "").split(os.pathsep) if path]
     return create_self_correcting_rag(
-        os.environ.get("CONFLICTSCORE_MODEL"),
+        os.environ.get("CONFLICTSCORE_MODEL") or None,
         open_search(None, docs=docs) if docs else None,
         base_url=os.environ.get("CONFLICTSCORE_BASE_URL"),
     )
@@ -150,7 +153,9 @@ def run_context(
     """Open everything that a run needs; the arguments are those of the entry points.
 
     Raises:
-        ConfigurationError: A model, key, prompt folder or setting is missing or wrong.
+        InputError: The method or ``max_rounds`` is out of range.
+        ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
+        ProviderError: The local model could not be fetched.
     """
     if not 0 <= max_rounds <= _MOST_ROUNDS:
         raise InputError(f"max_rounds is {max_rounds}; give 0 to {_MOST_ROUNDS}")
@@ -167,9 +172,15 @@ def run_context(
             return chosen
         if isinstance(chosen, BaseChatModel):
             return from_chat_model(chosen, context_window=context_window, cache=store)
-        return open_model(chosen, base_url=base_url, context_window=context_window, cache=store)
+        # with an endpoint for the one of them, the other may still be the local model
+        url = None if chosen in mixed_in else base_url
+        return open_model(chosen, base_url=url, context_window=context_window, cache=store)
 
-    generator = opened(model or default_spec())
+    specs = [spec for spec in (model, judge) if isinstance(spec, str)]
+    mixed_in = [spec for spec in specs if spec.partition(":")[0] == "local"]
+    if len(mixed_in) == len(specs):
+        mixed_in = []
+    generator = opened(default_spec() if model is None else model)
     decomposer = generator if judge is None else opened(judge)
     return RunContext(
         generator=generator,
@@ -181,6 +192,11 @@ def run_context(
         max_rounds=max_rounds,
         cache=store,
     )
+
+
+def _configured_search() -> BaseRetriever | None:
+    configured = os.environ.get(KEY_VARIABLE) and os.environ.get(ENGINE_VARIABLE)
+    return open_search("google") if configured else None
 
 
 def _labeler(

@@ -35,6 +35,8 @@ def build_self_correction_graph(
                               └──────── regenerate ◄──────────┘
     ```
 
+    A regeneration that fails goes on to ``justify`` or ``record`` as well.
+
     Args:
         context: The collaborators of a run that brings none of its own.
         checkpointer: Any LangGraph checkpointer; the state is plain JSON.
@@ -49,7 +51,9 @@ def build_self_correction_graph(
     graph.add_edge("label", "score")
     graph.add_edge("score", "decide")
     graph.add_conditional_edges("decide", _decision, ["regenerate", "justify", "record"])
-    graph.add_conditional_edges("regenerate", _after_regeneration, ["decompose", "record"])
+    graph.add_conditional_edges(
+        "regenerate", _after_regeneration, ["decompose", "justify", "record"]
+    )
     graph.add_edge("justify", "record")
     graph.add_edge("record", END)
     compiled = graph.compile(checkpointer=checkpointer, name="self_correcting_rag")
@@ -61,4 +65,5 @@ def _decision(state: RagState) -> Decision:
 
 
 def _after_regeneration(state: RagState) -> str:
-    return "record" if state["decision"] == "record" else "decompose"
+    """A new answer is scored; where there is none, the earlier one is concluded."""
+    return "decompose" if state["decision"] == "regenerate" else state["decision"]

@@ -1,10 +1,9 @@
 """The cheap judge: one letter a pair, with its log-probabilities, at a fraction of the cost."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from conflictscore.labelers.calibration import Calibration, shipped_calibration
-from conflictscore.labelers.prompting import judge_prompt
+from conflictscore.labelers.prompting import JudgePrompt, judge_prompt
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -46,18 +45,31 @@ class ChoiceJudge:
                 "labeler": "choice",
                 "prompt": used,
                 "calibration": calibrated,
+                "context_window": model.context_window,
                 **model.identity,
             }
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        return self.verdict(claim, document, await self.logprobs(claim, document, meter))
+        prompt = self._prompt(claim, document)
+        probabilities = self.calibration.probabilities(await self._ask(prompt, meter))
+        label = max(probabilities, key=probabilities.__getitem__)
+        return EvidenceLabel(
+            claim=claim.number,
+            document=document.number,
+            label=label,
+            score=min(1.0, probabilities[label]),
+            document_cut=prompt.document_cut,
+        )
 
     async def logprobs(
         self, claim: Claim, document: Document, meter: UsageMeter
     ) -> dict[Label, float]:
         """Natural log-probability of each label's letter, before calibration."""
-        prompt = judge_prompt(
+        return await self._ask(self._prompt(claim, document), meter)
+
+    def _prompt(self, claim: Claim, document: Document) -> JudgePrompt:
+        return judge_prompt(
             "label_choice",
             claim,
             document,
@@ -65,20 +77,9 @@ class ChoiceJudge:
             prompts=self._prompts,
             reply_tokens=1,
         )
+
+    async def _ask(self, prompt: JudgePrompt, meter: UsageMeter) -> dict[Label, float]:
         by_letter = await self._model.ask_letter(
-            prompt, tuple(LETTERS), prompts=self._prompts, meter=meter
+            prompt.text, tuple(LETTERS), prompts=self._prompts, meter=meter
         )
         return {LETTERS[letter]: value for letter, value in by_letter.items()}
-
-    def verdict(
-        self, claim: Claim, document: Document, logprobs: Mapping[Label, float]
-    ) -> EvidenceLabel:
-        """The label that these log-probabilities give, with its calibrated probability."""
-        probabilities = self.calibration.probabilities(logprobs)
-        label = max(probabilities, key=probabilities.__getitem__)
-        return EvidenceLabel(
-            claim=claim.number,
-            document=document.number,
-            label=label,
-            score=min(1.0, probabilities[label]),
-        )

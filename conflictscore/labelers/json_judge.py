@@ -37,7 +37,12 @@ class JsonJudge:
         self.identity: dict[str, Any] | None = None
         if model.identity is not None:
             used = prompts.sha256_of("label_rules", "label_json", "cut", "retry")
-            self.identity = {"labeler": "json", "prompt": used, **model.identity}
+            self.identity = {
+                "labeler": "json",
+                "prompt": used,
+                "context_window": model.context_window,
+                **model.identity,
+            }
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
@@ -50,7 +55,7 @@ class JsonJudge:
             reply_tokens=_REPLY_TOKENS,
         )
         verdict = await self._model.ask_json(
-            prompt,
+            prompt.text,
             _Verdict.model_json_schema(),
             _read,
             prompts=self._prompts,
@@ -65,6 +70,7 @@ class JsonJudge:
             snippet=snippet,
             snippet_found=_stands_in(snippet, document) if snippet else None,
             reasoning=verdict.reasoning.strip() or None,
+            document_cut=prompt.document_cut,
         )
 
 

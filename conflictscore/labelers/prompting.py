@@ -1,15 +1,24 @@
 """What the two modes of the LLM judge share: the prompt, in an order that can be cached."""
 
+from typing import NamedTuple
+
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.tokens import count_tokens
 from conflictscore.models.window import fit_documents
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
 
-__all__ = ["judge_prompt"]
+__all__ = ["JudgePrompt", "judge_prompt"]
 
 _CLAIM_TOKENS = 256
 _TITLE_CHARS = 300
+
+
+class JudgePrompt(NamedTuple):
+    """A prompt, and whether the document was cut to fit it."""
+
+    text: str
+    document_cut: bool
 
 
 def judge_prompt(
@@ -20,23 +29,28 @@ def judge_prompt(
     model: LanguageModel,
     prompts: PromptSet,
     reply_tokens: int,
-) -> str:
+) -> JudgePrompt:
     """Rules, document, claim: a document's prefix is the same for every claim.
 
     A document longer than the context window is cut, and the prompt says so. Room is kept for a
     long claim, so that the cut does not move with the claim.
+
+    Raises:
+        ContextWindowError: The window has no room for a document.
     """
     rules = prompts.render("label_rules")
     room = max(_CLAIM_TOKENS, count_tokens(claim.text, model.name).n)
-    [fitted] = fit_documents(
+    fitted = fit_documents(
         [document],
         model,
         prompts,
         around=prompts.render(template, rules=rules, document="", claim=""),
         reply_tokens=reply_tokens + room,
-    ).documents
+    )
+    [seen] = fitted.documents
     title = document.title.strip()[:_TITLE_CHARS]
-    shown = f"{title}\n\n{fitted.text}" if title else fitted.text
-    return prompts.render(
+    shown = f"{title}\n\n{seen.text}" if title else seen.text
+    text = prompts.render(
         template, rules=rules, document=material(shown), claim=material(claim.text)
     )
+    return JudgePrompt(text, document_cut=bool(fitted.cut))

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from conflictscore.errors import ConfigurationError, ProviderError
+from conflictscore.errors import ConfigurationError, ContextWindowError, ProviderError
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.models.cache import ContentCache
 from conflictscore.models.usage import UsageMeter
@@ -89,7 +89,7 @@ async def _verdict(
         return EvidenceLabel.model_validate(stored | numbers)
     try:
         verdict = await labeler.label(claim, document, meter)
-    except ProviderError as error:
+    except (ProviderError, ContextWindowError) as error:
         return EvidenceLabel(
             claim=claim.number,
             document=document.number,

@@ -2,13 +2,17 @@
 
 An async client belongs to the event loop that it was first used in. A model or retriever that a
 caller uses in a loop of their own, and hands to a graph that they then invoke synchronously, would
-meet a second loop. So a synchronous run calls the synchronous face, in a worker thread.
+meet a second loop. So a synchronous run calls the synchronous face, in a worker thread; and so does
+an asynchronous run whose client turns out to belong to a loop of the past.
 """
 
-from contextvars import ContextVar
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
-from anyio import to_thread
 from langchain_core.runnables import Runnable, RunnableConfig
 
 __all__ = ["SYNCHRONOUS", "call"]
@@ -22,6 +26,36 @@ SYNCHRONOUS: ContextVar[bool] = ContextVar("conflictscore_synchronous", default=
 
 async def call(runnable: Runnable[In, Out], value: In, config: RunnableConfig | None = None) -> Out:
     """``ainvoke`` in an asynchronous run; ``invoke``, in a thread, in a synchronous one."""
-    if SYNCHRONOUS.get():
-        return await to_thread.run_sync(lambda: runnable.invoke(value, config))
-    return await runnable.ainvoke(value, config)
+    if not SYNCHRONOUS.get():
+        try:
+            return await runnable.ainvoke(value, config)
+        except RuntimeError as error:
+            if "event loop" not in str(error).casefold():
+                raise
+    return await _in_thread(lambda: runnable.invoke(value, config))
+
+
+async def _in_thread(work: Callable[[], Out]) -> Out:
+    """Run in a daemon thread: a pool's threads would keep the process alive after Ctrl-C."""
+    loop, context = asyncio.get_running_loop(), copy_context()
+    done: asyncio.Future[Out] = loop.create_future()
+
+    def settle(result: Out | None, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        result, failure = None, None
+        try:
+            result = context.run(work)
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
+            failure = error
+        with suppress(RuntimeError):  # nobody waits any more: the loop is closed
+            loop.call_soon_threadsafe(settle, result, failure)
+
+    threading.Thread(target=run, name="conflictscore call", daemon=True).start()
+    return await done

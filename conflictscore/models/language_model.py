@@ -7,6 +7,7 @@ counted, errors become one clear line, and deterministic replies are found again
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import exp, fsum, log
 from typing import Any, TypeVar
 
 import openai
@@ -30,6 +31,7 @@ T = TypeVar("T")
 
 _TOP_LOGPROBS = 20
 """The most that OpenAI gives; a letter that is not among them has a probability near zero."""
+_LEAST_PROBABILITY = 1e-9
 _HIDDEN = ["nostream"]
 """Tag that keeps drafts and verdicts out of LangGraph's ``messages`` stream."""
 
@@ -178,8 +180,8 @@ class LanguageModel:
             meter: Counts the calls.
 
         Returns:
-            Natural log-probability of every letter as the next token, by letter; ``-inf`` is never
-            in it: a letter too improbable to be reported gets the lowest reported value.
+            Natural log-probability of every letter as the next token, by letter. It is finite: a
+            letter too improbable to be reported gets an upper bound of what it can have.
 
         Raises:
             ConfigurationError: The server gives no log-probabilities.
@@ -199,8 +201,10 @@ class LanguageModel:
             top = {item["token"].strip(): item["logprob"] for item in reversed(_top(reported[0]))}
             if not any(letter in top for letter in letters):
                 raise self._unreadable(f"it was none of {', '.join(letters)}", reply.text)
-            lowest = min(top.values())
-            return {letter: top.get(letter, lowest) for letter in letters}
+            # a letter that is not reported has at most what the reported tokens leave over
+            left = max(_LEAST_PROBABILITY, 1 - fsum(exp(value) for value in top.values()))
+            floor = min(log(left), *top.values())
+            return {letter: top.get(letter, floor) for letter in letters}
 
         return await _ask_twice(send, prompt, prompts)
 

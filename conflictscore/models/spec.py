@@ -63,6 +63,8 @@ def open_model(
         ConfigurationError: The spec names no model, or its key or runtime is missing.
     """
     provider, _, name = spec.partition(":")
+    if provider != "local":
+        base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
     if provider == "local":
         if base_url:
             raise ConfigurationError(
@@ -106,8 +108,9 @@ def from_chat_model(
 def _open_openai(
     name: str, base_url: str | None, context_window: int | None, cache: ContentCache | None
 ) -> LanguageModel:
-    key = os.environ.get("OPENAI_API_KEY")
-    base_url = base_url or os.environ.get("OPENAI_BASE_URL")
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigurationError("OPENAI_API_KEY holds characters that no key has; set it anew")
     if not key and not base_url:
         raise ConfigurationError(
             f"openai:{name} needs a key: set OPENAI_API_KEY, or use --model local, which needs none"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ContextWindowError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.tokens import count_tokens
 from conflictscore.prompts import PromptSet, material
@@ -48,7 +48,7 @@ def fit_documents(
         reply_tokens: Room for the reply.
 
     Raises:
-        ConfigurationError: The window leaves less than 32 tokens a document.
+        ContextWindowError: The window leaves less than 32 tokens a document.
     """
     room = (model.context_window - reply_tokens - model.thinking_tokens) / _MARGIN
     room -= _OVERHEAD_TOKENS + count_tokens(around, model.name).n
@@ -56,7 +56,7 @@ def fit_documents(
     sizes = [count_tokens(material(d.text), model.name).n for d in documents]
     shares = _share_out(sizes, int(room) - sum(frames))
     if any(share < min(size, _LEAST_TOKENS) for share, size in zip(shares, sizes, strict=True)):
-        raise ConfigurationError(
+        raise ContextWindowError(
             f"the context window of {model.name} ({model.context_window} tokens) is too small for"
             f" {len(documents)} documents; ask for fewer (--top-k) or give the model a larger one"
         )
@@ -87,7 +87,7 @@ def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptS
         if size <= tokens:
             return document.model_copy(update={"text": f"{text[:shown]}\n{mark}"})
         shown = min(shown - 1, int(shown * tokens / size))
-    raise ConfigurationError(
+    raise ContextWindowError(
         f"the context window of {model.name} is too small for document {document.number};"
         " ask for fewer documents (--top-k) or give the model a larger one"
     )

@@ -5,7 +5,7 @@ from typing import Any
 from conflictscore.nodes.state import Decision, RagState, RunContext, RunRuntime, attempts_of
 from conflictscore.records import Attempt, ClaimEvidence, Method
 
-__all__ = ["decide", "differs"]
+__all__ = ["decide", "differs", "unexplained"]
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -15,7 +15,7 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     decision: Decision = "record"
     if again:
         decision = "regenerate"
-    elif _unexplained(attempts):
+    elif unexplained(attempts):
         decision = "justify"
     runtime.stream_writer({"event": "decision", "decision": decision, "reason": reason})
     return {"decision": decision, "reason": reason}
@@ -41,7 +41,7 @@ def _sides(claim: ClaimEvidence | None) -> set[int]:
     return {*claim.supports, *claim.contradicts} if claim else set()
 
 
-def _unexplained(attempts: tuple[Attempt, ...]) -> bool:
+def unexplained(attempts: tuple[Attempt, ...]) -> bool:
     """Whether the answer changed and the model was not yet asked why (free form)."""
     last = attempts[-1].answer
     return differs(attempts[0].answer.text, last.text) and last.justification is None

@@ -3,20 +3,25 @@
 from typing import Any
 
 from conflictscore.models.usage import UsageMeter
-from conflictscore.models.window import fit_documents
+from conflictscore.models.window import Fitted, fit_documents
 from conflictscore.nodes.replies import read_choice, read_text
 from conflictscore.nodes.state import RagState, RunRuntime, documents_of, spent
 from conflictscore.prompts import material
 from conflictscore.records import Answer, Method
 
-__all__ = ["REPLY_TOKENS", "generate"]
+__all__ = ["REPLY_TOKENS", "cut_notes", "generate", "option_fields"]
 
 REPLY_TOKENS = 512
 """The most that an answer may have."""
 
 
 async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Answer once, in free form or by choosing an option."""
+    """Answer once, in free form or by choosing an option.
+
+    Raises:
+        ConfigurationError: The context window is too small for the documents.
+        ProviderError: The model failed, or twice gave a reply that cannot be read.
+    """
     context, meter = runtime.context, UsageMeter()
     options = state["options"]
     form = "multiple_choice" if options else "free_form"
@@ -41,15 +46,19 @@ async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         max_tokens=REPLY_TOKENS,
     )
     runtime.stream_writer({"event": "answer", "round": 0, "answer": answer.text})
-    notes = [
-        f"document {number} is longer than its share of the context window and was cut"
-        for number in fitted.cut
-    ]
     return {
         "draft": answer.to_json(),
-        "notes": [*state["notes"], *notes],
+        "notes": [*state["notes"], *cut_notes(fitted, "answer")],
         "usage": spent(state, meter.usage),
     }
+
+
+def cut_notes(fitted: Fitted, step: str) -> list[str]:
+    """Which documents the answering model saw in part only, for the run's notes."""
+    return [
+        f"to {step}, document {number} was cut: it is longer than its share of the context window"
+        for number in fitted.cut
+    ]
 
 
 def option_fields(options: list[str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 from conflictscore.errors import InputError
-from conflictscore.nodes.retrieve import given_documents
+from conflictscore.nodes.retrieve import given_documents, refuse_used_thread
 from conflictscore.nodes.state import RagState, RunRuntime
 from conflictscore.records import Answer
 
@@ -17,6 +17,7 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     Raises:
         InputError: The answer or the documents are missing or empty.
     """
+    refuse_used_thread(state)
     text = state.get("answer", "").strip()
     if not text:
         raise InputError("the answer is empty")

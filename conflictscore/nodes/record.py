@@ -50,13 +50,14 @@ def _notes(attempts: tuple[Attempt, ...]) -> list[str]:
             continue
         if attempt.report.error:
             notes.append(f"{which} has no score: {attempt.report.error}")
-        missing = [
-            pair.error
-            for claim in attempt.report.claims
-            for pair in claim.labels
-            if pair.label is Label.UNLABELLED
-        ]
+        pairs = [pair for claim in attempt.report.claims for pair in claim.labels]
+        missing = [pair.error for pair in pairs if pair.label is Label.UNLABELLED]
         if missing:
-            pairs = sum(len(claim.labels) for claim in attempt.report.claims)
-            notes.append(f"{which}: {len(missing)} of {pairs} pairs have no label ({missing[0]})")
+            notes.append(
+                f"{which}: {len(missing)} of {len(pairs)} pairs have no label ({missing[0]})"
+            )
+        notes += [
+            f"{which}: the judge saw document {number} cut, for want of room"
+            for number in sorted({pair.document for pair in pairs if pair.document_cut})
+        ]
     return notes

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from conflictscore.errors import ProviderError
+from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.models.window import fit_documents
+from conflictscore.nodes.decide import unexplained
 from conflictscore.nodes.evidence import conflict_details
-from conflictscore.nodes.generate import REPLY_TOKENS, option_fields
+from conflictscore.nodes.generate import REPLY_TOKENS, cut_notes, option_fields
 from conflictscore.nodes.replies import read_reconsidered_choice, read_text
 from conflictscore.nodes.state import (
     RagState,
@@ -31,31 +32,33 @@ async def regenerate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         raise ValueError("regenerate was reached without a conflicting claim")
     claim = last.report.evidence(last.report.reconsider)
     try:
-        answer = await _ask_again(state, runtime, last.answer, claim, meter)
-    except ProviderError as error:
-        note = f"the first answer stands, because it could not be regenerated: {error}"
+        answer, notes = await _ask_again(state, runtime, last.answer, claim, meter)
+    except (ProviderError, ContextWindowError) as error:
+        note = f"the earlier answer stands, because it could not be regenerated: {error}"
         return {
-            "decision": "record",
+            "decision": "justify" if unexplained(attempts_of(state)) else "record",
             "reason": note,
             "notes": [*state["notes"], note],
             "usage": spent(state, meter.usage),
         }
     runtime.stream_writer({"event": "answer", "round": last.round + 1, "answer": answer.text})
     return {
+        "decision": "regenerate",
         "draft": answer.to_json(),
         "reconsidered": claim.to_json(),
+        "notes": [*state["notes"], *notes],
         "usage": spent(state, meter.usage),
     }
 
 
 async def _ask_again(
     state: RagState, runtime: RunRuntime, before: Answer, claim: ClaimEvidence, meter: UsageMeter
-) -> Answer:
+) -> tuple[Answer, list[str]]:
     context, options, documents = runtime.context, state["options"], documents_of(state)
     template = "multiple_choice_regenerate" if options else "free_form_regenerate"
     fields = {
         "question": material(state["question"]),
-        "answer": material(before.text),
+        "answer": material(_as_given(before)),
         "claim": material(claim.claim.text),
         "evidence": conflict_details(claim, documents, context.prompts),
         **option_fields(options),
@@ -82,6 +85,12 @@ async def _ask_again(
             cited=choice.cited,
         )
 
-    return await context.generator.ask(
+    answer = await context.generator.ask(
         prompt, read, prompts=context.prompts, meter=meter, max_tokens=REPLY_TOKENS
     )
+    return answer, cut_notes(fitted, "answer again")
+
+
+def _as_given(answer: Answer) -> str:
+    """The answer as the model gave it: in multiple choice with its letter."""
+    return answer.text if answer.option is None else f"{'AB'[answer.option]} – {answer.text}"

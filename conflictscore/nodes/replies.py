@@ -4,6 +4,8 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from conflictscore.prompts import material
+
 __all__ = [
     "Choice",
     "cited_documents",
@@ -105,7 +107,7 @@ def _option(line: str, options: Sequence[str]) -> int:
     if match is not None:
         option = "AB".index(match["inner"] or match["bare"])
         text = _DASH.sub("", match["rest"]).strip()
-        if not text or _folded(text) == _folded(options[option]):
+        if not text or _folded(text) == _folded(material(options[option])):
             return option
     raise ValueError("it was neither (A) nor (B) in the asked form")
 

@@ -1,5 +1,6 @@
 """retrieve: from the question to numbered documents, once a question."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -11,7 +12,7 @@ from conflictscore.nodes.state import RagState, RunRuntime
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import to_documents
 
-__all__ = ["given_documents", "retrieve"]
+__all__ = ["check_question", "given_documents", "refuse_used_thread", "retrieve"]
 
 
 async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -22,13 +23,10 @@ async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             holds a finished question already.
         NoDocumentsError: The retriever found nothing.
     """
-    if state.get("attempts"):
-        raise InputError("this thread holds a finished question; use a new thread_id for another")
+    refuse_used_thread(state)
     question = state.get("question", "").strip()
-    if not question:
-        raise InputError("the question is empty")
     options = [option.strip() for option in state.get("options") or []]
-    _check_options(options)
+    check_question(question, options)
     documents = await _documents(state, runtime, question)
     runtime.stream_writer(
         {
@@ -52,7 +50,9 @@ async def _documents(state: RagState, runtime: RunRuntime, question: str) -> tup
         return given
     retriever = runtime.context.retriever
     if retriever is None:
-        raise ConfigurationError("there is neither a retriever nor a document")
+        raise ConfigurationError(
+            "nothing to answer from: give a retriever, or documents with the question"
+        )
     documents = to_documents(await call(retriever, question))
     if not documents:
         raise NoDocumentsError(f"no documents found for: {question}")
@@ -80,10 +80,25 @@ def given_documents(state: RagState) -> tuple[Document, ...]:
     return tuple(documents)
 
 
-def _check_options(options: list[str]) -> None:
+def refuse_used_thread(state: RagState) -> None:
+    """Refuse a second question on a checkpointer's thread: it would meet the first one's state."""
+    if state.get("run_id"):
+        raise InputError(
+            "this thread holds another question; use a new thread_id, or go on with invoke(None)"
+        )
+
+
+def check_question(question: str, options: Sequence[str]) -> None:
+    """Check what is asked, before anything is paid for.
+
+    Raises:
+        InputError: The question is empty, or the options are not two different texts.
+    """
+    if not question.strip():
+        raise InputError("the question is empty")
     if not options:
         return
-    if len(options) != 2 or not all(options):
+    if len(options) != 2 or not all(option.strip() for option in options):
         raise InputError(f"multiple choice takes two options with text, got {len(options)}")
-    if options[0].casefold() == options[1].casefold():
+    if options[0].strip().casefold() == options[1].strip().casefold():
         raise InputError("the two options are the same")

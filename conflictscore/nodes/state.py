@@ -32,8 +32,12 @@ __all__ = [
     "RagState",
     "RunContext",
     "RunRuntime",
+    "ScorerInput",
     "attempts_of",
+    "claims_of",
     "documents_of",
+    "draft_of",
+    "evidence_of",
     "spent",
 ]
 

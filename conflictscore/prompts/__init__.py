@@ -22,7 +22,7 @@ _OPTIONS = frozenset({"option_a", "option_b"})
 _RECONSIDER = frozenset({"answer", "claim", "evidence"})
 
 PLACEHOLDERS: Mapping[str, frozenset[str]] = {
-    "document": frozenset({"number", "title", "source", "text"}),
+    "document": frozenset({"number", "title", "source", "date", "text"}),
     "cut": frozenset({"shown", "total"}),
     "decompose": frozenset({"answer"}),
     "label_rules": frozenset(),
@@ -105,6 +105,7 @@ class PromptSet:
                 number=document.number,
                 title=_attribute(document.title),
                 source=_attribute(document.url),
+                date=_attribute(str(document.metadata.get("date") or "unknown")),
                 text=material(document.text),
             )
             for document in documents

@@ -77,25 +77,35 @@ def check_log(path: Path) -> None:
         InputError: It cannot.
     """
     try:
-        with path.open("a", encoding="utf-8"):
+        with path.open("ab"):
             pass
     except OSError as error:
         raise InputError(f"--log {path}: cannot be written ({error.strerror})") from error
 
 
 def append_log(path: Path, entry: Mapping[str, Any]) -> None:
-    """Append one JSON line; half a line that an earlier kill left is closed off first."""
-    line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-    with path.open("a+b") as log:
-        if log.tell() and _last_byte(path) != b"\n":
+    """Append one JSON line; half a line that an earlier kill left is closed off first.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    text = json.dumps(entry, ensure_ascii=False, allow_nan=False)
+    line = text.encode(errors="backslashreplace") + b"\n"
+    try:
+        if _ends_within_a_line(path):
             line = b"\n" + line
-        log.write(line)
+        with path.open("ab") as log:
+            log.write(line)
+    except OSError as error:
+        raise InputError(f"--log {path}: the run was not logged ({error.strerror})") from error
 
 
-def _last_byte(path: Path) -> bytes:
+def _ends_within_a_line(path: Path) -> bool:
+    if not path.is_file() or not path.stat().st_size:
+        return False
     with path.open("rb") as file:
         file.seek(-1, 2)
-        return file.read()
+        return file.read() != b"\n"
 
 
 def _sources(state: Mapping[str, Any]) -> list[dict[str, Any]]:

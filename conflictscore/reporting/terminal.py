@@ -29,9 +29,9 @@ def print_run(state: Mapping[str, Any], console: Console) -> None:
     if state["flipped"]:
         _heading(console, "Changed after a second look")
         table = _columns()
-        table.add_row("before", printable(state["first_answer"]))
-        table.add_row("after", printable(state["answer"]))
-        table.add_row("why", printable(state["justification"] or "no reason was given"))
+        table.add_row("before", _text(state["first_answer"]))
+        table.add_row("after", _text(state["answer"]))
+        table.add_row("why", _text(state["justification"] or "no reason was given"))
         console.print(Padding(table, (0, 2), expand=False))
     elif state["final_report"] is not None:
         _heading(console, "Kept after a second look")
@@ -51,7 +51,7 @@ def _print_report(
 ) -> None:
     if final is not None and final["claims"] != first["claims"]:
         _print_claims("Claims of the first answer", first, console)
-        _print_claims("Claims of the second answer", final, console)
+        _print_claims("Claims of the last answer", final, console)
     else:
         _print_claims("Claims", first, console)
 
@@ -71,7 +71,7 @@ def _print_claims(title: str, report: Mapping[str, Any], console: Console) -> No
         for side, style in (("supports", "green"), ("contradicts", "red"), ("unlabelled", "dim")):
             if claim[side]:
                 table.add_row(Text(side, style=style), _numbers(claim[side]))
-        if not (claim["supports"] or claim["contradicts"]):
+        if number in report["uncovered"]:
             table.add_row(Text("uncovered", style="dim"), "no document speaks to it")
         console.print(Padding(table, (0, 5), expand=False))
 
@@ -81,7 +81,8 @@ def _print_sources(state: Mapping[str, Any], console: Console) -> None:
     table = _columns()
     for document in state["documents"]:
         title, url = printable(document["title"]), printable(document["url"])
-        table.add_row(str(document["number"]), f"{title}  {url}" if title else url or "(no title)")
+        shown = f"{title}  {url}" if title else url or "(no title)"
+        table.add_row(str(document["number"]), _text(shown))
     console.print(Padding(table, (0, 2), expand=False))
     for note in state["notes"]:
         console.print(Text(f"Note: {printable(note)}", style="yellow"))
@@ -94,6 +95,11 @@ def _print_sources(state: Mapping[str, Any], console: Console) -> None:
             style="dim",
         )
     )
+
+
+def _text(value: object) -> Text:
+    """A cell as it is: Rich would read markup in a plain string."""
+    return Text(printable(value))
 
 
 def _heading(console: Console, title: str) -> None:

@@ -143,7 +143,7 @@ class GoogleRetriever(TopKRetriever):
             return None
         if fault.retry_after is not None:
             return fault.retry_after if fault.retry_after <= _LONGEST_WAIT else None
-        return self.backoff * 2.0**attempt * random.uniform(0.5, 1.5)  # noqa: S311
+        return self.backoff * 2.0**attempt * random.uniform(0.5, 1.5)  # noqa: S311 - a pause
 
     def _ask(self, query: str, start: int, num: int) -> list[dict[str, Any]] | Fault:
         request = self._service.cse().list(q=query, cx=self._engine, num=num, start=start)

@@ -80,10 +80,15 @@ def _files(given: str | Path, notes: list[str]) -> Iterator[Path]:
     path = Path(given)
     if not str(given):
         raise InputError("the path of a file or folder to read is empty")
+    try:
+        path.stat()
+    except FileNotFoundError:
+        raise InputError(f"{_shown(path)}: there is no such file or folder") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"{_shown(path)[:200]}: cannot be read ({reason})") from None
     if path.is_dir():
         yield from _walk(path, notes)
-    elif not path.exists():
-        raise InputError(f"{_shown(path)}: there is no such file or folder")
     elif path.suffix.lower() not in ENDINGS:
         raise InputError(f"{_shown(path)}: not one of the endings that are read, {_endings()}")
     else:

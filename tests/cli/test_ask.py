@@ -179,7 +179,7 @@ def _line(result: Result) -> str:
         (["  ", "--docs", "DOCS"], "the question is empty"),
         ([QUESTION, "--docs", "nowhere.md"], "nowhere.md"),
         ([QUESTION, "--docs", "EMPTY"], "EMPTY"),
-        ([QUESTION, "--docs", "DOCS", "--option", "only one"], "--option is given 1 times"),
+        ([QUESTION, "--docs", "DOCS", "--option", "only one"], "two options with text, got 1"),
         (
             [QUESTION, "--docs", "DOCS", "--option", "Same", "--option", "same"],
             "the two options are the same",
@@ -265,3 +265,42 @@ def test_a_file_that_is_not_utf8_is_read_with_a_note(
 
     assert any("phare.txt" in note and "UTF-8" in note for note in printed["notes"])
     assert len(printed["documents"]) == 4
+
+
+def test_markup_in_a_document_is_shown_and_not_obeyed(run: Run, folder: Path) -> None:
+    (folder / "odd.md").write_text("# Bad [/b] title [pdf] :smile:\n\nThe lamp was lit in 1871.")
+
+    shown = run("ask", QUESTION, "--docs", folder)
+
+    assert shown.exit_code == 0
+    assert "Bad [/b] title [pdf] :smile:" in shown.stdout
+
+
+def test_an_error_line_cannot_steer_the_terminal(run: Run, folder: Path, world: World) -> None:
+    world.broken["generate"] = Fault(status=400, message="no \x1b]0;owned\x07\x1b[31msuch luck")
+
+    outcome = run("ask", QUESTION, "--docs", folder)
+
+    assert "such luck" in _line(outcome)
+    assert "\x1b" not in outcome.stderr
+
+
+def test_a_log_that_fills_up_does_not_cost_the_answer(run: Run, folder: Path) -> None:
+    outcome = run("ask", QUESTION, "--docs", folder, "--log", "/dev/full")
+
+    assert outcome.exit_code == 2
+    assert "It was lit in 1874." in outcome.stdout
+    assert "was not logged" in _line(outcome)
+
+
+def test_a_key_with_a_line_end_is_a_key(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user\n")
+
+    assert run("ask", QUESTION, "--docs", folder).exit_code == 0
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-sécret")
+    refused = run("ask", QUESTION, "--docs", folder)
+    assert refused.exit_code == 2
+    assert "OPENAI_API_KEY" in _line(refused)

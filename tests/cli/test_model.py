@@ -32,7 +32,7 @@ def test_a_model_that_is_there_is_not_fetched_again(smollm2_path: Path, name: st
 
 @pytest.mark.parametrize(
     ("name", "line"),
-    [("nothing", "smollm2-135m-instruct"), ("./mine.gguf", "there is no model file mine.gguf")],
+    [("nothing", "smollm2-135m-instruct"), ("./mine.gguf", "there is no model file ./mine.gguf")],
 )
 def test_what_cannot_be_fetched_is_one_line(name: str, line: str) -> None:
     refused = CliRunner().invoke(main, ["model", "fetch", name])

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.world import World
 
 HEAVY = ("langgraph", "langchain_core", "openai", "googleapiclient", "xllamacpp", "rich")
 
@@ -57,3 +58,39 @@ def test_ctrl_c_ends_with_one_line(tmp_path: Path) -> None:
     assert process.returncode == 130
     [line] = errors.strip().splitlines()
     assert "the same command goes on" in line
+
+
+def test_examples_in_the_help_stand_on_lines_of_their_own() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "conflictscore", "ask", "--help"], capture_output=True, text=True
+    )
+
+    assert "\\b" not in done.stdout
+    examples = [line for line in done.stdout.splitlines() if line.startswith("    conflictscore")]
+    assert len(examples) == 3
+
+
+def test_no_command_shows_the_help() -> None:
+    done = subprocess.run([sys.executable, "-m", "conflictscore"], capture_output=True, text=True)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("Usage: ")
+    assert len(done.stderr.splitlines()) > 10
+
+
+def test_an_output_that_is_not_utf8_still_gets_the_answer(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# 中文标题\n\nThe lamp was lit in 1871.")
+    with OpenAIServer(World()) as server:
+        command = [sys.executable, "-m", "conflictscore", "ask", "When?", "--docs", "a.md"]
+        done = subprocess.run(
+            [*command, "--model", "m", "--base-url", server.base_url, "--json"],
+            cwd=tmp_path,
+            env=os.environ
+            | {"CONFLICTSCORE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONIOENCODING": "latin-1"},
+            capture_output=True,
+        )
+
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout.decode("latin-1")
+    assert "It was lit in 1871." in printed
+    assert "\\u4e2d" in printed

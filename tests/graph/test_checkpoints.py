@@ -68,3 +68,30 @@ async def test_a_thread_holds_one_question(tmp_path: Path) -> None:
 
             with pytest.raises(InputError, match="new thread_id"):
                 await graph.ainvoke({"question": "And how high is it?"}, THREAD)
+
+
+async def test_a_thread_whose_question_failed_takes_no_other_question(tmp_path: Path) -> None:
+    """It would be answered from the first question's documents."""
+    world = World(broken={"generate": Fault(status=400)})
+    with OpenAIServer(world) as server:
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
+            graph = create_self_correcting_rag(_model(server), cache=False, checkpointer=saver)
+            with pytest.raises(ConflictScoreError):
+                await graph.ainvoke(QUESTION, THREAD)
+
+            with pytest.raises(InputError, match="another question"):
+                await graph.ainvoke({"question": "And how high is it?"}, THREAD)
+
+
+async def test_a_verdict_on_a_cut_document_is_not_taken_for_one_on_the_whole(
+    tmp_path: Path,
+) -> None:
+    world = World()
+    cache = ContentCache(tmp_path / "verdicts.sqlite")
+    long = {"text": "A long walk along the shore. " * 2000 + "The lamp was lit in 1880."}
+    question: RagInput = {"question": "When?", "documents": [long]}
+    with OpenAIServer(world) as server:
+        for window, label in ((4096, "IRRELEVANT"), (100_000, "CONTRADICTS")):
+            graph = create_self_correcting_rag(_model(server), cache=cache, context_window=window)
+            state = await graph.ainvoke(question)
+            assert state["report"]["claims"][0]["labels"][0]["label"] == label

@@ -105,3 +105,10 @@ def test_what_a_verdict_depends_on_has_the_prompt_and_the_calibration_in_it() ->
     assert judge.identity is not None
     assert judge.identity["prompt"] == choice_prompt_sha256(PROMPTS)
     assert judge.identity["calibration"] == UNCALIBRATED.model_dump(mode="json")
+
+
+async def test_a_server_that_reports_one_letter_only_is_taken_at_its_word() -> None:
+    found = await judged(Reply("B", logprobs={"B": -0.01}))
+    assert found.label is Label.CONTRADICTS
+    assert found.score is not None
+    assert found.score > 0.95

@@ -211,11 +211,19 @@ class TestFailure:
         assert told == []
 
     async def test_the_error_of_a_wrong_setting_drags_no_group_of_errors_behind_it(self) -> None:
+        with OpenAIServer(lambda request: "A") as server:
+            judge = ChoiceJudge(calling(server), PROMPTS)
+            with pytest.raises(ConfigurationError, match="no log-prob") as caught:
+                await table(judge, documents=[document(f"1871, {n}", n) for n in (1, 2)])
+        assert "Group" not in "".join(traceback.format_exception(caught.value))
+
+    async def test_a_document_that_cannot_fit_leaves_its_pair_unlabelled(self) -> None:
         with OpenAIServer(script()) as server:
             judge = ChoiceJudge(calling(server, context_window=256), PROMPTS)
-            with pytest.raises(ConfigurationError, match="context window") as caught:
-                await table(judge, documents=[document(f"{n} " * 3000, n) for n in (1, 2)])
-        assert "Group" not in "".join(traceback.format_exception(caught.value))
+            rows = await table(judge, documents=[document("1871 " * 3000, 1)])
+        found = [label for row in rows for label in row]
+        assert {label.label for label in found} == {Label.UNLABELLED}
+        assert all("context window" in (label.error or "") for label in found)
 
     async def test_a_wrong_setting_is_not_tried_again_for_every_pair(self) -> None:
         with OpenAIServer(by_year, api_key="another") as server:

@@ -231,7 +231,8 @@ def test_a_link_to_nowhere_and_a_pipe_are_left_out_of_a_folder() -> None:
     ("path", "words"),
     [
         ("gone.txt", "gone.txt: there is no such file"),
-        ("a\x00b.txt", "there is no such file"),
+        ("a\x00b.txt", "cannot be read"),
+        ("x" * 300, "xxx: cannot be read"),
         ("picture.png", "picture.png: not one of the endings that are read, .txt, .md"),
         ("", "path .* is empty"),
     ],

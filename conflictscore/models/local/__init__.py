@@ -42,9 +42,13 @@ def resolve(spec: str) -> Weights | Path:
     if weights := CATALOG.get(spec):
         return weights
     if "/" in spec or "\\" in spec or spec.endswith(".gguf"):
-        path = Path(spec).expanduser()
-        if not path.is_file():
-            raise InputError(f"there is no model file {path}")
+        try:
+            path = Path(spec).expanduser()
+            found = path.is_file()
+        except (OSError, RuntimeError, ValueError):
+            found = False
+        if not found:
+            raise InputError(f"there is no model file {spec}")
         return path
     raise ConfigurationError(
         f"unknown local model {spec!r}; known are {', '.join(CATALOG)}, or give the path of a"

@@ -225,7 +225,7 @@ def _spawn(log: IO[bytes]) -> subprocess.Popen[bytes]:
 def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str, Any]:
     """Send the settings and read the answer; an empty one where the process died."""
     assert process.stdin is not None  # noqa: S101 (both are pipes: see _spawn)
-    assert process.stdout is not None  # noqa: S101
+    assert process.stdout is not None  # noqa: S101 (as above)
     try:
         process.stdin.write(json.dumps(settings).encode() + b"\n")
         process.stdin.flush()
