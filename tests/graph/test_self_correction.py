@@ -13,6 +13,8 @@ from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.nodes.state import RagInput
+from conflictscore.retrieval.google import GoogleRetriever
+from tests.fakes.google_search import GoogleSearchServer, result
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import DISAGREEING, World
 
@@ -390,3 +392,19 @@ def test_a_flip_before_a_failed_round_is_still_explained(model: ChatOpenAI, worl
     assert state["answer"] == "The tower was built in 1840."
     assert state["justification"] == world.reason
     assert any("the earlier answer stands" in note for note in state["notes"])
+
+
+def test_the_evidence_may_come_from_google(model: ChatOpenAI, world: World) -> None:
+    found = [result(d["url"], d["title"], d["text"]) for d in DISAGREEING]
+    with GoogleSearchServer(found, api_key="google-key") as search:
+        google = GoogleRetriever(
+            api_key=SecretStr("google-key"),
+            engine_id="engine",
+            endpoint=search.endpoint,
+        )
+        state = loop(model, retriever=google).invoke({"question": "When was the lamp lit?"})
+
+    assert search.requests[0].query == "When was the lamp lit?"
+    assert [d["url"] for d in state["documents"]] == [d["url"] for d in DISAGREEING]
+    assert state["flipped"]
+    assert "google-key" not in json.dumps(state)
