@@ -1,6 +1,7 @@
 """Keeps what is set on this machine out of the tests."""
 
 import os
+import signal
 
 import pytest
 
@@ -21,6 +22,10 @@ _SETTINGS = (
 
 # Read once, when LangGraph is imported, which is before any fixture runs.
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
+
+# A job started in the background ignores Ctrl-C, and so would every program that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
