@@ -10,9 +10,12 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tests.fakes.openai_server import ChatRequest, Fault, Reply
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
-__all__ = ["DISAGREEING", "World"]
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+
+__all__ = ["DISAGREEING", "World", "scripted_model"]
 
 _YEAR = re.compile(r"\b1[89]\d\d\b")
 _TOPIC = re.compile(r"\b(?:lamp|tower)\b")
@@ -62,6 +65,17 @@ class World:
             case "justify":
                 return self.reason
         return self.answer
+
+
+def scripted_model(server: OpenAIServer) -> ChatOpenAI:
+    """The real client, for what a server scripts."""
+    return ChatOpenAI(
+        model="scripted",
+        base_url=server.base_url,
+        api_key=SecretStr("key"),
+        max_retries=0,
+        use_responses_api=False,
+    )
 
 
 def _step(prompt: str) -> str:

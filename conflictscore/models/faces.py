@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -40,22 +41,15 @@ async def _in_thread(work: Callable[[], Out]) -> Out:
     loop, context = asyncio.get_running_loop(), copy_context()
     done: asyncio.Future[Out] = loop.create_future()
 
-    def settle(result: Out | None, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(result)  # type: ignore[arg-type]
-
     def run() -> None:
-        result, failure = None, None
         try:
             result = context.run(work)
         except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
-            failure = error
+            settle = partial(done.set_exception, error)
+        else:
+            settle = partial(done.set_result, result)
         with suppress(RuntimeError):  # nobody waits any more: the loop is closed
-            loop.call_soon_threadsafe(settle, result, failure)
+            loop.call_soon_threadsafe(lambda: None if done.done() else settle())
 
     threading.Thread(target=run, name="conflictscore call", daemon=True).start()
     return await done

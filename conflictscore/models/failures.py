@@ -68,12 +68,6 @@ def clear_error(
         case ValueError() | TypeError() | LookupError() | AttributeError():
             # the client found no chat completion in the body; it does not ask again by itself
             return UnreadableReplyError("it was no valid chat completion", provider=provider)
-    if isinstance(error, RuntimeError) and "event loop" in str(error).casefold():
-        return ProviderError(
-            f"{provider}: its connections belong to another event loop; use one event loop for a"
-            " model, or the synchronous invoke",
-            provider=provider,
-        )
     return ProviderError(
         f"{provider} failed: {type(error).__name__}: {_safe(str(error), secrets)}",
         provider=provider,

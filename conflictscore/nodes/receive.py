@@ -27,7 +27,6 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     return {
         "documents": [document.to_json() for document in documents],
         "draft": Answer(text=text).to_json(),
-        "attempts": [],
         "notes": [],
         "run_id": uuid4().hex,
         "reconsidered": None,

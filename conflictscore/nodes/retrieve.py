@@ -20,7 +20,7 @@ async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
     Raises:
         InputError: The question is empty, the options are not two different texts, or the thread
-            holds a finished question already.
+            holds another question already.
         NoDocumentsError: The retriever found nothing.
     """
     refuse_used_thread(state)

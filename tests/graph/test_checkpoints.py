@@ -4,36 +4,26 @@ from pathlib import Path
 
 import pytest
 from langchain_core.runnables import RunnableConfig
-from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from pydantic import SecretStr
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.models.cache import ContentCache
 from conflictscore.nodes.state import RagInput
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.world import DISAGREEING, World
+from tests.world import DISAGREEING, World, scripted_model
 
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
-
-
-def _model(server: OpenAIServer) -> ChatOpenAI:
-    return ChatOpenAI(
-        model="scripted",
-        base_url=server.base_url,
-        api_key=SecretStr("key"),
-        max_retries=0,
-        use_responses_api=False,
-    )
 
 
 async def test_a_run_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
     world = World(broken={"generate": Fault(status=503)})
     with OpenAIServer(world) as server:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
-            graph = create_self_correcting_rag(_model(server), cache=False, checkpointer=saver)
+            graph = create_self_correcting_rag(
+                scripted_model(server), cache=False, checkpointer=saver
+            )
             with pytest.raises(ConflictScoreError, match="503"):
                 await graph.ainvoke(QUESTION, THREAD)
             run_id = (await graph.aget_state(THREAD)).values["run_id"]
@@ -49,9 +39,13 @@ async def test_verdicts_that_were_paid_for_are_not_paid_for_again(tmp_path: Path
     world = World()
     cache = ContentCache(tmp_path / "verdicts.sqlite")
     with OpenAIServer(world) as server:
-        first = await create_self_correcting_rag(_model(server), cache=cache).ainvoke(QUESTION)
+        first = await create_self_correcting_rag(scripted_model(server), cache=cache).ainvoke(
+            QUESTION
+        )
         labels = world.asked["label"]
-        again = await create_self_correcting_rag(_model(server), cache=cache).ainvoke(QUESTION)
+        again = await create_self_correcting_rag(scripted_model(server), cache=cache).ainvoke(
+            QUESTION
+        )
 
     assert labels == 6
     assert world.asked["label"] == labels
@@ -63,7 +57,9 @@ async def test_verdicts_that_were_paid_for_are_not_paid_for_again(tmp_path: Path
 async def test_a_thread_holds_one_question(tmp_path: Path) -> None:
     with OpenAIServer(World()) as server:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
-            graph = create_self_correcting_rag(_model(server), cache=False, checkpointer=saver)
+            graph = create_self_correcting_rag(
+                scripted_model(server), cache=False, checkpointer=saver
+            )
             await graph.ainvoke(QUESTION, THREAD)
 
             with pytest.raises(InputError, match="new thread_id"):
@@ -75,7 +71,9 @@ async def test_a_thread_whose_question_failed_takes_no_other_question(tmp_path: 
     world = World(broken={"generate": Fault(status=400)})
     with OpenAIServer(world) as server:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
-            graph = create_self_correcting_rag(_model(server), cache=False, checkpointer=saver)
+            graph = create_self_correcting_rag(
+                scripted_model(server), cache=False, checkpointer=saver
+            )
             with pytest.raises(ConflictScoreError):
                 await graph.ainvoke(QUESTION, THREAD)
 
@@ -92,6 +90,8 @@ async def test_a_verdict_on_a_cut_document_is_not_taken_for_one_on_the_whole(
     question: RagInput = {"question": "When?", "documents": [long]}
     with OpenAIServer(world) as server:
         for window, label in ((4096, "IRRELEVANT"), (100_000, "CONTRADICTS")):
-            graph = create_self_correcting_rag(_model(server), cache=cache, context_window=window)
+            graph = create_self_correcting_rag(
+                scripted_model(server), cache=cache, context_window=window
+            )
             state = await graph.ainvoke(question)
             assert state["report"]["claims"][0]["labels"][0]["label"] == label

@@ -12,16 +12,13 @@ from pydantic import SecretStr
 from conflictscore import create_conflict_scorer
 from conflictscore.errors import InputError
 from tests.fakes.openai_server import OpenAIServer
-from tests.world import DISAGREEING, World
+from tests.world import DISAGREEING, World, scripted_model
 
 
 def test_an_answer_is_scored_without_being_generated() -> None:
     world = World()
     with OpenAIServer(world) as server:
-        model = ChatOpenAI(
-            model="m", base_url=server.base_url, api_key=SecretStr("k"), use_responses_api=False
-        )
-        state = create_conflict_scorer(model, cache=False).invoke(
+        state = create_conflict_scorer(scripted_model(server), cache=False).invoke(
             {"answer": "It was lit in 1874.", "documents": DISAGREEING}
         )
 

@@ -16,7 +16,7 @@ from conflictscore.nodes.state import RagInput
 from conflictscore.retrieval.google import GoogleRetriever
 from tests.fakes.google_search import GoogleSearchServer, result
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.world import DISAGREEING, World
+from tests.world import DISAGREEING, World, scripted_model
 
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 AGREEING = [{"text": "The lamp was lit in 1871."}, {"text": "They lit the lamp in 1871, at dusk."}]
@@ -31,13 +31,7 @@ def world() -> World:
 @pytest.fixture
 def model(world: World) -> Iterator[ChatOpenAI]:
     with OpenAIServer(world) as server:
-        yield ChatOpenAI(
-            model="scripted",
-            base_url=server.base_url,
-            api_key=SecretStr("key"),
-            max_retries=0,
-            use_responses_api=False,
-        )
+        yield scripted_model(server)
 
 
 def loop(model: ChatOpenAI, **settings: Any) -> SelfCorrectionGraph:
