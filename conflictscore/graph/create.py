@@ -14,7 +14,6 @@ from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.protocol import Labeler
-from conflictscore.models.cache import ContentCache
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import default_spec, from_chat_model, open_model
 from conflictscore.nodes.state import RunContext
@@ -22,6 +21,7 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Method
 from conflictscore.retrieval.google_faults import ENGINE_VARIABLE, KEY_VARIABLE
 from conflictscore.retrieval.search import open_search
+from conflictscore.storage.cache import ContentCache
 
 __all__ = [
     "create_conflict_scorer",

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.tokens import count_tokens
 from conflictscore.models.window import fit_documents
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
+from conflictscore.tokens import count_tokens
 
 __all__ = ["JudgePrompt", "judge_prompt"]
 

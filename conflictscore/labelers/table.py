@@ -7,9 +7,9 @@ from typing import Any
 
 from conflictscore.errors import ConfigurationError, ContextWindowError, ProviderError
 from conflictscore.labelers.protocol import Labeler
-from conflictscore.models.cache import ContentCache
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
+from conflictscore.storage.cache import ContentCache
 
 __all__ = ["label_table"]
 

@@ -18,12 +18,12 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, UnreadableReplyError
-from conflictscore.models.cache import ContentCache
 from conflictscore.models.faces import call
 from conflictscore.models.failures import clear_error
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
+from conflictscore.storage.cache import ContentCache
 
 __all__ = ["LanguageModel"]
 

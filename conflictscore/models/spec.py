@@ -15,9 +15,9 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.models.cache import ContentCache
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.storage.cache import ContentCache
 
 __all__ = ["OPENAI_DEFAULT", "default_spec", "from_chat_model", "open_model"]
 

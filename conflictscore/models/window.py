@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from conflictscore.errors import ContextWindowError
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.tokens import count_tokens
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Document
+from conflictscore.tokens import count_tokens
 
 __all__ = ["Fitted", "fit_documents"]
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 from conflictscore.errors import ProviderError
-from conflictscore.models.tokens import count_tokens
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.replies import read_claims
 from conflictscore.nodes.state import RagState, RunRuntime, draft_of, spent
 from conflictscore.prompts import material
 from conflictscore.records import Answer, Claim
+from conflictscore.tokens import count_tokens
 
 __all__ = ["decompose"]
 

@@ -13,7 +13,6 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from conflictscore.labelers.protocol import Labeler
-from conflictscore.models.cache import ContentCache
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
@@ -25,6 +24,7 @@ from conflictscore.records import (
     Method,
     Usage,
 )
+from conflictscore.storage.cache import ContentCache
 
 __all__ = [
     "Decision",

@@ -9,11 +9,11 @@ from click.testing import CliRunner, Result
 from conflictscore.cli import main
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
-from conflictscore.models.cache import ContentCache
 from conflictscore.models.spec import open_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, Label
+from conflictscore.storage.cache import ContentCache
 
 DOCS = Path(__file__).parents[2] / "examples" / "lighthouse"
 QUESTION = "In which year did the Vennick Point lighthouse first light its lamp?"

@@ -8,8 +8,8 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConflictScoreError, InputError
-from conflictscore.models.cache import ContentCache
 from conflictscore.nodes.state import RagInput
+from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import DISAGREEING, World, scripted_model
 

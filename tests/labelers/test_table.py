@@ -14,12 +14,12 @@ from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.table import label_table
-from conflictscore.models.cache import ContentCache
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
+from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
 from tests.labelers.judging import PROMPTS, claim, document, letter, verdict
 from tests.models.calling import calling

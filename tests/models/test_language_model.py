@@ -11,12 +11,12 @@ from langchain_core.language_models import FakeListChatModel
 from langgraph.graph import START, StateGraph
 
 from conflictscore.errors import ConfigurationError, UnreadableReplyError
-from conflictscore.models.cache import ContentCache
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
+from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply, script, then
 from tests.models.calling import calling
 

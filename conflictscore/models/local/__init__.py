@@ -7,10 +7,11 @@ the same kind of endpoint that every other model is reached by.
 from pathlib import Path
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.models.local.bar import fetch_with_bar
-from conflictscore.models.local.catalog import CATALOG, DEFAULT, Weights
+from conflictscore.models.local.catalog import CATALOG, DEFAULT
 from conflictscore.models.local.server import LocalServer, shared_server
-from conflictscore.models.local.weights import fetch_weights, fetched, weights_dir
+from conflictscore.storage.bar import fetch_with_bar
+from conflictscore.storage.fetching import fetch_weights, fetched, weights_dir
+from conflictscore.storage.weights import Weights
 
 __all__ = [
     "CATALOG",

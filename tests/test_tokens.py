@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conflictscore.models import tokens
-from conflictscore.models.tokens import TokenCount, count_tokens
+from conflictscore import tokens
+from conflictscore.tokens import TokenCount, count_tokens
 
 quicktok = pytest.importorskip("quicktok")
 

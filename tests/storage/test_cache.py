@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.models import cache as cache_module
-from conflictscore.models.cache import ContentCache, cache_dir
+from conflictscore.storage import cache as cache_module
+from conflictscore.storage.cache import ContentCache, cache_dir
 
 CONTENT = {"claim": "It was lit in 1871.", "judge": {"model": "m", "parameters": {"t": 0}}}
 
@@ -151,7 +151,7 @@ class TestSharing:
 
     def test_processes_write_at_once_and_lose_nothing(self, path: Path) -> None:
         program = (
-            "import sys; from conflictscore.models.cache import ContentCache\n"
+            "import sys; from conflictscore.storage.cache import ContentCache\n"
             "cache, me = ContentCache(sys.argv[1]), int(sys.argv[2])\n"
             "for n in range(100): cache.put({'process': me, 'n': n}, {'v': [me, n]})\n"
         )

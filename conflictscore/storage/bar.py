@@ -5,8 +5,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from conflictscore.models.local.catalog import Weights
-from conflictscore.models.local.weights import fetch_weights
+from conflictscore.storage.fetching import fetch_weights
+from conflictscore.storage.weights import Weights
 
 __all__ = ["fetch_with_bar"]
 

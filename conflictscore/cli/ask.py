@@ -1,0 +1,91 @@
+"""conflictscore ask."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conflictscore.cli.options import ManyDocs, with_model_options
+from conflictscore.cli.running import deliver, open_context, run_graph
+
+__all__ = ["ask"]
+
+_ASK_EXAMPLES = """\b
+Examples:
+  conflictscore ask "When was the lamp first lit?" --docs notes/ report.md
+  conflictscore ask "Is it safe?" --search google --model openai:gpt-4.1-mini --json
+  conflictscore ask "Which is it?" --option "It was 1871." --option "It was 1874." --docs notes/
+"""
+
+
+@click.command(cls=ManyDocs, epilog=_ASK_EXAMPLES)
+@click.argument("question")
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="TEXT",
+    help="Give it twice, for a choice between two options.",
+)
+@click.option(
+    "--docs",
+    multiple=True,
+    metavar="PATH ...",
+    help="Files and folders to answer from: .txt, .md, .html, .jsonl. All words up to the next"
+    " option are paths, so put QUESTION first.",
+)
+@click.option(
+    "--search",
+    metavar="NAME",
+    help="google (GOOGLE_API_KEY and GOOGLE_CSE_ID) or corpus (--docs). Default: --docs where"
+    " given, otherwise google where its keys are set.",
+)
+@click.option("--top-k", type=click.IntRange(min=1), default=10, show_default=True, metavar="N")
+@click.option(
+    "--method",
+    type=click.Choice(["rag", "control-rag", "regenerated-rag"]),
+    default="regenerated-rag",
+    show_default=True,
+)
+@click.option(
+    "--max-rounds",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="The most times that an answer is regenerated.",
+)
+@with_model_options
+def ask(
+    question: str,
+    options: tuple[str, ...],
+    docs: tuple[str, ...],
+    search: str | None,
+    top_k: int,
+    method: str,
+    max_rounds: int,
+    as_json: bool,
+    log: Path | None,
+    verbose: bool,
+    quiet: bool,
+    **settings: Any,
+) -> None:
+    """Answer QUESTION from documents; look again where they disagree."""
+    from conflictscore.graph.self_correction import build_self_correction_graph
+    from conflictscore.nodes.retrieve import check_question
+    from conflictscore.reporting.run_json import check_log
+    from conflictscore.retrieval.documents import clean_text
+    from conflictscore.retrieval.search import open_search
+
+    question, options = clean_text(question), tuple(map(clean_text, options))
+    check_question(question, options)
+    if log:
+        check_log(log)
+    retriever = open_search(search, docs=docs, top_k=top_k)
+
+    context = open_context(settings, retriever=retriever, method=method, max_rounds=max_rounds)
+    graph = build_self_correction_graph(context)
+    state, seconds = run_graph(
+        graph, {"question": question, "options": list(options)}, verbose=verbose, quiet=quiet
+    )
+    deliver(state, context, seconds, as_json=as_json, log=log)

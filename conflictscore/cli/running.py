@@ -1,0 +1,101 @@
+"""What ask and score share: from options to a run, and from a run to what is printed."""
+
+import json
+import time
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from conflictscore.errors import InputError
+
+if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
+
+    from conflictscore.nodes.state import RunContext
+
+__all__ = ["deliver", "open_context", "run_graph"]
+
+
+def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
+    """Open what a run needs, from the model options and what ``run_context`` takes besides."""
+    from conflictscore.graph.create import run_context
+    from conflictscore.models.spec import default_spec
+
+    spec = settings["model"]
+    if spec is None and settings["base_url"]:
+        raise InputError("--base-url needs --model NAME, a model of that endpoint")
+    if spec is None and (spec := default_spec()) == "local":
+        click.echo("No OPENAI_API_KEY is set: using the embedded local model.", err=True)
+    return run_context(
+        spec,
+        more.pop("retriever", None),
+        labeler=settings["labeler"],
+        judge=settings["judge"],
+        base_url=settings["base_url"],
+        context_window=settings["context_window"],
+        prompts=settings["prompts"],
+        cache=not settings["no_cache"],
+        **more,
+    )
+
+
+def run_graph(
+    graph: "CompiledStateGraph[Any, Any, Any, Any]",
+    start: Mapping[str, Any],
+    *,
+    verbose: bool,
+    quiet: bool,
+) -> tuple[dict[str, Any], float]:
+    """Run a graph with its steps on stderr; the final state, and the seconds it took."""
+    import asyncio
+
+    from rich.console import Console
+
+    from conflictscore.reporting.progress import RunProgress
+
+    console = Console(stderr=True, highlight=False)
+    enabled = not quiet and (verbose or console.is_terminal)
+
+    async def go() -> dict[str, Any]:
+        state: dict[str, Any] = {}
+        events = cast(
+            "AsyncIterator[tuple[str, dict[str, Any]]]",
+            graph.astream(start, stream_mode=["custom", "values"]),
+        )
+        with RunProgress(console, enabled=enabled) as progress:
+            async for kind, item in events:
+                if kind == "custom":
+                    progress.show(item)
+                else:
+                    state = item
+        return state
+
+    started = time.perf_counter()
+    state = asyncio.run(go())
+    return state, time.perf_counter() - started
+
+
+def deliver(
+    state: Mapping[str, Any],
+    context: "RunContext",
+    seconds: float,
+    *,
+    as_json: bool,
+    log: Path | None,
+) -> None:
+    """Print what a run came to, and log it where that is wanted."""
+    from rich.console import Console
+
+    from conflictscore.reporting import run_json, terminal
+
+    asked = "question" in state
+    if as_json:
+        shown = run_json.run_object(state) if asked else run_json.score_object(state)
+        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+    else:
+        show = terminal.print_run if asked else terminal.print_score
+        show(state, Console(highlight=False, markup=False, emoji=False))
+    if log:
+        run_json.append_log(log, run_json.log_object(state, context, seconds))

@@ -1,0 +1,70 @@
+"""conflictscore score."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conflictscore.cli.options import ManyDocs, with_model_options
+from conflictscore.cli.running import deliver, open_context, run_graph
+from conflictscore.errors import InputError
+
+__all__ = ["score"]
+
+_SCORE_EXAMPLES = """\b
+Examples:
+  conflictscore score --answer "The lamp was first lit in 1871." --docs examples/lighthouse
+  conflictscore score --answer @answer.txt --docs sources/ --json
+"""
+
+
+@click.command(cls=ManyDocs, epilog=_SCORE_EXAMPLES)
+@click.option("--answer", required=True, metavar="TEXT|@FILE", help="The answer, or @ and a file.")
+@click.option(
+    "--docs",
+    multiple=True,
+    required=True,
+    metavar="PATH ...",
+    help="The documents that the answer is scored against, all of them, in file order.",
+)
+@with_model_options
+def score(
+    answer: str,
+    docs: tuple[str, ...],
+    as_json: bool,
+    log: Path | None,
+    verbose: bool,
+    quiet: bool,
+    **settings: Any,
+) -> None:
+    """Score an answer that exists already: ConflictScore (CS-C and CS-R) against documents."""
+    from conflictscore.graph.scoring import build_scoring_graph
+    from conflictscore.reporting.run_json import check_log
+    from conflictscore.retrieval.documents import clean_text
+    from conflictscore.retrieval.reading import read_documents
+
+    if log:
+        check_log(log)
+    text = clean_text(_read_answer(answer))
+    if not text:
+        raise InputError("--answer is empty")
+    read = read_documents(docs)
+    context = open_context(settings)
+    documents = [document.to_json() for document in read.documents]
+    state, seconds = run_graph(
+        build_scoring_graph(context),
+        {"answer": text, "documents": documents},
+        verbose=verbose,
+        quiet=quiet,
+    )
+    state["notes"] = [*read.notes, *state["notes"]]
+    deliver(state, context, seconds, as_json=as_json, log=log)
+
+
+def _read_answer(answer: str) -> str:
+    if not answer.startswith("@"):
+        return answer
+    try:
+        return Path(answer[1:]).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--answer {answer}: cannot be read as UTF-8 text ({error})") from error
