@@ -7,6 +7,7 @@ ConflictScoreError                 one clear line, safe to show: it never carrie
 │   │   └── ContextWindowError     a model's context window is too small for what it must read
 │   └── NoDocumentsError           nothing was found to answer from
 └── ProviderError                  a model or a search engine failed after its retries; exit code 1
+    ├── QuotaError                 its quota or credit is used up; asking again now cannot help
     └── UnreadableReplyError       a model answered, and its reply does not have the asked form
 ```
 """
@@ -18,6 +19,7 @@ __all__ = [
     "InputError",
     "NoDocumentsError",
     "ProviderError",
+    "QuotaError",
     "UnreadableReplyError",
 ]
 
@@ -58,6 +60,10 @@ class ProviderError(ConflictScoreError):
         super().__init__(message)
         self.provider = provider
         self.status = status
+
+
+class QuotaError(ProviderError):
+    """The provider's quota or credit is used up; asking again now cannot help."""
 
 
 class UnreadableReplyError(ProviderError):

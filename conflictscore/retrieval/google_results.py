@@ -1,15 +1,12 @@
-"""From a reply of the Custom Search JSON API to LangChain documents."""
+"""What stands in a reply of the Custom Search JSON API."""
 
-import html
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from langchain_core.documents import Document
+from conflictscore.retrieval.results import Hit
 
-__all__ = ["is_result", "result_document"]
+__all__ = ["result_hits"]
 
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _DATE_KEYS = (
     "article:published_time",
     "og:published_time",
@@ -19,38 +16,35 @@ _DATE_KEYS = (
 )
 
 
-def is_result(item: object) -> bool:
-    """Whether this has the form of an entry of the reply's ``items``."""
+def result_hits(reply: object) -> list[Hit]:
+    """The results in a reply, which has no ``items`` where nothing was found.
+
+    Raises:
+        TypeError: The reply has another form.
+    """
+    items = reply.get("items", []) if isinstance(reply, dict) else None
+    if not isinstance(items, list) or not all(map(_is_result, items)):
+        raise TypeError("no list of results")
+    return [
+        Hit(
+            title=item.get("title", ""),
+            url=item.get("link", ""),
+            text=item.get("snippet", ""),
+            date=next(_dates(item), ""),
+        )
+        for item in items
+    ]
+
+
+def _is_result(item: object) -> bool:
     return isinstance(item, dict) and all(
         isinstance(item.get(key, ""), str) for key in ("title", "link", "snippet")
     )
 
 
-def result_document(item: dict[str, Any], rank: int) -> Document:
-    """One result: the snippet as its text, and where it came from.
-
-    Args:
-        item: An entry of the reply's ``items``, for which ``is_result`` holds.
-        rank: Its place in Google's order, from 1.
-    """
-    metadata = {
-        "title": _plain(item.get("title", "")),
-        "source": item.get("link", ""),
-        "rank": rank,
-        "provider": "google",
-    }
-    if date := next(_dates(item.get("pagemap")), None):
-        metadata["date"] = date
-    return Document(page_content=_plain(item.get("snippet", "")), metadata=metadata)
-
-
-def _plain(text: str) -> str:
-    """The text without tags and entities, on one line."""
-    return " ".join(html.unescape(_TAG.sub("", text)).split())
-
-
-def _dates(pagemap: object) -> Iterator[str]:
+def _dates(item: Mapping[str, Any]) -> Iterator[str]:
     """When the page says it was published: first by its meta tags, then by its other data."""
+    pagemap = item.get("pagemap")
     if not isinstance(pagemap, dict):
         return
     blocks = [pagemap.get("metatags"), *(pagemap[key] for key in pagemap if key != "metatags")]

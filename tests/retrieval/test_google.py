@@ -2,34 +2,39 @@
 
 import logging
 import traceback
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from typing import Any
 from urllib.parse import quote_plus
 
 import pytest
 from langchain_tests.integration_tests import RetrieversIntegrationTests
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from conflictscore.errors import (
     ConfigurationError,
     ConflictScoreError,
     InputError,
     ProviderError,
+    QuotaError,
 )
+from conflictscore.retrieval import google_faults
 from conflictscore.retrieval.google import GoogleRetriever
 from tests.fakes.google_search import (
     ACCESS_DENIED,
     DAILY_QUOTA,
-    DISCONNECT,
-    HANG,
     INVALID_KEY,
     NOT_JSON,
     SERVER_ERROR,
     GoogleSearchServer,
-    SearchFault,
+    google_error,
     rate_limit,
     result,
 )
+from tests.fakes.search_server import DISCONNECT, HANG, Reply
+
+pytestmark = pytest.mark.filterwarnings("ignore:Google's Custom Search API ends")
 
 KEY = "AIza+secret/key=42"
 """With characters that a URL escapes, so that both forms of it have to stay hidden."""
@@ -117,7 +122,8 @@ def test_more_than_ten_results_come_in_pages() -> None:
         found = searching(server, k=25).invoke("sky")
     assert [doc.metadata["rank"] for doc in found] == list(range(1, 26))
     assert [doc.metadata["title"] for doc in found] == [f"Title {n}" for n in range(1, 26)]
-    assert [(page.start, page.num) for page in server.requests] == [(1, 10), (11, 10), (21, 5)]
+    asked = [(page.parameters["start"], page.parameters["num"]) for page in server.requests]
+    assert asked == [("1", "10"), ("11", "10"), ("21", "10")]
 
 
 def test_a_hundred_results_are_the_most() -> None:
@@ -150,7 +156,7 @@ def test_a_question_too_long_for_an_address_is_searched_too() -> None:
     question = "空はなぜ青いのですか。" * 60
     with GoogleSearchServer(PAGES, api_key=KEY) as server:
         assert len(searching(server).invoke(question)) == 10
-    assert server.requests[0].query == question
+    assert server.requests[0].parameters["q"] == question
 
 
 def test_an_empty_question_is_refused_without_a_request() -> None:
@@ -171,15 +177,17 @@ def test_twenty_threads_share_one_retriever() -> None:
         assert [doc.page_content for doc in found] == [query] * 10
 
 
-@pytest.mark.parametrize("fault", [SERVER_ERROR, rate_limit(), rate_limit("0"), DISCONNECT])
-def test_a_passing_fault_is_tried_again(fault: SearchFault) -> None:
+@pytest.mark.parametrize(
+    "fault", [SERVER_ERROR, rate_limit(), rate_limit(Retry_After="0"), DISCONNECT]
+)
+def test_a_passing_fault_is_tried_again(fault: Reply) -> None:
     with GoogleSearchServer(PAGES, faults=[fault, fault]) as server:
         assert len(searching(server).invoke("sky")) == 10
     assert len(server.requests) == 3
 
 
 def test_a_rate_limit_named_by_a_403_is_tried_again() -> None:
-    limited = SearchFault(403, "Rate Limit Exceeded", "userRateLimitExceeded")
+    limited = google_error(403, "Rate Limit Exceeded", "userRateLimitExceeded")
     with GoogleSearchServer(PAGES, faults=[limited]) as server:
         assert len(searching(server).invoke("sky")) == 10
 
@@ -192,7 +200,7 @@ def test_a_rate_limit_named_by_a_403_is_tried_again() -> None:
     ],
 )
 def test_a_lasting_fault_is_a_provider_error_after_the_retries(
-    fault: SearchFault, status: int, words: str
+    fault: Reply, status: int, words: str
 ) -> None:
     with (
         GoogleSearchServer(always=fault) as server,
@@ -212,7 +220,7 @@ def test_a_connection_that_stays_lost_is_a_provider_error() -> None:
 
 
 def test_the_pause_the_server_asks_for_is_kept() -> None:
-    with GoogleSearchServer(PAGES, faults=[rate_limit("1")]) as server:
+    with GoogleSearchServer(PAGES, faults=[rate_limit(Retry_After="1")]) as server:
         searching(server).invoke("sky")
     first, second = server.requests
     assert second.at - first.at >= 1
@@ -221,7 +229,7 @@ def test_the_pause_the_server_asks_for_is_kept() -> None:
 @pytest.mark.parametrize("retry_after", ["3600", "Fri, 01 Jan 2100 00:00:00 GMT"])
 def test_a_long_pause_is_not_waited_out(retry_after: str) -> None:
     with (
-        GoogleSearchServer(always=rate_limit(retry_after)) as server,
+        GoogleSearchServer(always=rate_limit(Retry_After=retry_after)) as server,
         pytest.raises(ProviderError, match="fewer searches"),
     ):
         searching(server).invoke("sky")
@@ -230,17 +238,17 @@ def test_a_long_pause_is_not_waited_out(retry_after: str) -> None:
 
 @pytest.mark.parametrize("header", ["soon", "Wed, 21 Oct 2015 07:28:00 GMT"])
 def test_a_pause_that_is_no_time_to_come_does_not_hold_up(header: str) -> None:
-    with GoogleSearchServer(PAGES, faults=[rate_limit(header)]) as server:
+    with GoogleSearchServer(PAGES, faults=[rate_limit(Retry_After=header)]) as server:
         assert len(searching(server).invoke("sky")) == 10
 
 
 @pytest.mark.parametrize(
-    "fault", [DAILY_QUOTA, SearchFault(403, "Daily Limit Exceeded", "dailyLimitExceeded")]
+    "fault", [DAILY_QUOTA, google_error(403, "Daily Limit Exceeded", "dailyLimitExceeded")]
 )
-def test_a_used_up_daily_quota_is_not_tried_again(fault: SearchFault) -> None:
+def test_a_used_up_daily_quota_is_not_tried_again(fault: Reply) -> None:
     with (
         GoogleSearchServer(always=fault) as server,
-        pytest.raises(ProviderError, match="daily quota is used up") as caught,
+        pytest.raises(QuotaError, match="quota or credit of Google is used up") as caught,
     ):
         searching(server).invoke("sky")
     assert caught.value.status == fault.status
@@ -266,38 +274,114 @@ def test_a_server_that_does_not_answer_is_given_up() -> None:
         b'{"items": ["x"]}',
         b'{"items": [{"link": 5}]}',
         b"\xff\xfe",
+        b"[" * 200_000,
     ],
 )
 def test_a_reply_of_another_form_is_a_provider_error(body: bytes) -> None:
     with (
-        GoogleSearchServer(always=SearchFault(200, body=body)) as server,
+        GoogleSearchServer(always=Reply(200, body, {"Content-Type": "application/json"})) as server,
         pytest.raises(ProviderError, match="form of search results"),
     ):
         searching(server).invoke("sky")
 
 
+def test_a_redirect_is_not_followed() -> None:
+    with GoogleSearchServer(PAGES) as elsewhere:
+        moved = Reply(302, headers={"Location": f"{elsewhere.endpoint}/customsearch/v1?q=sky"})
+        with (
+            GoogleSearchServer(always=moved) as server,
+            pytest.raises(ProviderError, match=r"Google search failed \(302"),
+        ):
+            searching(server).invoke("sky")
+    assert elsewhere.requests == []
+
+
 def test_a_refused_key_is_a_matter_of_configuration() -> None:
     with (
         GoogleSearchServer(PAGES, api_key="another") as server,
-        pytest.raises(ConfigurationError, match="does not accept GOOGLE_API_KEY") as caught,
+        pytest.raises(
+            ConfigurationError, match=r"does not accept the key .*GOOGLE_API_KEY"
+        ) as caught,
     ):
         searching(server).invoke("sky")
     assert caught.value.exit_code == 2
     assert len(server.requests) == 1
 
 
-def test_a_project_without_access_is_told_that_the_api_is_closed() -> None:
+def test_a_project_without_access_is_told_that_the_api_is_closed_and_what_else_there_is() -> None:
     with (
         GoogleSearchServer(always=ACCESS_DENIED) as server,
         pytest.raises(ConfigurationError, match="closed to new customers") as caught,
     ):
         searching(server).invoke("sky")
-    assert "--docs" in str(caught.value)
+    for way in ("serper", "searxng", "vertex", "ddgs", "--docs"):
+        assert way in str(caught.value)
     assert len(server.requests) == 1
 
 
+def test_any_other_refusal_is_told_what_to_check() -> None:
+    refused = google_error(403, "Requests from this IP address are blocked.", "forbidden")
+    with (
+        GoogleSearchServer(always=refused) as server,
+        pytest.raises(
+            ConfigurationError, match=r"IP address are blocked.*GOOGLE_API_KEY"
+        ) as caught,
+    ):
+        searching(server).invoke("sky")
+    assert "closed" not in str(caught.value)
+
+
+def built_today(day: date, monkeypatch: pytest.MonkeyPatch) -> GoogleRetriever:
+    monkeypatch.setattr(google_faults, "today", lambda: day)
+    return GoogleRetriever(
+        api_key=SecretStr(KEY), engine_id="engine", endpoint="http://127.0.0.1:9"
+    )
+
+
+def test_building_one_warns_at_the_line_that_did() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        GoogleRetriever(api_key=SecretStr(KEY), engine_id="engine")
+    (warning,) = caught
+    assert warning.category is DeprecationWarning
+    assert warning.filename == __file__
+    for word in ("2027-01-01", "SerperRetriever", "BraveRetriever", "SearxngRetriever"):
+        assert word in str(warning.message)
+
+
+@pytest.mark.parametrize(
+    ("day", "words"),
+    [
+        (date(2026, 11, 21), "ends on 2027-01-01, in 41 days"),
+        (date(2026, 12, 31), "ends on 2027-01-01, in 1 day;"),
+        (date(2027, 1, 1), "ended on 2027-01-01"),
+    ],
+)
+def test_the_notes_say_how_long_google_still_works(
+    day: date, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (note,) = built_today(day, monkeypatch).notes
+    assert words in note
+    assert "--search serper" in note
+
+
+@pytest.mark.parametrize("fault", [google_error(410, "Gone."), SERVER_ERROR, DISCONNECT])
+def test_a_failure_after_the_end_names_the_end(
+    fault: Reply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with GoogleSearchServer(always=fault) as server:
+        retriever = searching(server, retries=0)
+        with pytest.raises(ProviderError) as before:
+            retriever.invoke("sky")
+        monkeypatch.setattr(google_faults, "today", lambda: date(2027, 1, 2))
+        with pytest.raises(ProviderError) as after:
+            retriever.invoke("sky")
+    assert "2027" not in str(before.value)
+    assert "ended on 2027-01-01" in str(after.value)
+
+
 def test_a_request_that_google_cannot_use_names_the_engine_id() -> None:
-    invalid = SearchFault(400, "Request contains an invalid argument.", "badRequest")
+    invalid = google_error(400, "Request contains an invalid argument.", "badRequest")
     with (
         GoogleSearchServer(always=invalid) as server,
         pytest.raises(InputError, match=r"invalid argument.*GOOGLE_CSE_ID"),
@@ -308,17 +392,17 @@ def test_a_request_that_google_cannot_use_names_the_engine_id() -> None:
 FAULTS = {
     "invalid key": INVALID_KEY,
     "no access": ACCESS_DENIED,
-    "unauthorized": SearchFault(401),
-    "bad request": SearchFault(400),
-    "other": SearchFault(418),
+    "unauthorized": google_error(401),
+    "bad request": google_error(400),
+    "other": google_error(418),
     "rate limit": rate_limit(),
     "daily quota": DAILY_QUOTA,
     "server error": SERVER_ERROR,
     "disconnect": DISCONNECT,
     "hang": HANG,
     "not JSON": NOT_JSON,
-    "a proxy's page": SearchFault(502, body=f"<p>{KEY} {quote_plus(KEY)}</p>".encode()),
-    "error of another form": SearchFault(500, body=b'{"error": "boom"}'),
+    "a proxy's page": Reply(502, f"<p>{KEY} {quote_plus(KEY)}</p>".encode()),
+    "error of another form": Reply(500, b'{"error": "boom"}'),
 }
 
 
@@ -380,6 +464,13 @@ def test_missing_keys_are_named_with_where_to_get_them(
         assert word in message
     assert "2027-01-01" in message
     assert KEY not in message
+
+
+def test_settings_for_certificates_do_not_concern_a_search_by_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GOOGLE_API_USE_MTLS_ENDPOINT", "unknown to the client library")
+    assert GoogleRetriever(api_key=SecretStr(KEY), engine_id="engine").k == 10
 
 
 def test_a_given_key_comes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,27 @@
 
 import subprocess
 import sys
+import warnings
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
+from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
+from conflictscore.retrieval.base import TopKRetriever
+from conflictscore.retrieval.brave import BraveRetriever
+from conflictscore.retrieval.chain import ChainRetriever
 from conflictscore.retrieval.corpus import CorpusRetriever
 from conflictscore.retrieval.google import GoogleRetriever
+from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configured_search
 from conflictscore.retrieval.search import open_search
+from conflictscore.retrieval.searxng import SearxngRetriever
+from conflictscore.retrieval.serper import SerperRetriever
+from conflictscore.retrieval.web_search import WebSearchRetriever
+
+pytestmark = pytest.mark.filterwarnings("ignore:Google's Custom Search API ends")
 
 
 @pytest.fixture
@@ -18,19 +31,22 @@ def docs(tmp_path: Path) -> str:
     return str(tmp_path)
 
 
-@pytest.fixture
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
-    monkeypatch.delenv("GOOGLE_CSE_ID", raising=False)
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for provider in PROVIDERS.values():
+        for either in provider.variables:
+            for variable in either:
+                monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.fixture
-def keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GOOGLE_API_KEY", "key")
-    monkeypatch.setenv("GOOGLE_CSE_ID", "engine")
+def all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for provider in PROVIDERS.values():
+        for either in provider.variables:
+            monkeypatch.setenv(either[0], "http://localhost:8080")
 
 
-@pytest.mark.usefixtures("keys")
+@pytest.mark.usefixtures("all_keys")
 @pytest.mark.parametrize("name", [None, "corpus"])
 def test_docs_are_searched_where_they_are_given(name: str | None, docs: str) -> None:
     retriever = open_search(name, docs=[docs], top_k=3)
@@ -39,36 +55,119 @@ def test_docs_are_searched_where_they_are_given(name: str | None, docs: str) -> 
     assert len(retriever.invoke("sky")) == 1
 
 
-@pytest.mark.usefixtures("keys")
-@pytest.mark.parametrize("name", [None, "google"])
-def test_google_is_searched_where_its_keys_are_set(name: str | None) -> None:
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_every_search_in_the_list_exists_and_needs_what_the_list_says(name: str) -> None:
+    provider = PROVIDERS[name]
+    module, _, class_name = provider.retriever.partition(":")
+    search = getattr(import_module(f"conflictscore.retrieval.{module}"), class_name)
+    assert issubclass(search, BaseRetriever)
+    if issubclass(search, WebSearchRetriever):
+        assert search.provider == name
+        assert search.key_variables in ((), *provider.variables)
+    assert getattr(search, "package", "") == provider.package
+
+
+@pytest.mark.usefixtures("all_keys")
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("serper", SerperRetriever),
+        ("brave", BraveRetriever),
+        ("searxng", SearxngRetriever),
+        ("google", GoogleRetriever),
+    ],
+)
+def test_a_search_is_opened_by_its_name(name: str, kind: type[Any]) -> None:
     retriever = open_search(name, top_k=7)
-    assert isinstance(retriever, GoogleRetriever)
+    assert type(retriever) is kind
+    assert isinstance(retriever, TopKRetriever)
     assert retriever.k == 7
 
 
-@pytest.mark.usefixtures("no_keys")
-def test_without_docs_and_keys_both_ways_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_address_of_a_searxng_server_may_follow_its_name() -> None:
+    retriever = open_search("searxng:http://search.example:8080/searx")
+    assert isinstance(retriever, SearxngRetriever)
+    assert retriever.endpoint == "http://search.example:8080/searx"
+
+
+@pytest.mark.usefixtures("all_keys")
+def test_several_names_are_a_chain_in_their_order(docs: str) -> None:
+    retriever = open_search("serper, searxng:http://a.example,corpus", docs=[docs], top_k=4)
+    assert isinstance(retriever, ChainRetriever)
+    kinds = [type(one) for one in retriever.retrievers]
+    assert kinds == [SerperRetriever, SearxngRetriever, CorpusRetriever]
+    assert retriever.k == 4
+    assert [getattr(one, "k", None) for one in retriever.retrievers] == [4, 4, 4]
+
+
+@pytest.mark.parametrize("name", DEFAULT_ORDER)
+def test_by_default_the_first_configured_search_is_taken(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)  # all packages are there
+    for later in DEFAULT_ORDER[DEFAULT_ORDER.index(name) :]:
+        for either in PROVIDERS[later].variables:
+            monkeypatch.setenv(either[-1], "http://localhost:8080")
+    assert configured_search() == name
+
+
+def test_google_is_the_last_and_ddgs_never_the_default() -> None:
+    assert DEFAULT_ORDER[-1] == "google"
+    assert configured_search() is None
+
+
+def test_half_of_what_a_search_needs_does_not_make_it_the_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", "key")
+    monkeypatch.setenv("SERPER_API_KEY", " ")
+    assert configured_search() is None
+
+
+def test_a_search_without_its_package_is_not_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAVILY_API_KEY", "key")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert configured_search() is None
+
+
+def test_without_docs_and_keys_every_way_is_named() -> None:
     with pytest.raises(ConfigurationError) as caught:
         open_search()
-    for word in ("--docs PATH", "--search google", "GOOGLE_API_KEY", "GOOGLE_CSE_ID"):
+    needed = [PROVIDERS[name].needs for name in DEFAULT_ORDER]
+    for word in ("--docs PATH", "--search ddgs", "GOOGLE_API_KEY and GOOGLE_CSE_ID", *needed):
         assert word in str(caught.value)
 
 
-@pytest.mark.usefixtures("no_keys")
-def test_google_without_keys_is_a_matter_of_configuration() -> None:
-    with pytest.raises(ConfigurationError, match="not set: GOOGLE_API_KEY and GOOGLE_CSE_ID"):
-        open_search("google")
+@pytest.mark.parametrize("name", ["serper", "brave", "searxng", "google"])
+def test_a_search_without_its_keys_is_a_matter_of_configuration(name: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        open_search(name)
+    for either in PROVIDERS[name].variables:
+        assert either[0] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("bing", "'bing'; choose from serper, brave, .*corpus"),
+        ("surper", "'surper'; did you mean serper"),
+        ("BRAVE", "did you mean brave"),
+        ("serper,,corpus", "no search named ''"),
+        ("", "no search named ''"),
+        ("serper:key", "serper takes nothing after a colon"),
+        ("searxng:", "give --search searxng:URL"),
+        ("recorded", "recorded:FILE"),
+        ("corpus", "needs --docs"),
+    ],
+)
+def test_a_choice_that_is_none_is_refused(name: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        open_search(name)
 
 
 def test_options_that_do_not_go_together_are_refused(docs: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"--docs .*--search"):
-        open_search("google", docs=[docs])
-    with pytest.raises(InputError, match="needs --docs"):
-        open_search("corpus")
-    with pytest.raises(InputError, match=r"'bing'.* corpus, google"):
-        open_search("bing")
+    with pytest.raises(InputError, match="give --search serper,corpus"):
+        open_search("serper", docs=[docs])
     with pytest.raises(InputError, match="k is 0"):
         open_search(docs=[docs], top_k=0)
     (tmp_path / "empty").mkdir()
@@ -76,8 +175,22 @@ def test_options_that_do_not_go_together_are_refused(docs: str, tmp_path: Path) 
         open_search(docs=[str(tmp_path / "empty")])
 
 
+@pytest.mark.usefixtures("all_keys")
+def test_the_warning_that_google_ends_points_at_who_opened_it() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        open_search("google")
+    assert [warning.filename for warning in caught] == [__file__]
+
+
 def test_choosing_a_search_loads_no_search_library() -> None:
-    heavy = "{'googleapiclient', 'bm25s', 'selectolax'}"
+    heavy = "{'googleapiclient', 'bm25s', 'selectolax', 'tavily', 'exa_py', 'ddgs'}"
     code = f"import sys, conflictscore.retrieval.search; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_the_list_of_searches_loads_nothing_at_all() -> None:
+    code = "import sys, conflictscore.retrieval.providers; print('langchain_core' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

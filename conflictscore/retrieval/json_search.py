@@ -1,0 +1,197 @@
+"""A web search that is one HTTP request with a JSON reply."""
+
+import base64
+import json
+import time
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+from urllib.parse import unquote
+
+import httpx2
+from pydantic import PrivateAttr, SecretStr, model_validator
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.retrieval.faults import Fault, scrubbed
+from conflictscore.retrieval.results import Hit, Page
+from conflictscore.retrieval.web_search import WebSearchRetriever
+
+__all__ = ["JsonSearchRetriever", "hits", "listed", "texts"]
+
+_MOST_BYTES = 5_000_000
+"""Of a reply; a page of results has some ten thousand."""
+_REASON_KEYS = ("error", "errors", "code", "message", "detail")
+
+
+class JsonSearchRetriever(WebSearchRetriever):
+    """A web search by HTTP, without a client library.
+
+    Redirects are not followed, since they would take the key along.
+
+    Attributes:
+        service: The provider's own address.
+        endpoint: The address asked instead, such as a proxy's, with its path, and with
+            ``user:password@`` where it asks for them; it is kept without those.
+    """
+
+    service: ClassVar[str]
+
+    endpoint: str | None = None
+
+    _login: tuple[str, SecretStr] | None = PrivateAttr(default=None)
+    """User and password of the endpoint."""
+
+    @abstractmethod
+    def request(self, query: str, number: int, size: int) -> dict[str, Any]:
+        """What httpx2 is to send, as for ``ask``: ``method``, ``url``, ``headers`` and so on."""
+
+    @abstractmethod
+    def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
+        """The results in the reply to the request for the page of this number, from 0.
+
+        Raises:
+            LookupError, TypeError, ValueError: The reply has another form.
+        """
+
+    def given_endpoint(self) -> str | None:
+        """The endpoint, as the caller or the environment gives it."""
+        return self.endpoint
+
+    def pause_header(self, headers: Mapping[str, str]) -> str | None:
+        """How long the provider asks to wait, as a Retry-After header says it."""
+        return headers.get("retry-after")
+
+    def address(self, path: str) -> str:
+        """The service's address with this path."""
+        return f"{self.endpoint or self.service}{path}"
+
+    def shown(self, text: str) -> str:
+        """See the base."""
+        secrets = [self._key.get_secret_value()]
+        if self._login:
+            user, password = self._login[0], self._login[1].get_secret_value()
+            secrets += [password, base64.b64encode(f"{user}:{password}".encode()).decode()]
+        return scrubbed(text, *secrets)
+
+    def ask(self, query: str, number: int, size: int) -> Page | Fault:
+        """See the base."""
+        try:
+            client = httpx2.Client(timeout=self.timeout, headers={"accept-encoding": "gzip"})
+        except (ValueError, ImportError, OSError) as error:
+            return Fault(
+                ConfigurationError(
+                    "the proxy or the certificates that the environment names, as in HTTPS_PROXY "
+                    f"or SSL_CERT_FILE, cannot be used: {self.shown(str(error))}"
+                )
+            )
+        if self._login:
+            client.auth = (self._login[0], self._login[1].get_secret_value())
+        started = time.monotonic()
+        try:
+            with client, client.stream(**self.request(query, number, size)) as reply:
+                body = bytearray()
+                for chunk in reply.iter_bytes():
+                    body += chunk
+                    if len(body) > _MOST_BYTES:
+                        return self.wrong_form(f"it is longer than {_MOST_BYTES:,} bytes")
+                    if time.monotonic() - started > self.timeout:
+                        return self.timed_out()
+        except httpx2.TimeoutException:
+            return self.timed_out()
+        except httpx2.DecodingError:
+            return self.wrong_form("it cannot be unpacked")
+        except httpx2.TransportError as error:
+            return self.unreachable(error)
+        if reply.status_code != httpx2.codes.OK:
+            reason = _reason(_parsed(body)) or reply.reason_phrase
+            return self.refused(reply.status_code, reason, self.pause_header(reply.headers))
+        return self._read(reply.headers.get("content-type", ""), body, number)
+
+    def _read(self, content_type: str, body: bytes | bytearray, number: int) -> Page | Fault:
+        if "json" not in content_type.lower():
+            return self.wrong_form(f"it is {self.shown(content_type) or 'of no type'}, not JSON")
+        found = _parsed(body)
+        if not isinstance(found, dict):
+            return self.wrong_form("it is no JSON object")
+        try:
+            return self.page(found, number)
+        except (LookupError, TypeError, ValueError, AttributeError):
+            return self.wrong_form()
+
+    @model_validator(mode="after")
+    def _split_endpoint(self) -> Self:
+        given = self.given_endpoint()
+        if given is None:
+            return self
+        url = _address(given)
+        if url is None:
+            raise ConfigurationError(
+                f"the address for {self.title} is no plain http or https address, such as "
+                "http://localhost:8080"
+            )
+        if url.userinfo:
+            user, _, password = url.userinfo.decode().partition(":")
+            self._login = (unquote(user), SecretStr(unquote(password)))
+        self.endpoint = str(url.copy_with(userinfo=b"")).rstrip("/")
+        return self
+
+
+def listed(reply: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
+    """The objects under this key.
+
+    Raises:
+        LookupError, TypeError: There is no list of objects.
+    """
+    found = reply[key]
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise TypeError(f"{key} is no list of objects")
+    return found
+
+
+def texts(item: Mapping[str, Any], *keys: str) -> list[str]:
+    """The texts under these keys; empty where one is missing or null.
+
+    Raises:
+        TypeError: One is no text.
+    """
+    found = ["" if item.get(key) is None else item[key] for key in keys]
+    if not all(isinstance(text, str) for text in found):
+        raise TypeError(f"a text is missing among {', '.join(keys)}")
+    return found
+
+
+def hits(
+    items: Sequence[Mapping[str, Any]], title: str, url: str, text: str, date: str
+) -> list[Hit]:
+    """The results, by the names that their fields have at this provider."""
+    return [Hit(*texts(item, title, url, text, date)) for item in items]
+
+
+def _address(text: str) -> httpx2.URL | None:
+    """The address of a service; None where no request could be made to it."""
+    try:
+        url = httpx2.URL(text.strip())
+        url.host.encode("idna")
+    except (httpx2.InvalidURL, UnicodeError):
+        return None
+    plain = url.scheme in ("http", "https") and url.host and not url.query and not url.fragment
+    return url if plain and (url.port is None or 0 < url.port < 65536) else None
+
+
+def _parsed(body: bytes | bytearray) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _reason(reply: Any, depth: int = 5) -> str:
+    """What a JSON error says: its codes and messages, wherever they stand in it."""
+    if isinstance(reply, str):
+        return reply
+    inner: list[Any] = []
+    if isinstance(reply, list):
+        inner = reply
+    elif isinstance(reply, dict):
+        inner = [reply.get(key) for key in _REASON_KEYS]
+    return ": ".join(filter(None, (_reason(part, depth - 1) for part in inner if depth)))

@@ -1,0 +1,48 @@
+"""Notes that a retriever leaves for the reader of an answer, however deeply it is wrapped.
+
+```python
+with collecting() as notes:
+    documents = retriever.invoke(question)
+```
+
+A retriever calls `note`; whoever asked it opened a collector and finds the text there. The
+collector travels in the context, so it is the same one in ``asyncio.to_thread``, in LangChain's
+executors and in any thread that runs in a copy of the context.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["collecting", "note"]
+
+_log = logging.getLogger(__name__)
+_collected: ContextVar[list[str] | None] = ContextVar("conflictscore_notes", default=None)
+_adding = threading.Lock()
+
+
+@contextmanager
+def collecting() -> Iterator[list[str]]:
+    """Collects the notes left inside the block, in the order they came, each text once.
+
+    A collector inside another one keeps what is left inside it for itself.
+    """
+    notes: list[str] = []
+    token = _collected.set(notes)
+    try:
+        yield notes
+    finally:
+        _collected.reset(token)
+
+
+def note(text: str) -> None:
+    """Leaves one line for the reader of the answer; without a collector it is only logged."""
+    notes = _collected.get()
+    if notes is None:
+        _log.info("%s", text)
+        return
+    with _adding:
+        if text not in notes:
+            notes.append(text)

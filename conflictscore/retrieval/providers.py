@@ -1,0 +1,94 @@
+"""Which searches there are, by name, and what each one needs: the one source of help and errors."""
+
+import importlib.util
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["DEFAULT_ORDER", "PROVIDERS", "Provider", "configured_search"]
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One search.
+
+    Attributes:
+        summary: What it searches, in a few words.
+        retriever: Its class, as ``module:class`` with the module in ``conflictscore.retrieval``.
+        variables: The environment variables that it needs; of those in one entry, any does.
+        package: The optional package that it needs, as it is imported; empty where it needs none.
+        argument: What follows its name after a colon, in capitals; empty where nothing does.
+    """
+
+    summary: str
+    retriever: str
+    variables: tuple[tuple[str, ...], ...] = ()
+    package: str = ""
+    argument: str = ""
+
+    @property
+    def needs(self) -> str:
+        """Its variables in words, such as ``"A and B or C"``; empty where it needs none."""
+        return " and ".join(" or ".join(either) for either in self.variables)
+
+    @property
+    def configured(self) -> bool:
+        """Whether its variables are set and its package is installed."""
+        return all(
+            any(os.environ.get(variable, "").strip() for variable in either)
+            for either in self.variables
+        ) and (not self.package or importlib.util.find_spec(self.package) is not None)
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "serper": Provider(
+        "Google's results, by serper.dev", "serper:SerperRetriever", (("SERPER_API_KEY",),)
+    ),
+    "brave": Provider(
+        "the Brave Search API",
+        "brave:BraveRetriever",
+        (("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"),),
+    ),
+    "tavily": Provider(
+        "the Tavily search API",
+        "tavily_search:TavilyRetriever",
+        (("TAVILY_API_KEY",),),
+        package="tavily",
+    ),
+    "exa": Provider(
+        "the Exa search API", "exa_search:ExaRetriever", (("EXA_API_KEY",),), package="exa_py"
+    ),
+    "searxng": Provider(
+        "a SearXNG server of your own, without a key",
+        "searxng:SearxngRetriever",
+        (("SEARXNG_URL",),),
+        argument="URL",
+    ),
+    "vertex": Provider(
+        "the sites of a Vertex AI Search engine",
+        "vertex:VertexRetriever",
+        (("VERTEX_API_KEY", "GOOGLE_API_KEY"), ("VERTEX_SERVING_CONFIG",)),
+    ),
+    "google": Provider(
+        "Google's Custom Search JSON API, which ends on 2027-01-01",
+        "google:GoogleRetriever",
+        (("GOOGLE_API_KEY",), ("GOOGLE_CSE_ID",)),
+    ),
+    "ddgs": Provider(
+        "public search pages, without a key and without a promise",
+        "ddgs_search:DdgsRetriever",
+        package="ddgs",
+    ),
+    "corpus": Provider("your own files, given by --docs", "corpus:CorpusRetriever"),
+    "recorded": Provider(
+        "what an earlier run found", "recorded:RecordedRetriever", argument="FILE"
+    ),
+}
+
+DEFAULT_ORDER = ("serper", "brave", "tavily", "exa", "searxng", "vertex", "google")
+"""The searches that are taken without being asked for, the first that is configured."""
+
+
+def configured_search() -> str | None:
+    """The search taken by default: the first whose variables are set; None where none is."""
+    return next((name for name in DEFAULT_ORDER if PROVIDERS[name].configured), None)

@@ -1,0 +1,323 @@
+"""A loopback HTTP server that speaks the JSON of a search provider, told by a test what to find.
+
+```python
+with SearchServer(serper([("https://a.example/", "The sky", "It is blue.")])) as server:
+    SerperRetriever(api_key="any", endpoint=server.endpoint).invoke("sky")
+```
+
+A handler makes one provider of it: a function from what was received to the reply.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+__all__ = [
+    "DISCONNECT",
+    "HANG",
+    "Handler",
+    "Received",
+    "Reply",
+    "SearchServer",
+    "brave",
+    "brave_error",
+    "html_reply",
+    "json_reply",
+    "searxng",
+    "serper",
+    "serper_error",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One request.
+
+    Attributes:
+        method: Such as ``"GET"``.
+        target: Path and query, as sent.
+        headers: By their names in lower case.
+        body: As sent.
+        at: When it came, in seconds of the monotonic clock.
+    """
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+    at: float
+
+    @property
+    def path(self) -> str:
+        return urlsplit(self.target).path
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters of the query and of a form; the last one of a name counts."""
+        is_form = "form-urlencoded" in self.headers.get("content-type", "")
+        parts = [urlsplit(self.target).query, self.body.decode() if is_form else ""]
+        given = parse_qs("&".join(filter(None, parts)), keep_blank_values=True)
+        return {name: values[-1] for name, values in given.items()}
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def quoted(self) -> str:
+        """All of it in one text, as a careless proxy would quote it, secrets and all."""
+        return f"{self.method} {self.target} {dict(self.headers)} {self.body.decode()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What is sent back.
+
+    Attributes:
+        status: The HTTP status; 0 ends the connection without a reply.
+        body: ``{quoted}`` in it stands for the request.
+        headers: Beside Content-Length.
+        hang: Whether the reply waits until the server closes.
+        drip: Seconds between the single bytes of the body; 0 sends it at once.
+    """
+
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    hang: bool = False
+    drip: float = 0.0
+
+
+Handler = Callable[[Received], Reply]
+
+DISCONNECT = Reply(0)
+HANG = Reply(0, hang=True)
+
+
+def json_reply(content: Any, status: int = 200, **headers: str) -> Reply:
+    """A JSON document; an underscore in a header's name stands for a hyphen."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Reply(
+        status, json.dumps(content).encode(), {"Content-Type": "application/json", **named}
+    )
+
+
+def html_reply(text: str, status: int = 200) -> Reply:
+    """A web page."""
+    return Reply(status, text.encode(), {"Content-Type": "text/html; charset=utf-8"})
+
+
+class SearchServer:
+    """Serves on a free loopback port what its handler says.
+
+    Args:
+        handler: Makes the reply to a request.
+        faults: What the first requests get instead, one each.
+        always: What every request gets that finds no fault left.
+    """
+
+    def __init__(
+        self, handler: Handler, *, faults: Sequence[Reply] = (), always: Reply | None = None
+    ) -> None:
+        self._handler, self._faults, self._always = handler, list(faults), always
+        self._requests: list[Received] = []
+        self._lock, self.closing = threading.Lock(), threading.Event()
+        self._http = _Http(self)
+        self.endpoint = f"http://127.0.0.1:{self._http.server_port}"
+
+    @property
+    def requests(self) -> list[Received]:
+        """The requests so far, failed ones too, in the order they came; a copy."""
+        with self._lock:
+            return list(self._requests)
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+
+    def answer(self, request: Received) -> Reply:
+        with self._lock:
+            self._requests.append(request)
+            fault = self._faults.pop(0) if self._faults else self._always
+        return self._handler(request) if fault is None else fault
+
+
+class _Http(ThreadingHTTPServer):
+    request_queue_size = 128
+
+    def __init__(self, fake: SearchServer) -> None:
+        self.fake = fake
+        super().__init__(("127.0.0.1", 0), _Connection)
+
+
+class _Connection(BaseHTTPRequestHandler):
+    server: _Http
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # a client that went away is no failure of the server
+            super().handle()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
+        """Keeps the test's output clean."""
+
+    def do_GET(self) -> None:
+        self._reply()
+
+    def do_POST(self) -> None:
+        self._reply()
+
+    def _reply(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        body = self.rfile.read(int(headers.get("content-length", 0)))
+        request = Received(self.command, self.path, headers, body, time.monotonic())
+        reply = self.server.fake.answer(request)
+        if reply.hang:
+            self.server.fake.closing.wait()
+        if reply.status:
+            self._send(reply, json.dumps(request.quoted)[1:-1].encode())
+
+    def _send(self, reply: Reply, quoted: bytes) -> None:
+        body = reply.body.replace(b"{quoted}", quoted)
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if not reply.drip:
+            self.wfile.write(body)
+            return
+        for byte in body:
+            self.wfile.write(bytes([byte]))
+            if self.server.fake.closing.wait(reply.drip):
+                return
+
+
+Found = Sequence[Mapping[str, Any]]
+
+
+def serper(results: Found = (), *, api_key: str | None = None, page: int = 10) -> Handler:
+    """Speaks as google.serper.dev.
+
+    Args:
+        results: All there is to find, as entries of ``organic``.
+        api_key: Where given, any other key is refused.
+        page: The most results a page holds, whatever is asked for.
+    """
+
+    def handle(request: Received) -> Reply:
+        if (request.method, request.path) != ("POST", "/search"):
+            return json_reply({"message": "Not Found", "statusCode": 404}, 404)
+        if api_key is not None and request.headers.get("x-api-key") != api_key:
+            return serper_error(403, "Unauthorized.")
+        asked = request.json
+        first = (asked["page"] - 1) * asked["num"]
+        organic = [dict(item) for item in results[first : first + min(page, asked["num"])]]
+        return json_reply(
+            {
+                "searchParameters": {**asked, "type": "search", "engine": "google"},
+                "organic": organic,
+                "credits": 1,
+            }
+        )
+
+    return handle
+
+
+def serper_error(status: int, message: str) -> Reply:
+    return json_reply({"message": message, "statusCode": status}, status)
+
+
+def brave(results: Found = (), *, api_key: str | None = None) -> Handler:
+    """Speaks as api.search.brave.com; ``results`` are entries of ``web.results``."""
+
+    def handle(request: Received) -> Reply:
+        if (request.method, request.path) != ("GET", "/res/v1/web/search"):
+            return brave_error(404, "NOT_FOUND", "Not found.")
+        if api_key is not None and request.headers.get("x-subscription-token") != api_key:
+            return brave_error(
+                422, "SUBSCRIPTION_TOKEN_INVALID", "The provided subscription token is invalid."
+            )
+        count, offset = (int(request.parameters[name]) for name in ("count", "offset"))
+        question = request.parameters["q"]
+        if not (1 <= count <= 20 and 0 <= offset <= 9 and 0 < len(question) <= 400):
+            return brave_error(422, "VALIDATION", "Unable to validate request parameter(s)")
+        found = results[offset * count : (offset + 1) * count]
+        reply: dict[str, Any] = {
+            "type": "search",
+            "query": {
+                "original": question,
+                "more_results_available": len(results) > (offset + 1) * count,
+            },
+        }
+        if found:  # left out where there is nothing to list
+            reply["web"] = {"type": "search", "results": [dict(item) for item in found]}
+        return json_reply(reply)
+
+    return handle
+
+
+def brave_error(status: int, code: str, detail: str, **headers: str) -> Reply:
+    error = {"id": "1", "status": status, "code": code, "detail": detail, "meta": {}}
+    return json_reply({"type": "ErrorResponse", "error": error, "time": 1}, status, **headers)
+
+
+def searxng(
+    results: Found = (),
+    *,
+    page: int = 10,
+    silent: Sequence[tuple[str, str]] = (),
+    formats: Sequence[str] = ("html", "json"),
+    login: str | None = None,
+) -> Handler:
+    """Speaks as a SearXNG server.
+
+    Args:
+        results: All there is to find, as entries of ``results``.
+        page: The results of a page.
+        silent: Names of engines that do not answer, and why.
+        formats: What ``search.formats`` lists in the server's settings.
+        login: Where given, the Authorization header that a proxy before the server asks for.
+    """
+
+    def handle(request: Received) -> Reply:
+        if request.path != "/search":
+            return html_reply("<h1>Not Found</h1>", 404)
+        if login is not None and request.headers.get("authorization") != login:
+            return html_reply("<h1>Unauthorized</h1>", 401)
+        asked = request.parameters
+        if asked.get("format", "html") not in formats:
+            return html_reply("<h1>Forbidden</h1>", 403)
+        if not asked.get("q"):
+            return json_reply({"error": "No query"}, 400)
+        first = (int(asked.get("pageno", "1")) - 1) * page
+        return json_reply(
+            {
+                "query": asked["q"],
+                "number_of_results": 0,
+                "results": [dict(item) for item in results[first : first + page]],
+                "answers": [],
+                "corrections": [],
+                "infoboxes": [],
+                "suggestions": [],
+                "unresponsive_engines": [list(pair) for pair in silent],
+            }
+        )
+
+    return handle
