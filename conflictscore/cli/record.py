@@ -1,0 +1,117 @@
+"""conflictscore record."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from conflictscore.cli.options import ManyDocs, with_search_options
+from conflictscore.cli.running import open_retriever
+from conflictscore.errors import ProviderError, QuotaError
+
+if TYPE_CHECKING:
+    from conflictscore.retrieval.recording.recorder import RecordingReport
+
+__all__ = ["record"]
+
+_RECORD_EXAMPLES = """\b
+Examples:
+  conflictscore record --questions TruthfulQA.csv --search serper --out truthfulqa.jsonl
+  conflictscore record --questions mine.txt --search serper,searxng --read-pages --out mine.jsonl
+  conflictscore ask "Is it safe?" --search recorded:mine.jsonl
+"""
+
+
+@click.command(cls=ManyDocs, epilog=_RECORD_EXAMPLES)
+@click.option(
+    "--questions",
+    required=True,
+    metavar="FILE",
+    help="What to ask: .txt with one question a line, .csv with a column named question, or .jsonl"
+    " with a field question or query.",
+)
+@click.option(
+    "--out", required=True, metavar="FILE", help="The recording; one that exists is gone on with."
+)
+@with_search_options
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="The most questions asked at once.",
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="Ask at most N questions in this run."
+)
+@click.option(
+    "--mix",
+    is_flag=True,
+    help="Go on in a recording that was made with other settings; what it holds is kept.",
+)
+def record(
+    questions: str, out: str, concurrency: int, limit: int | None, mix: bool, **settings: Any
+) -> None:
+    """Keep what a search finds for every question of a file, for --search recorded:FILE.
+
+    It can be stopped at any time, and stops by itself where the quota of the search is used up:
+    the same command goes on, and asks no question twice. The exit code is 1 where questions are
+    left that should have been recorded.
+    """
+    import asyncio
+
+    from rich.console import Console
+
+    from conflictscore.retrieval.providers import configured_search
+    from conflictscore.retrieval.recording.bar import RecordingBar
+    from conflictscore.retrieval.recording.questions import read_questions
+    from conflictscore.retrieval.recording.recorder import record_questions
+
+    wanted = read_questions(questions)
+    retriever = open_retriever(settings)
+    docs = list(settings["docs"])
+    parameters = {"top_k": settings["top_k"], "read_pages": settings["read_pages"]}
+    with RecordingBar(Console(stderr=True, highlight=False)) as bar:
+        report = asyncio.run(
+            record_questions(
+                wanted,
+                retriever,
+                out,
+                # The name that the default stands for: another one may be set up tomorrow.
+                search=settings["search"] or ("corpus" if docs else str(configured_search())),
+                parameters=parameters | ({"docs": docs} if docs else {}),
+                concurrency=concurrency,
+                limit=limit,
+                mix=mix,
+                on_progress=bar,
+            )
+        )
+    _conclude(report, out)
+
+
+def _conclude(report: "RecordingReport", out: str) -> None:
+    """Say what was recorded, and raise where something went wrong."""
+    done = report.wanted - report.left
+    click.echo(
+        f"{out}: {done} of {report.wanted} questions recorded, {report.recorded} of them now,"
+        f" {report.left} left"
+    )
+    if report.empty:
+        click.echo(f"nothing was found for {report.empty} of the questions recorded now")
+    if isinstance(report.stopped, QuotaError):
+        raise QuotaError(
+            f"{report.stopped}; questions left: {report.left}; give the same command again when"
+            " there is quota, such as tomorrow",
+            provider=report.stopped.provider,
+        )
+    if report.stopped:
+        raise ProviderError(
+            "the search failed time and again, and no further question was asked; questions left:"
+            f" {report.left}; the same command goes on ({report.stopped})",
+            provider=report.stopped.provider,
+        )
+    if report.failures:
+        raise ProviderError(
+            f"questions that failed: {len(report.failures)}; the same command asks them again",
+            provider="search",
+        )

@@ -1,0 +1,101 @@
+"""Search results of an earlier run, without a network."""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, Self
+
+from langchain_core.documents import Document
+from pydantic import PrivateAttr, model_validator
+
+from conflictscore.errors import InputError, NoDocumentsError
+from conflictscore.retrieval.base import TopKRetriever
+from conflictscore.retrieval.notes import note
+from conflictscore.retrieval.recording.questions import question_key
+from conflictscore.retrieval.recording.reader import RecordingIndex
+from conflictscore.retrieval.recording.results import result_document
+
+__all__ = ["MissingRecordingError", "RecordedRetriever"]
+
+
+class MissingRecordingError(NoDocumentsError):
+    """The question is not in the recording."""
+
+
+class RecordedRetriever(TopKRetriever):
+    """What a search found when it was recorded, document by document as it was then.
+
+    Questions are found again where they differ by no more than white space or the Unicode form.
+    The file is checked when it is opened, and its documents are read when they are asked for. The
+    format is described in ``recording.format``. Safe to use from many threads at once.
+
+    Attributes:
+        k: The number of documents asked for, at least 1; where fewer were asked for when the
+            question was recorded, there are no more, and a note says so.
+        path: The file.
+
+    Raises:
+        MissingRecordingError: The question was not recorded.
+        InputError: ``k`` is out of range, the question is empty, or the file cannot be read, is
+            damaged or empty.
+    """
+
+    provider: ClassVar[str] = "recorded"
+
+    path: Path
+
+    _index: RecordingIndex = PrivateAttr()
+
+    @classmethod
+    def from_file(cls, path: str | Path, k: int = 10) -> Self:
+        """Opens a recording."""
+        return cls(path=Path(path), k=k)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about the file."""
+        if not self._index.half:
+            return ()
+        shown = self.path.as_posix()
+        return (f"{shown}: left out half a line at its end; was the recording stopped?",)
+
+    def questions(self) -> tuple[str, ...]:
+        """The questions that were recorded, each once, as they were asked."""
+        return self._index.questions
+
+    def missing(self, questions: Sequence[str]) -> tuple[str, ...]:
+        """Those of the questions that were not recorded, in their order, each once."""
+        return tuple(dict.fromkeys(text for text in questions if text not in self._index))
+
+    def search(self, query: str, k: int) -> list[Document]:
+        """See the class."""
+        if not query.strip():
+            raise InputError("the question to search for is empty")
+        recording = self._index.read(query)
+        if recording is None:
+            raise self._not_recorded(query)
+        for text in recording.notes:
+            note(text)
+        asked_for = recording.parameters.get("top_k")
+        if isinstance(asked_for, int) and k > asked_for:
+            note(
+                f"{self.path.as_posix()}: the first {asked_for} results were recorded for this"
+                f" question, and {k} are asked for"
+            )
+        return [result_document(result) for result in recording.results[:k]]
+
+    @model_validator(mode="after")
+    def _open(self) -> Self:
+        self._index = RecordingIndex.of(self.path)
+        if not self._index.questions:
+            raise InputError(f"{self.path.as_posix()}: nothing is recorded in it")
+        return self
+
+    def _not_recorded(self, question: str) -> MissingRecordingError:
+        recorded = {question_key(text).casefold(): text for text in self.questions()}
+        near = difflib.get_close_matches(question_key(question).casefold(), recorded, n=1)
+        nearest = f"; the nearest one is {recorded[near[0]]!r}" if near else ""
+        return MissingRecordingError(
+            f"{self.path.as_posix()}: there is no recording for the question {question!r};"
+            f" {len(self.questions())} questions are recorded{nearest}"
+        )

@@ -1,0 +1,182 @@
+"""A recording: JSON lines in UTF-8, one line a question.
+
+```
+{"format": 1,
+ "question": "When was the lamp first lit?",       as it was asked
+ "search": "serper,searxng",                       as --search names it, without passwords
+ "parameters": {"top_k": 10, "read_pages": true},  how it was asked; never a key
+ "recorded_at": "2026-11-21T09:30:00+00:00",
+ "notes": [],                                      what the user should know about this search
+ "results": [                                      best first; none where nothing was found
+  {"rank": 1, "provider": "serper", "url": "https://...", "title": "...",
+   "snippet": "...",                               null where the text is all that was found
+   "date": "...",
+   "text": "...",                                  what evidence is looked for in
+   "text_from": "page",                            page or snippet, where pages were read
+   "page_error": null, "fetched_at": "...",
+   "metadata": {},                                 what else the search knew, single values
+   "sha256": "..."}],                              of the text in UTF-8
+ "sha256": "..."}                                  of the line
+```
+
+What a search did not say is null. The line's ``sha256`` is that of the line without it, as JSON
+with sorted keys, no white space and no escapes but those that JSON demands, in UTF-8. A line or a
+text that does not match its hash was damaged or changed, and is refused.
+
+Of several lines with the same question, the last one counts.
+"""
+
+import hashlib
+import json
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+
+from conflictscore.errors import InputError
+from conflictscore.retrieval.documents import Scalar
+
+__all__ = ["FORMAT", "RecordedResult", "Recording", "Settings", "decoded", "encoded", "text_digest"]
+
+FORMAT: Final = 1
+"""The number of the format that is written, and the highest that is read."""
+
+_LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+"""What JSON leaves as it is, and other readers take for the end of a line."""
+
+
+class _Part(BaseModel):
+    """Nothing unknown, nothing coerced, nothing that JSON cannot hold."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Settings(_Part):
+    """How questions were asked."""
+
+    search: str
+    parameters: dict[str, Scalar | list[str]]
+
+
+class RecordedResult(_Part):
+    """One result of a search, and the page behind it where that was read."""
+
+    rank: Annotated[int, Field(ge=1)] | None
+    provider: str | None
+    url: str | None
+    title: str | None
+    snippet: str | None
+    date: str | None
+    text: str
+    text_from: str | None
+    page_error: str | None
+    fetched_at: str | None
+    metadata: dict[str, Scalar]
+    sha256: str
+
+    @field_validator("sha256")
+    @classmethod
+    def _is_that_of_the_text(cls, sha256: str, info: ValidationInfo) -> str:
+        if "text" in info.data and sha256 != text_digest(info.data["text"]):
+            raise ValueError("the text does not match it: it was damaged or changed")
+        return sha256
+
+
+def _moment(text: str) -> str:
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("a time needs its offset from UTC")
+    return text
+
+
+class Recording(_Part):
+    """What one question found, and how it was asked."""
+
+    format: Literal[1] = FORMAT
+    question: Annotated[str, Field(min_length=1)]
+    search: str
+    parameters: dict[str, Scalar | list[str]]
+    recorded_at: Annotated[str, AfterValidator(_moment)]
+    notes: tuple[str, ...]
+    results: tuple[RecordedResult, ...]
+
+    @property
+    def settings(self) -> Settings:
+        """How the question was asked."""
+        return Settings(search=self.search, parameters=self.parameters)
+
+
+class _Line(Recording):
+    """A recording as it stands in the file."""
+
+    sha256: str
+
+
+def text_digest(text: str) -> str:
+    """The SHA-256 of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def encoded(recording: Recording) -> bytes:
+    """The recording as a line of the file, with its line end."""
+    content = recording.model_dump()
+    line = json.dumps(content | {"sha256": _digest(content)}, ensure_ascii=False, allow_nan=False)
+    for end, escaped in _LINE_ENDS.items():
+        line = line.replace(end, escaped)
+    return line.encode() + b"\n"
+
+
+def decoded(line: bytes, where: str) -> Recording:
+    """The recording in a line of the file.
+
+    Args:
+        line: The line, with or without its line end.
+        where: What errors call it, such as ``"FILE, line 3"``.
+
+    Raises:
+        InputError: The line is no recording, was changed, or has a newer format; names the field.
+    """
+    try:
+        found = _Line.model_validate_json(line)
+    except ValidationError as error:
+        raise InputError(f"{where}{_fault(line, error)}") from None
+    content = found.model_dump(exclude={"sha256"})
+    if found.sha256 != _digest(content):
+        raise InputError(
+            f"{where}, field sha256: the line does not match it: it was damaged or changed"
+        )
+    return Recording.model_construct(**{name: getattr(found, name) for name in content})
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return text_digest(
+        json.dumps(
+            content, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+        )
+    )
+
+
+def _fault(line: bytes, error: ValidationError) -> str:
+    """What is wrong with a line, to go on after where it stands."""
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError):
+        return ": not JSON; each line holds one recorded question"
+    if not isinstance(fields, dict) or "format" not in fields:
+        return ": not a recorded question"
+    number = fields["format"]
+    if isinstance(number, int) and number > FORMAT:
+        return (
+            f", field format: format {number} is of a newer conflictscore than this, which reads"
+            f" up to {FORMAT}; upgrade it"
+        )
+    first = error.errors()[0]
+    field = ".".join(map(str, first["loc"]))
+    return f"{field and f', field {field}'}: {first['msg'].removeprefix('Value error, ')}"

@@ -1,0 +1,124 @@
+"""The questions of a file, and when two of them are the same."""
+
+import csv
+import io
+import json
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from conflictscore.errors import InputError
+from conflictscore.retrieval.documents import clean_text
+
+__all__ = ["question_key", "read_questions"]
+
+_COLUMN = "question"
+_FIELDS = ("question", "query")
+
+
+def question_key(question: str) -> str:
+    """What is the same for two ways of writing a question: Unicode forms and white space aside.
+
+    Upper and lower case are told apart: a proper name can differ from a word by nothing else.
+    """
+    return unicodedata.normalize("NFC", " ".join(clean_text(question).split()))
+
+
+def read_questions(path: str | Path) -> tuple[str, ...]:
+    """Reads the questions of a file, in their order, repeated ones too.
+
+    Text (.txt) holds one question a line; a .csv file has a column called ``question``, upper or
+    lower case; .jsonl holds an object a line, with ``question`` or ``query``. The file is UTF-8.
+    Empty lines and rows are passed over.
+
+    Raises:
+        InputError: The file cannot be read, is not UTF-8, has another ending, holds no question,
+            or a row of it is wrong; names the file, the line and the field.
+    """
+    file = Path(path)
+    shown = file.as_posix()
+    reader = _READERS.get(file.suffix.lower())
+    if reader is None:
+        raise InputError(f"{shown}: not one of the endings that are read, {', '.join(_READERS)}")
+    questions = tuple(reader(_text_of(file, shown), shown))
+    if not questions:
+        raise InputError(f"{shown}: there is no question in it")
+    return questions
+
+
+def _text_of(file: Path, shown: str) -> str:
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{shown}: cannot be read ({error.strerror})") from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{shown}, line {line}: not UTF-8; save the file as UTF-8") from None
+
+
+def _read_text(text: str, shown: str) -> Iterator[str]:
+    return filter(None, map(clean_text, clean_text(text).split("\n")))
+
+
+def _read_csv(text: str, shown: str) -> Iterator[str]:
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    place: int | None = None
+    start = 1
+    try:
+        for row in rows:
+            where, start = f"{shown}, line {start}", rows.line_num + 1
+            if not any(cell.strip() for cell in row):
+                continue
+            if place is None:
+                place = _place(row, where)
+            elif len(row) <= place or not (question := clean_text(row[place])):
+                raise InputError(f"{where}, field {_COLUMN}: there is no question")
+            else:
+                yield question
+    except csv.Error as error:
+        raise InputError(f"{shown}, line {start}: not CSV ({error})") from None
+
+
+def _place(header: list[str], where: str) -> int:
+    """Which column holds the questions."""
+    names = [name.strip().lower() for name in header]
+    if names.count(_COLUMN) != 1:
+        found = ", ".join(repr(clean_text(name)) for name in header)
+        raise InputError(
+            f"{where}: one column is to be called {_COLUMN}, and the columns are {found[:300]}"
+        )
+    return names.index(_COLUMN)
+
+
+def _read_jsonl(text: str, shown: str) -> Iterator[str]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{shown}, line {number}"
+        try:
+            fields = json.loads(line)
+        except (ValueError, RecursionError):
+            raise InputError(f"{where}: not JSON; each line holds one JSON object") from None
+        if not isinstance(fields, dict):
+            raise InputError(f'{where}: not a JSON object such as {{"question": "..."}}')
+        yield _question(fields, where)
+
+
+def _question(fields: Mapping[str, object], where: str) -> str:
+    name = next((name for name in _FIELDS if name in fields), _COLUMN)
+    value = fields.get(name)
+    question = clean_text(value) if isinstance(value, str) else ""
+    if not question:
+        raise InputError(
+            f"{where}, field {name}: a question is needed, as a text that is not empty"
+        )
+    return question
+
+
+_READERS: Mapping[str, Callable[[str, str], Iterator[str]]] = {
+    ".txt": _read_text,
+    ".csv": _read_csv,
+    ".jsonl": _read_jsonl,
+}

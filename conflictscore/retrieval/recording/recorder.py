@@ -1,0 +1,228 @@
+"""Asking many questions and keeping what was found, in a way that can be stopped at any instant.
+
+Each answer is on the disk before the next question is asked, and a question that the file holds is
+not asked again. So the same command goes on after a kill, after Ctrl-C, or on the next day, when
+the quota of the search is whole again.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from langchain_core.retrievers import BaseRetriever
+
+from conflictscore.errors import (
+    ConfigurationError,
+    ConflictScoreError,
+    InputError,
+    ProviderError,
+    QuotaError,
+)
+from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.notes import collecting
+from conflictscore.retrieval.recording.format import Recording, Settings
+from conflictscore.retrieval.recording.questions import question_key
+from conflictscore.retrieval.recording.results import encodable, recorded_result
+from conflictscore.retrieval.recording.writer import RecordingWriter
+
+__all__ = ["FAILURES_IN_A_ROW", "Failure", "RecordingReport", "record_questions"]
+
+FAILURES_IN_A_ROW = 5
+"""How many questions a search may fail, one after the other, until no further one is asked."""
+
+_LOGIN = re.compile(r"//[^/?#\s,]*@")
+
+
+class Failure(NamedTuple):
+    """A question that was not recorded, and why."""
+
+    question: str
+    error: ConflictScoreError
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingReport:
+    """How far a recording is.
+
+    Attributes:
+        wanted: The questions to be recorded, each counted once.
+        before: How many of them an earlier run recorded.
+        recorded: How many this run recorded.
+        empty: For how many of these nothing was found.
+        failures: The questions that this run asked in vain.
+        stopped: Why no further question is asked, where that is not for want of questions: a
+            ``QuotaError``, or the last one of ``FAILURES_IN_A_ROW`` errors.
+        cancelled: Whether the run was cancelled, and waits for the questions in flight.
+    """
+
+    wanted: int
+    before: int = 0
+    recorded: int = 0
+    empty: int = 0
+    failures: tuple[Failure, ...] = ()
+    stopped: ProviderError | None = None
+    cancelled: bool = False
+
+    @property
+    def left(self) -> int:
+        """The questions that are not recorded."""
+        return self.wanted - self.before - self.recorded
+
+
+Progress = Callable[[RecordingReport], None]
+
+
+async def record_questions(
+    questions: Sequence[str],
+    retriever: BaseRetriever,
+    out: str | Path,
+    *,
+    search: str,
+    parameters: Mapping[str, Any],
+    concurrency: int = 2,
+    limit: int | None = None,
+    mix: bool = False,
+    on_progress: Progress | None = None,
+) -> RecordingReport:
+    """Record what the retriever finds for each question that the file does not hold yet.
+
+    A question that fails is not recorded and not asked again in this run. Where the quota is used
+    up or the search fails time and again, the run ends early; the report says so. When cancelled,
+    as by Ctrl-C, no further question is asked, and those in flight are waited for and recorded.
+
+    Args:
+        questions: What to ask; a repeated question is asked once.
+        retriever: Whom to ask; its documents are recorded whole.
+        out: The file; it is made where there is none.
+        search: The retriever's name, as ``--search`` would give it; passwords in it are left out.
+        parameters: How the questions are asked, as single values and lists of texts, without a
+            secret; ``top_k`` is the number of documents asked for.
+        concurrency: The most questions in flight, at least 1.
+        limit: The most questions that this run asks; None asks all.
+        mix: Whether the file may hold questions with another ``search`` or other ``parameters``;
+            they are kept as they are.
+        on_progress: Called at the start, after each question, and when the run is cancelled.
+
+    Raises:
+        InputError: A question is empty, ``concurrency`` is out of range, or the file cannot be
+            recorded to.
+        ConfigurationError: The retriever is set up wrongly, as with a wrong key.
+    """
+    if concurrency < 1:
+        raise InputError(f"at least 1 question is in flight, and concurrency is {concurrency}")
+    wanted = _distinct(questions)
+    how = {"search": _LOGIN.sub("//", search), "parameters": dict(parameters)}
+    settings = Settings.model_validate_json(encodable(json.dumps(how, ensure_ascii=False)))
+    with RecordingWriter(out, settings, mix=mix) as writer:
+        todo = [question for question in wanted if question not in writer.index]
+        report = RecordingReport(len(wanted), before=len(wanted) - len(todo))
+        run = _Run(retriever, writer, settings, iter(todo[:limit]), report, on_progress)
+        workers = [asyncio.create_task(run.work()) for _ in range(min(concurrency, len(todo)))]
+        try:
+            errors = await _errors_of(workers)
+        except asyncio.CancelledError:
+            run.cancel()
+            await _errors_of(workers)
+            raise
+    for error in errors:
+        raise error
+    return run.report
+
+
+async def _errors_of(workers: Sequence["asyncio.Task[None]"]) -> list[BaseException]:
+    """What the workers ended with, once all have ended; they outlive a cancellation of this."""
+    if workers:
+        await asyncio.wait(workers)
+    return [error for worker in workers if (error := worker.exception())]
+
+
+def _distinct(questions: Sequence[str]) -> list[str]:
+    by_key: dict[str, str] = {}
+    for number, question in enumerate(questions, 1):
+        if not (key := question_key(question)):
+            raise InputError(f"question {number} of {len(questions)} is empty")
+        by_key.setdefault(key, clean_text(question))
+    return list(by_key.values())
+
+
+class _Run:
+    """Workers that take one question after the other, until there is no further one or a reason."""
+
+    def __init__(
+        self,
+        retriever: BaseRetriever,
+        writer: RecordingWriter,
+        settings: Settings,
+        todo: Iterator[str],
+        report: RecordingReport,
+        on_progress: Progress | None,
+    ) -> None:
+        self.report = report
+        self._retriever, self._writer, self._settings = retriever, writer, settings
+        self._todo, self._on_progress = todo, on_progress
+        self._over, self._in_a_row = False, 0
+        self._tell()
+
+    async def work(self) -> None:
+        """Ask until there is nothing left to ask, or the run is over."""
+        try:
+            while not self._over and (question := next(self._todo, None)) is not None:
+                await self._ask(question)
+                self._tell()
+        finally:  # the other workers are not to go on where this one met an error
+            self._over = True
+
+    def cancel(self) -> None:
+        """Ask no further question."""
+        self._over = True
+        self.report = replace(self.report, cancelled=True)
+        self._tell()
+
+    async def _ask(self, question: str) -> None:
+        try:
+            with collecting() as notes:
+                found = await self._retriever.ainvoke(question)
+        except QuotaError as error:
+            self._stop(error)
+        except ConfigurationError:
+            raise
+        except ConflictScoreError as error:
+            self._failed(question, error)
+        else:
+            self._writer.append(
+                Recording(
+                    question=question,
+                    search=self._settings.search,
+                    parameters=self._settings.parameters,
+                    recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
+                    notes=tuple(map(encodable, (*getattr(self._retriever, "notes", ()), *notes))),
+                    results=tuple(map(recorded_result, found)),
+                )
+            )
+            self._in_a_row = 0
+            self.report = replace(
+                self.report,
+                recorded=self.report.recorded + 1,
+                empty=self.report.empty + (not found),
+            )
+
+    def _failed(self, question: str, error: ConflictScoreError) -> None:
+        failures = (*self.report.failures, Failure(question, error))
+        self.report = replace(self.report, failures=failures)
+        if isinstance(error, ProviderError):  # anything else is a matter of this one question
+            self._in_a_row += 1
+            if self._in_a_row >= FAILURES_IN_A_ROW:
+                self._stop(error)
+
+    def _stop(self, error: ProviderError) -> None:
+        self._over = True
+        self.report = replace(self.report, stopped=self.report.stopped or error)
+
+    def _tell(self) -> None:
+        if self._on_progress:
+            self._on_progress(self.report)

@@ -1,0 +1,228 @@
+"""``conflictscore record`` as a user types it, against a loopback search server."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conflictscore.cli.errors import OneLineErrors
+from conflictscore.cli.record import record
+from conflictscore.retrieval.recorded import RecordedRetriever
+from tests.fakes.search_server import Received, Reply, SearchServer, json_reply
+from tests.retrieval.recording.searching import answer, asked, lines, questions, refusing
+
+QUOTA = json_reply({"error": "the daily quota is used up"}, 429)
+TOO_LONG = json_reply({"error": "no \x1b]0;owned\x07such luck"}, 400)
+BROKEN = json_reply({"error": "engine trouble"}, 409)
+Run = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("q.txt").write_text("\n".join(questions(4)))
+    Path("many.txt").write_text("\n".join(questions(40)))
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(OneLineErrors("conflictscore", [record]), ["record", *args])
+
+
+def run_against(server: SearchServer, *args: str) -> Result:
+    search = ["--search", f"searxng:{server.endpoint}", "--concurrency", "1"]
+    return run("--questions", "q.txt", "--out", "r.jsonl", *search, *args)
+
+
+def line_of(result: Result) -> str:
+    [line] = [line for line in result.stderr.splitlines() if line.startswith("conflictscore: ")]
+    return line
+
+
+def test_a_recording_is_made_gone_on_with_and_replayed() -> None:
+    with SearchServer(answer) as server:
+        first = run_against(server, "--top-k", "2", "--limit", "3")
+        second = run_against(server, "--top-k", "2")
+
+        assert (first.exit_code, second.exit_code) == (0, 0)
+        assert asked(server) == questions(4)
+    assert first.stdout == "r.jsonl: 3 of 4 questions recorded, 3 of them now, 1 left\n"
+    assert second.stdout == "r.jsonl: 4 of 4 questions recorded, 1 of them now, 0 left\n"
+    assert [line["parameters"] for line in lines(Path("r.jsonl"))] == [
+        {"top_k": 2, "read_pages": False}
+    ] * 4
+    assert lines(Path("r.jsonl"))[0]["search"] == f"searxng:{server.endpoint}"
+    assert len(RecordedRetriever.from_file("r.jsonl").invoke(questions(4)[3])) == 2
+
+
+def test_ones_own_files_can_be_recorded_too() -> None:
+    Path("docs").mkdir()
+    Path("docs/a.md").write_text("The lamp is lit.")
+
+    done = run("--questions", "q.txt", "--out", "r.jsonl", "--docs", "docs")
+
+    assert done.exit_code == 0
+    assert {line["search"] for line in lines(Path("r.jsonl"))} == {"corpus"}
+    assert lines(Path("r.jsonl"))[0]["parameters"] == {
+        "top_k": 10,
+        "read_pages": False,
+        "docs": ["docs"],
+    }
+
+
+def test_the_search_that_the_default_stands_for_is_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with SearchServer(answer) as server:
+        monkeypatch.setenv("SEARXNG_URL", server.endpoint)
+        assert run("--questions", "q.txt", "--out", "r.jsonl").exit_code == 0
+
+    assert {line["search"] for line in lines(Path("r.jsonl"))} == {"searxng"}
+
+
+def test_a_used_up_quota_says_what_is_left_and_to_go_on_tomorrow() -> None:
+    with SearchServer(refusing({questions(4)[1]: QUOTA})) as server:
+        done = run_against(server)
+
+    assert done.exit_code == 1
+    assert done.stdout == "r.jsonl: 1 of 4 questions recorded, 1 of them now, 3 left\n"
+    assert "the daily quota is used up" in line_of(done)
+    assert "questions left: 3; give the same command again when there is quota" in line_of(done)
+
+
+def test_failed_questions_are_named_and_asked_by_the_same_command() -> None:
+    nothing = json_reply({"results": []})
+    refused = {questions(4)[0]: TOO_LONG, questions(4)[2]: nothing}
+    with SearchServer(refusing(refused)) as server:
+        done = run_against(server)
+
+    assert done.exit_code == 1
+    assert done.stdout.splitlines() == [
+        "r.jsonl: 3 of 4 questions recorded, 3 of them now, 1 left",
+        "nothing was found for 1 of the questions recorded now",
+    ]
+    assert "failed: Which lamp is number 0?: " in done.stderr
+    assert "\x1b" not in done.stderr
+    assert (
+        line_of(done) == "conflictscore: questions that failed: 1; the same command asks them again"
+    )
+    with SearchServer(answer) as server:
+        again = run_against(server, "--mix")
+        assert (again.exit_code, asked(server)) == (0, questions(1))
+
+
+def test_a_search_that_is_down_is_left_alone_and_said_so() -> None:
+    with SearchServer(answer, always=BROKEN) as server:
+        done = run_against(server, "--questions", "many.txt")
+
+        assert len(set(asked(server))) == 5
+    assert done.exit_code == 1
+    assert "the search failed time and again, and no further question was asked" in line_of(done)
+    assert "engine trouble" in line_of(done)
+
+
+def test_without_a_terminal_progress_is_a_line_at_each_tenth() -> None:
+    with SearchServer(answer) as server:
+        done = run_against(server, "--questions", "many.txt")
+
+    assert done.stderr.splitlines() == [
+        f"recording: {number} of 40 questions" for number in range(0, 41, 4)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (["--out", "r.jsonl", "--search", "ddgs"], "--questions"),
+        (["--questions", "q.txt", "--search", "ddgs"], "--out"),
+        (["--questions", "gone.txt", "--out", "r.jsonl"], "gone.txt: cannot be read"),
+        (["--questions", "q.txt", "--out", "r.jsonl"], "nothing to search"),
+        (["--questions", "q.txt", "--out", "r.jsonl", "--search", "altavista"], "altavista"),
+        (["--questions", "q.txt", "--out", "q.txt", "--docs", "docs"], "q.txt, line 1: not JSON"),
+        (["--questions", "q.txt", "--out", "no/r", "--docs", "docs"], "no/r: cannot be recorded"),
+        (["--questions", "q.txt", "--out", "r", "--limit", "0"], "--limit"),
+        (["--questions", "q.txt", "--out", "r", "--concurrency", "0"], "--concurrency"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(args: list[str], line: str) -> None:
+    Path("docs").mkdir()
+    Path("docs/a.md").write_text("The lamp is lit.")
+
+    done = run(*args)
+
+    assert done.exit_code == 2
+    assert line in line_of(done)
+    assert len(done.stderr.splitlines()) == 1
+    assert Path("q.txt").read_text() == "\n".join(questions(4))
+
+
+def test_other_settings_are_one_line_that_shows_the_difference() -> None:
+    with SearchServer(answer) as server:
+        assert run_against(server).exit_code == 0
+        done = run_against(server, "--top-k", "5")
+
+    assert done.exit_code == 2
+    assert "top_k 10 there and 5 now" in line_of(done)
+
+
+def test_ctrl_c_keeps_what_was_found_and_the_same_command_goes_on() -> None:
+    asking, release = threading.Event(), threading.Event()
+
+    def handler(request: Received) -> Reply:
+        if request.parameters["q"] == questions(4)[2]:
+            asking.set()
+            assert release.wait(60)
+        return answer(request)
+
+    program = (
+        "from conflictscore.cli.errors import OneLineErrors\n"
+        "from conflictscore.cli.record import record\n"
+        "OneLineErrors('conflictscore', [record])()\n"
+    )
+    command = [sys.executable, "-c", program, "record", "--questions", "q.txt", "--concurrency"]
+    with SearchServer(handler) as server:
+        search = f"searxng:{server.endpoint}"
+        process = subprocess.Popen(
+            [*command, "1", "--out", "r.jsonl", "--search", search],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        )
+        assert asking.wait(60)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr
+        while not (line := process.stderr.readline()).startswith("stopping"):
+            assert line
+        release.set()
+        _, errors = process.communicate(timeout=60)
+
+        assert process.returncode == 130
+        assert errors.splitlines()[-1].endswith("the same command goes on")
+        # the question in flight was paid for, and is kept
+        assert [line["question"] for line in lines(Path("r.jsonl"))] == questions(3)
+        assert run_against(server).exit_code == 0
+        assert asked(server) == questions(4)
+
+
+def test_help_loads_nothing_heavy_and_shows_examples() -> None:
+    program = (
+        "import sys\n"
+        "from conflictscore.cli.record import record\n"
+        "try: record(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = ('langchain_core', 'pydantic', 'httpx2', 'rich', 'asyncio')\n"
+        "print(sorted(name for name in heavy if name in sys.modules))\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert len(re.findall(r"^ {4}conflictscore record ", done.stdout, re.MULTILINE)) == 2
+    assert json.dumps(done.stderr) == '""'

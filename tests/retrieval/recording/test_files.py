@@ -1,0 +1,264 @@
+"""The file as a whole: where questions stand, what a kill leaves, and who may write."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conflictscore.errors import InputError
+from conflictscore.retrieval.recording.format import Recording, Settings, encoded
+from conflictscore.retrieval.recording.reader import RecordingIndex
+from conflictscore.retrieval.recording.writer import RecordingWriter
+
+SETTINGS = Settings(search="serper", parameters={"top_k": 10})
+
+
+def recording(question: str, search: str = "serper", top_k: int = 10) -> Recording:
+    return Recording(
+        question=question,
+        search=search,
+        parameters={"top_k": top_k},
+        recorded_at="2026-11-21T09:30:00+00:00",
+        notes=(),
+        results=(),
+    )
+
+
+def write(path: Path, *recordings: Recording) -> bytes:
+    content = b"".join(map(encoded, recordings))
+    path.write_bytes(content)
+    return content
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "r.jsonl"
+
+
+def test_each_question_is_found_where_it_stands(path: Path) -> None:
+    write(path, *(recording(f"Où {n}?") for n in range(5)))
+
+    index = RecordingIndex.of(path)
+
+    assert index.questions == tuple(f"Où {n}?" for n in range(5))
+    assert [index.read(f"Où  {n}?") for n in range(5)] == [recording(f"Où {n}?") for n in range(5)]
+    assert index.read("Où 5?") is None
+    assert "Où 5?" not in index
+
+
+def test_of_several_lines_with_a_question_the_last_one_counts(path: Path) -> None:
+    write(path, recording("A?", "serper"), recording("B?"), recording(" A? ", "brave"))
+
+    index = RecordingIndex.of(path)
+
+    assert index.questions == (" A? ", "B?")
+    assert index.read("A?") == recording(" A? ", "brave")
+
+
+def test_a_file_cut_at_any_byte_keeps_its_whole_lines_and_is_gone_on_with(path: Path) -> None:
+    whole = write(path, recording("Où?"), recording("B?"))
+    first = whole.index(b"\n") + 1
+
+    for cut in range(len(whole) + 1):
+        path.write_bytes(whole[:cut])
+        index = RecordingIndex.of(path)
+        # a line that misses nothing but its end is whole
+        expected = (cut >= first - 1) + (cut >= len(whole) - 1)
+        assert index.questions == ("Où?", "B?")[:expected]
+        assert bool(index.half) == (cut not in {0, first - 1, first, len(whole) - 1, len(whole)})
+        with RecordingWriter(path, SETTINGS) as writer:
+            assert writer.index.questions == index.questions
+            for question in ("Où?", "B?")[expected:]:
+                writer.append(recording(question))
+        assert path.read_bytes() == whole
+
+
+def test_empty_lines_are_passed_over(path: Path) -> None:
+    path.write_bytes(b"\n" + encoded(recording("A?")) + b" \r\n" + encoded(recording("B?")))
+
+    assert RecordingIndex.of(path).read("B?") == recording("B?")
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_a_damaged_line_is_named_and_the_file_left_as_it_is(path: Path, last: bool) -> None:
+    lines = [encoded(recording(question)) for question in ("A?", "B?", "C?")]
+    if last:
+        # whole but for its line end, and changed: nothing that a kill leaves
+        lines[1:] = [lines[1].replace(b"B?", b"X?").strip()]
+    else:
+        lines[1] = lines[1][:40] + b"\n"
+    path.write_bytes(b"".join(lines))
+
+    for reading in (RecordingIndex.of, lambda file: RecordingWriter(file, SETTINGS)):
+        with pytest.raises(InputError, match=r"r\.jsonl, line 2[:,] "):
+            reading(path)
+    assert path.read_bytes() == b"".join(lines)
+
+
+def test_other_text_at_the_end_is_not_taken_for_half_a_line(path: Path) -> None:
+    content = encoded(recording("A?")) + b"and these are my notes"
+    path.write_bytes(content)
+
+    with pytest.raises(InputError, match=r"r\.jsonl, line 2: not JSON"):
+        RecordingWriter(path, SETTINGS)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", ["These are my notes", '{"text": "my corpus"}', "[1", "{\n"])
+def test_another_file_is_neither_read_nor_cut_nor_added_to(path: Path, content: str) -> None:
+    path.write_text(content)
+
+    with pytest.raises(InputError, match=r"r\.jsonl, line 1: not "):
+        RecordingIndex.of(path)
+    with pytest.raises(InputError, match=r"r\.jsonl, line 1: not "):
+        RecordingWriter(path, SETTINGS)
+    assert path.read_text() == content
+
+
+def test_a_file_that_changes_while_it_is_read_gives_no_other_questions_answer(path: Path) -> None:
+    content = write(path, recording("A?"), recording("B?"))
+    index = RecordingIndex.of(path)
+    lines = content.splitlines(keepends=True)
+
+    path.write_bytes(lines[1] + lines[0])
+    with pytest.raises(InputError, match="line 2: the file changed since it was opened"):
+        index.read("B?")
+    path.write_bytes(content[:-20])
+    with pytest.raises(InputError, match="line 2: not JSON"):
+        index.read("B?")
+    path.unlink()
+    with pytest.raises(InputError, match=r"r\.jsonl: can no longer be read \(No such file"):
+        index.read("B?")
+
+
+def test_lines_added_while_it_is_read_change_nothing(path: Path) -> None:
+    content = write(path, recording("A?"), recording("B?"))
+    index = RecordingIndex.of(path)
+
+    path.write_bytes(content + encoded(recording("C?")))
+
+    assert index.read("B?") == recording("B?")
+    assert "C?" not in index
+
+
+def test_a_file_that_is_not_there_is_named(path: Path) -> None:
+    with pytest.raises(InputError, match=r"r\.jsonl: cannot be read \(No such file"):
+        RecordingIndex.of(path)
+
+
+def test_only_one_process_writes_at_a_time(path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from tests.retrieval.recording.test_files import SETTINGS, RecordingWriter, recording\n"
+        "with RecordingWriter(sys.argv[1], SETTINGS) as writer:\n"
+        "    print('open', flush=True)\n"
+        "    sys.stdin.read()\n"
+        "    writer.append(recording('A?'))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    ) as other:
+        assert other.stdout
+        assert other.stdout.readline() == "open\n"
+        with pytest.raises(InputError, match=r"r\.jsonl: cannot be locked; is another process"):
+            RecordingWriter(path, SETTINGS)
+        other.communicate("")
+
+    assert other.returncode == 0
+    with RecordingWriter(path, SETTINGS) as writer:
+        assert writer.index.questions == ("A?",)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "change"),
+    [
+        (recording("A?", "brave"), "search 'brave' there and 'serper' now"),
+        (recording("A?", top_k=5), "top_k 5 there and 10 now"),
+        (
+            recording("A?").model_copy(update={"parameters": {"read_pages": True}}),
+            "read_pages True there and None now, top_k None there and 10 now",
+        ),
+    ],
+)
+def test_other_settings_are_refused_with_what_differs_and_can_be_mixed_in(
+    path: Path, recorded: Recording, change: str
+) -> None:
+    before = write(path, recording("Z?"), recorded)
+    path.write_bytes(before + b'{"format": 1, "qu')
+
+    with pytest.raises(InputError, match=rf"r\.jsonl was recorded .*: {change}; rec") as refused:
+        RecordingWriter(path, SETTINGS)
+    assert path.read_bytes() == before + b'{"format": 1, "qu'
+
+    with RecordingWriter(path, SETTINGS, mix=True) as writer:
+        writer.append(recording("B?"))
+    assert path.read_bytes() == before + encoded(recording("B?"))
+    assert str(refused.value)  # and with it the refused writer, which holds no lock
+
+
+def test_a_full_disk_is_one_line_and_costs_nothing_that_was_recorded(path: Path) -> None:
+    content = write(path, recording("A?"))
+    program = (
+        "import resource, sys\n"
+        "from conflictscore.errors import InputError\n"
+        "from tests.retrieval.recording.test_files import SETTINGS, RecordingWriter, recording\n"
+        "most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
+        "with RecordingWriter(sys.argv[1], SETTINGS) as writer:\n"
+        "    for room in (int(sys.argv[2]), most):\n"
+        "        resource.setrlimit(resource.RLIMIT_FSIZE, (room, most))\n"
+        "        try: writer.append(recording('B?'))\n"
+        "        except InputError as error: print(error)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path), str(len(content) + 50)],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    )
+
+    assert done.stdout.splitlines() == [
+        f"{path}: cannot be recorded to (File too large)",
+        f"{path}: cannot be recorded to any more",
+    ]
+    assert len(path.read_bytes()) == len(content) + 50
+    with RecordingWriter(path, SETTINGS) as writer:
+        assert writer.index.questions == ("A?",)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("", r"cannot be recorded to \(it is no file\)"),
+        ("nowhere/r.jsonl", r"nowhere/r\.jsonl: cannot be recorded to \(No such file"),
+    ],
+)
+def test_where_no_file_can_be_is_named(tmp_path: Path, name: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        RecordingWriter(tmp_path / name, SETTINGS)
+
+
+def test_a_line_is_on_the_disk_before_the_next_one_is_there(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    fsync = os.fsync
+
+    def sync(file: int) -> None:
+        fsync(file)
+        synced.append(os.fstat(file).st_size)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with RecordingWriter(path, SETTINGS) as writer:
+        for number, question in enumerate(("A?", "B?"), 1):
+            writer.append(recording(question))
+            assert RecordingIndex.of(path).questions == ("A?", "B?")[:number]
+            assert synced[-1] == path.stat().st_size
+    assert len(synced) == 2

@@ -1,0 +1,392 @@
+"""Asking many questions of a real search over loopback, and what stops that."""
+
+import asyncio
+import gc
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
+from conflictscore.errors import ConfigurationError, InputError, QuotaError
+from conflictscore.retrieval.base import TopKRetriever
+from conflictscore.retrieval.notes import note
+from conflictscore.retrieval.recording.recorder import (
+    FAILURES_IN_A_ROW,
+    RecordingReport,
+    record_questions,
+)
+from tests.fakes.search_server import Received, Reply, json_reply
+from tests.retrieval.recording.searching import (
+    PARAMETERS,
+    answer,
+    asked,
+    lines,
+    questions,
+    refusing,
+    searching,
+)
+
+QUOTA = json_reply({"error": "the daily quota is used up"}, 429)
+BROKEN = json_reply({"error": "engine trouble"}, 500)
+TOO_LONG = json_reply({"error": "the question is too long"}, 400)
+LOGIN = json_reply({"error": "who are you?"}, 401)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "r.jsonl"
+
+
+async def record(
+    wanted: list[str], retriever: Any, out: Path, concurrency: int = 1, **options: Any
+) -> RecordingReport:
+    """One question after the other, where nothing else is wanted."""
+    options = {"search": "searxng", "parameters": PARAMETERS, **options}
+    return await record_questions(wanted, retriever, out, concurrency=concurrency, **options)
+
+
+async def test_every_question_is_a_line_with_what_was_found_and_how(out: Path) -> None:
+    with searching() as (server, retriever):
+        report = await record(questions(3), retriever, out)
+
+    assert report == RecordingReport(wanted=3, recorded=3)
+    assert asked(server) == questions(3)
+    assert [line["question"] for line in lines(out)] == questions(3)
+    first = lines(out)[0]
+    assert (first["search"], first["parameters"], first["notes"]) == ("searxng", PARAMETERS, [])
+    assert [result["rank"] for result in first["results"]] == [1, 2, 3]
+    assert {result["provider"] for result in first["results"]} == {"searxng"}
+    assert first["results"][1]["date"] == "2024-02-01T00:00:00"
+    assert first["results"][1]["text"] == "Page 2 on: Which lamp is number 0? — “lit” in 1872."
+
+
+async def test_a_recorded_question_is_not_asked_again(out: Path) -> None:
+    with searching() as (server, retriever):
+        await record(questions(2), retriever, out)
+        report = await record(questions(5), retriever, out)
+
+    assert report == RecordingReport(wanted=5, before=2, recorded=3)
+    assert asked(server) == questions(5)
+    assert [line["question"] for line in lines(out)] == questions(5)
+
+
+async def test_a_repeated_question_is_asked_once(out: Path) -> None:
+    with searching() as (server, retriever):
+        report = await record(["A?", " A? ", "B?", "A?"], retriever, out)
+
+    assert report == RecordingReport(wanted=2, recorded=2)
+    assert asked(server) == ["A?", "B?"]
+
+
+async def test_nothing_found_is_recorded_too(out: Path) -> None:
+    nothing = json_reply({"results": []})
+    with searching(refusing({questions(2)[0]: nothing})) as (_, retriever):
+        report = await record(questions(2), retriever, out)
+
+    assert report == RecordingReport(wanted=2, recorded=2, empty=1)
+    assert [len(line["results"]) for line in lines(out)] == [0, 3]
+
+
+async def test_a_used_up_quota_ends_the_run_and_tomorrow_goes_on(out: Path) -> None:
+    wanted = questions(9)
+    with searching(refusing({wanted[3]: QUOTA})) as (server, retriever):
+        report = await record(wanted, retriever, out)
+
+    assert isinstance(report.stopped, QuotaError)
+    assert (report.recorded, report.left, report.failures) == (3, 6, ())
+    assert asked(server) == wanted[:4]
+
+    with searching() as (server, retriever):
+        report = await record(wanted, retriever, out)
+
+    assert report == RecordingReport(wanted=9, before=3, recorded=6)
+    assert asked(server) == wanted[3:]
+
+
+async def test_what_is_in_flight_when_the_quota_ends_is_recorded(out: Path) -> None:
+    wanted = questions(6)
+    stopped = threading.Event()
+
+    def handler(request: Received) -> Reply:
+        if request.parameters["q"] == wanted[0]:
+            assert stopped.wait(30)
+            return answer(request)
+        return QUOTA
+
+    def see(report: RecordingReport) -> None:
+        if report.stopped:
+            stopped.set()
+
+    with searching(handler) as (server, retriever):
+        report = await record(wanted, retriever, out, concurrency=2, on_progress=see)
+
+    assert (report.recorded, report.left) == (1, 5)
+    assert sorted(asked(server)) == wanted[:2]
+    assert [line["question"] for line in lines(out)] == wanted[:1]
+
+
+async def test_a_failed_question_is_counted_and_asked_by_the_next_run(out: Path) -> None:
+    wanted = questions(4)
+    with searching(refusing({wanted[1]: BROKEN, wanted[2]: TOO_LONG})) as (server, retriever):
+        report = await record(wanted, retriever, out)
+
+    assert (report.recorded, report.left, report.stopped) == (2, 2, None)
+    assert [failure.question for failure in report.failures] == wanted[1:3]
+    assert "engine trouble" in str(report.failures[0].error)
+    assert [line["question"] for line in lines(out)] == [wanted[0], wanted[3]]
+    with searching() as (server, retriever):
+        report = await record(wanted, retriever, out)
+    assert asked(server) == wanted[1:3]
+    assert report.left == 0
+
+
+async def test_a_search_that_fails_time_and_again_is_left_alone(out: Path) -> None:
+    wanted = questions(20)
+    sound = {1: answer, 7: answer}
+
+    def handler(request: Received) -> Reply:
+        return answer(request) if wanted.index(request.parameters["q"]) in sound else BROKEN
+
+    with searching(handler) as (server, retriever):
+        report = await record(wanted, retriever, out)
+
+    # 0 fails, 1 is found, 2 to 6 fail
+    assert asked(server) == wanted[: 2 + FAILURES_IN_A_ROW]
+    assert report.stopped is report.failures[-1].error
+    assert (report.recorded, len(report.failures), report.left) == (1, 1 + FAILURES_IN_A_ROW, 19)
+
+
+async def test_a_used_up_quota_stays_the_reason_when_what_is_in_flight_fails(out: Path) -> None:
+    wanted = questions(9)
+    last = FAILURES_IN_A_ROW - 1
+    stopped = threading.Event()
+
+    def handler(request: Received) -> Reply:
+        number = wanted.index(request.parameters["q"])
+        if number == last:
+            assert stopped.wait(30)
+        return QUOTA if number > last else BROKEN
+
+    def see(report: RecordingReport) -> None:
+        if report.stopped:
+            stopped.set()
+
+    with searching(handler) as (_, retriever):
+        report = await record(wanted, retriever, out, concurrency=2, on_progress=see)
+
+    assert len(report.failures) == FAILURES_IN_A_ROW
+    assert isinstance(report.stopped, QuotaError)
+
+
+async def test_questions_that_cannot_be_asked_do_not_speak_against_the_search(out: Path) -> None:
+    wanted = questions(2 * FAILURES_IN_A_ROW)
+    with searching(refusing(dict.fromkeys(wanted[:-1], TOO_LONG))) as (_, retriever):
+        report = await record(wanted, retriever, out)
+
+    assert (report.recorded, len(report.failures), report.stopped) == (1, len(wanted) - 1, None)
+
+
+async def test_a_wrong_setting_ends_the_run_at_once_and_keeps_what_there_is(
+    out: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    wanted = questions(9)
+    both = threading.Barrier(2)
+
+    def handler(request: Received) -> Reply:
+        if request.parameters["q"] in wanted[:2]:
+            return answer(request)
+        both.wait(30)
+        return LOGIN
+
+    with searching(handler) as (server, retriever):
+        with pytest.raises(ConfigurationError, match="asks for a user and password"):
+            await record(wanted, retriever, out, concurrency=2)
+        assert sorted(asked(server)) == wanted[:4]
+
+    gc.collect()
+    assert not caplog.records  # the other question's error is not one that nobody asked for
+    assert sorted(line["question"] for line in lines(out)) == wanted[:2]
+
+
+async def test_an_error_of_another_retriever_ends_the_run_and_keeps_what_is_in_flight(
+    out: Path,
+) -> None:
+    asked_for: list[str] = []
+
+    class Faulty(BaseRetriever):
+        def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+            raise NotImplementedError
+
+        async def _aget_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+            asked_for.append(query)
+            if query == "B?":
+                raise ZeroDivisionError
+            for _step in range(100):  # until the other question has failed
+                await asyncio.sleep(0)
+            return []
+
+    with pytest.raises(ZeroDivisionError):
+        await record(["A?", "B?", "C?", "D?"], Faulty(), out, concurrency=2)
+    assert asked_for == ["A?", "B?"]
+    assert [line["question"] for line in lines(out)] == ["A?"]
+
+
+async def test_no_more_questions_are_in_flight_than_allowed(out: Path) -> None:
+    three, most, now = threading.Barrier(3), 0, 0
+    lock = threading.Lock()
+
+    def handler(request: Received) -> Reply:
+        nonlocal most, now
+        with lock:
+            now += 1
+            most = max(most, now)
+        three.wait(30)  # passes only where three questions are in flight
+        with lock:
+            now -= 1
+        return answer(request)
+
+    with searching(handler) as (_, retriever):
+        report = await record(questions(9), retriever, out, concurrency=3)
+
+    assert report.recorded == 9
+    assert most == 3
+
+
+async def test_a_cancelled_run_asks_no_further_question_and_records_those_in_flight(
+    out: Path,
+) -> None:
+    arrived, release = threading.Semaphore(0), threading.Event()
+    seen: list[RecordingReport] = []
+
+    def handler(request: Received) -> Reply:
+        arrived.release()
+        assert release.wait(30)
+        return answer(request)
+
+    with searching(handler) as (server, retriever):
+        run = asyncio.create_task(
+            record(questions(9), retriever, out, concurrency=2, on_progress=seen.append)
+        )
+        for _ in range(2):
+            assert await asyncio.to_thread(arrived.acquire, timeout=30)
+        run.cancel()
+        await asyncio.sleep(0)
+        release.set()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert sorted(asked(server)) == questions(2)
+
+    assert [(report.cancelled, report.recorded) for report in seen[1:]] == [
+        (True, 0),
+        (True, 1),
+        (True, 2),
+    ]
+    assert sorted(line["question"] for line in lines(out)) == questions(2)
+    with searching() as (server, retriever):  # and the file is free again
+        assert (await record(questions(9), retriever, out)).recorded == 7
+
+
+async def test_the_limit_is_how_many_are_asked_in_this_run(out: Path) -> None:
+    with searching() as (server, retriever):
+        for expected in (2, 4, 5):
+            report = await record(questions(5), retriever, out, limit=2)
+            assert report.wanted - report.left == expected
+        assert asked(server) == questions(5)
+
+
+async def test_progress_is_told_at_the_start_and_after_each_question(out: Path) -> None:
+    seen: list[tuple[int, int, int]] = []
+
+    def show(report: RecordingReport) -> None:
+        seen.append((report.before, report.recorded, len(report.failures)))
+
+    wanted = questions(3)
+    with searching(refusing({wanted[1]: BROKEN})) as (_, retriever):
+        await record(wanted, retriever, out, on_progress=show)
+        await record(wanted[:1], retriever, out, on_progress=show)
+
+    assert seen == [(0, 0, 0), (0, 1, 0), (0, 1, 1), (0, 2, 1), (1, 0, 0)]
+
+
+async def test_notes_go_to_the_question_that_they_are_about(out: Path) -> None:
+    class Noting(TopKRetriever):
+        @property
+        def notes(self) -> tuple[str, ...]:
+            return ("about every question",)
+
+        def search(self, query: str, k: int) -> list[Document]:
+            both.wait(30)
+            note(f"about {query} \ud83d")
+            return []
+
+    both = threading.Barrier(2)
+    await record(["A?", "B?"], Noting(), out, concurrency=2)
+
+    assert {line["question"]: line["notes"] for line in lines(out)} == {
+        "A?": ["about every question", "about A? \ufffd"],
+        "B?": ["about every question", "about B? \ufffd"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("search", "recorded"),
+    [
+        ("searxng:http://me:s3cret@host:80/s", "searxng:http://host:80/s"),
+        ("serper,searxng:https://me:s3c@ret@host,ddgs", "serper,searxng:https://host,ddgs"),
+        ("recorded:mail/me@home.jsonl", "recorded:mail/me@home.jsonl"),
+    ],
+)
+async def test_a_password_is_not_recorded(out: Path, search: str, recorded: str) -> None:
+    with searching() as (_, retriever):
+        await record(["A?"], retriever, out, search=search)
+        await record(["A?", "B?"], retriever, out, search=search)
+
+    assert [line["search"] for line in lines(out)] == [recorded] * 2
+
+
+async def test_control_characters_and_surrogates_are_not_asked_for(out: Path) -> None:
+    with searching() as (server, retriever):
+        await record(["A\x00 \ud83d?"], retriever, out)
+        assert asked(server) == ["A \ufffd?"]
+        assert (await record(["A \ud83d?"], retriever, out)).before == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "options", "words"),
+    [
+        (["A?", " \n"], {}, "question 2 of 2 is empty"),
+        (["A?"], {"concurrency": 0}, "at least 1 question is in flight"),
+    ],
+)
+async def test_what_cannot_be_asked_is_refused_before_anything_is(
+    out: Path, wanted: list[str], options: dict[str, int], words: str
+) -> None:
+    with searching() as (server, retriever):
+        with pytest.raises(InputError, match=words):
+            await record(wanted, retriever, out, **options)
+        assert not server.requests
+
+
+async def test_other_settings_are_refused_before_anything_is_asked(out: Path) -> None:
+    with searching() as (server, retriever):
+        await record(["A?"], retriever, out)
+        with pytest.raises(InputError, match="top_k 3 there and 4 now"):
+            await record(["B?"], retriever, out, parameters={**PARAMETERS, "top_k": 4})
+        assert asked(server) == ["A?"]
+        report = await record(["A?", "B?"], retriever, out, search="other", mix=True)
+
+    assert report == RecordingReport(wanted=2, before=1, recorded=1)
+    assert [line["search"] for line in lines(out)] == ["searxng", "other"]
+
+
+async def test_parameters_are_the_same_when_they_are_read_again(out: Path) -> None:
+    docs = ("a.md", os.fsdecode(b"caf\xe9.md"))  # a name that is no text
+    with searching() as (_, retriever):
+        for wanted in (["A?"], ["B?"]):
+            await record(wanted, retriever, out, parameters={"docs": docs})
+
+    assert [line["parameters"] for line in lines(out)] == [{"docs": ["a.md", "caf\ufffd.md"]}] * 2
