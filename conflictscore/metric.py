@@ -3,9 +3,13 @@
 Every function takes the claims of one answer, each with its labels, and reads nothing else.
 A pair of claim and document without a label (UNLABELLED) counts in no score; a claim without
 a single labelled pair is left out of the means, since nothing is known of it.
+
+Every document counts, as in the paper. Where near-duplicate documents are to count as the one
+witness that they are, ``once`` names for each of them the first document of its group: the group
+then counts once among D+ and once among D-, if any of it stands there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import fsum
 
 from conflictscore.records import ClaimEvidence, ConflictReport, Label
@@ -21,10 +25,10 @@ __all__ = [
 ]
 
 
-def contradiction_share(claim: ClaimEvidence) -> float | None:
+def contradiction_share(claim: ClaimEvidence, once: Mapping[int, int] = {}) -> float | None:
     """|D-| / (|D+| + |D-|) of one claim, in [0, 1]; None where both sides are empty."""
-    against = len(claim.contradicts)
-    sides = len(claim.supports) + against
+    against = claim.independent(Label.CONTRADICTS, once)
+    sides = claim.independent(Label.SUPPORTS, once) + against
     return against / sides if sides else None
 
 
@@ -39,7 +43,9 @@ def conflictscore_count(claims: Sequence[ClaimEvidence]) -> float | None:
     return sum(claim.conflicting for claim in scored) / len(scored)
 
 
-def conflictscore_ratio(claims: Sequence[ClaimEvidence]) -> float | None:
+def conflictscore_ratio(
+    claims: Sequence[ClaimEvidence], once: Mapping[int, int] = {}
+) -> float | None:
     """CS-R: the mean over claims of |D-| / (|D+| + |D-|), in [0, 1]; lower is better.
 
     A claim with neither D+ nor D- adds 0 (see :func:`uncovered_claims`). None where no pair
@@ -48,7 +54,7 @@ def conflictscore_ratio(claims: Sequence[ClaimEvidence]) -> float | None:
     scored = _scored(claims)
     if not scored:
         return None
-    return fsum(contradiction_share(claim) or 0.0 for claim in scored) / len(scored)
+    return fsum(contradiction_share(claim, once) or 0.0 for claim in scored) / len(scored)
 
 
 def coverage(claims: Sequence[ClaimEvidence]) -> float | None:
@@ -66,7 +72,9 @@ def uncovered_claims(claims: Sequence[ClaimEvidence]) -> tuple[int, ...]:
     )
 
 
-def claim_to_reconsider(claims: Sequence[ClaimEvidence]) -> int | None:
+def claim_to_reconsider(
+    claims: Sequence[ClaimEvidence], once: Mapping[int, int] = {}
+) -> int | None:
     """Number of the conflicting claim that is put back to the model; None where none conflicts.
 
     The paper reconsiders one "main claim that had conflicts" (Table 13) and leaves open which.
@@ -76,19 +84,33 @@ def claim_to_reconsider(claims: Sequence[ClaimEvidence]) -> int | None:
     conflicting = [claim for claim in claims if claim.conflicting]
     if not conflicting:
         return None
-    worst = max(conflicting, key=lambda claim: contradiction_share(claim) or 0.0)
+    worst = max(conflicting, key=lambda claim: contradiction_share(claim, once) or 0.0)
     return worst.claim.number
 
 
-def conflict_report(claims: Sequence[ClaimEvidence]) -> ConflictReport:
-    """Aggregate labels to the scores of one answer."""
+def conflict_report(
+    claims: Sequence[ClaimEvidence],
+    *,
+    duplicates: Mapping[int, int] = {},
+    duplicates_vote: bool = True,
+) -> ConflictReport:
+    """Aggregate labels to the scores of one answer.
+
+    Args:
+        claims: The claims of the answer, each with its labels.
+        duplicates: For each near-duplicate document the number of the first of its group.
+        duplicates_vote: Whether each of them counts; otherwise a group counts once on each side.
+    """
+    once = {} if duplicates_vote else duplicates
     return ConflictReport(
         cs_c=conflictscore_count(claims),
-        cs_r=conflictscore_ratio(claims),
+        cs_r=conflictscore_ratio(claims, once),
         coverage=coverage(claims),
         claims=tuple(claims),
         uncovered=uncovered_claims(claims),
-        reconsider=claim_to_reconsider(claims),
+        reconsider=claim_to_reconsider(claims, once),
+        duplicates=dict(duplicates),
+        duplicates_vote=duplicates_vote,
     )
 
 

@@ -4,6 +4,7 @@ Everything here is immutable, typed and turns into plain JSON and back without l
 (``model_dump(mode="json")`` / ``model_validate``); nothing here does I/O.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -34,6 +35,9 @@ class Record(BaseModel):
         return self.model_dump(mode="json")
 
 
+_Number = Annotated[int, Field(ge=1)]
+
+
 class Label(StrEnum):
     """How one document relates to one claim (paper, section 3, step 2 and Table 7)."""
 
@@ -61,27 +65,29 @@ class Method(StrEnum):
 class Document(Record):
     """One retrieved source, numbered from 1 in the order the retriever ranked it."""
 
-    number: Annotated[int, Field(ge=1)]
+    number: _Number
     text: str
     title: str = ""
     url: str = ""
     """Where the document came from: a web address, or a file path of a local corpus."""
     metadata: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     """What else the retriever knew, such as a publication date."""
+    duplicate_of: _Number | None = None
+    """Number of the first document with nearly this text; None where that is this one."""
 
 
 class Claim(Record):
     """One atomic statement of an answer; in multiple choice the text of the chosen option."""
 
-    number: Annotated[int, Field(ge=1)]
+    number: _Number
     text: str
 
 
 class EvidenceLabel(Record):
     """The verdict of a judge on one claim against one document."""
 
-    claim: Annotated[int, Field(ge=1)]
-    document: Annotated[int, Field(ge=1)]
+    claim: _Number
+    document: _Number
     label: Label
     snippet: str | None = None
     """The passage that decided, quoted by the judge; None where the judge quotes nothing."""
@@ -114,6 +120,15 @@ class ClaimEvidence(Record):
     def documents(self, label: Label) -> tuple[int, ...]:
         """Numbers of the documents with this label, ascending."""
         return tuple(pair.document for pair in self.labels if pair.label is label)
+
+    def independent(self, label: Label, duplicates: Mapping[int, int]) -> int:
+        """How many documents have this label, where near-duplicates count as one.
+
+        Args:
+            label: The label.
+            duplicates: For each near-duplicate the number of the first document of its group.
+        """
+        return len({duplicates.get(number, number) for number in self.documents(label)})
 
     @property
     def supports(self) -> tuple[int, ...]:
@@ -155,6 +170,11 @@ class ConflictReport(Record):
     """Numbers of the claims with a label but neither D+ nor D-; each adds 0 to CS-R."""
     reconsider: int | None = None
     """Number of the conflicting claim to reconsider; None where no claim conflicts."""
+    duplicates: dict[_Number, _Number] = Field(default_factory=dict)
+    """For each near-duplicate document the number of the first document of its group."""
+    duplicates_vote: bool = True
+    """Whether every document counted in ``cs_r`` and ``reconsider``, as in the paper; False where
+    the near-duplicates of a group counted once on each side."""
     error: str | None = None
     """Why there are no claims to score, where decomposition failed."""
 
@@ -162,6 +182,17 @@ class ConflictReport(Record):
     def conflicting(self) -> tuple[int, ...]:
         """Numbers of the claims with evidence on both sides."""
         return tuple(e.claim.number for e in self.claims if e.conflicting)
+
+    @property
+    def independent_documents(self) -> int | None:
+        """How many documents the claims were held against, where near-duplicates count as one.
+
+        None where there are no claims.
+        """
+        if not self.claims:
+            return None
+        held = {pair.document for evidence in self.claims for pair in evidence.labels}
+        return len({self.duplicates.get(number, number) for number in held})
 
     def evidence(self, claim: int) -> ClaimEvidence:
         """The claim with this number.
@@ -186,6 +217,8 @@ class ConflictReport(Record):
             "uncovered": list(self.uncovered),
             "reconsider": self.reconsider,
             "error": self.error,
+            "independent_documents": self.independent_documents,
+            "duplicates_vote": self.duplicates_vote,
             "claims": [
                 {
                     "text": evidence.claim.text,
@@ -194,6 +227,10 @@ class ConflictReport(Record):
                     "contradicts": list(evidence.contradicts),
                     "irrelevant": list(evidence.irrelevant),
                     "unlabelled": list(evidence.unlabelled),
+                    "independent_supports": evidence.independent(Label.SUPPORTS, self.duplicates),
+                    "independent_contradicts": evidence.independent(
+                        Label.CONTRADICTS, self.duplicates
+                    ),
                     "labels": [
                         pair.model_dump(mode="json", exclude={"claim"}) for pair in evidence.labels
                     ],

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from conflictscore.metric import (
@@ -56,6 +56,21 @@ def tables(draw: st.DrawFn, letters: str = "+-0?") -> list[str]:
     width = draw(st.integers(1, 6))
     row = st.text(alphabet=letters, min_size=width, max_size=width)
     return draw(st.lists(row, max_size=6))
+
+
+@st.composite
+def copied_tables(draw: st.DrawFn) -> tuple[list[str], dict[int, int]]:
+    """A table and which of its documents are copies, of the first of their group."""
+    rows = draw(tables())
+    width = len(rows[0]) if rows else 0
+    groups = draw(st.lists(st.integers(0, 2), min_size=width, max_size=width))
+    first = {group: groups.index(group) + 1 for group in groups}
+    copies = {n: first[g] for n, g in enumerate(groups, start=1) if first[g] != n}
+    return rows, copies
+
+
+def counted_once(rows: Iterable[str], duplicates: dict[int, int]) -> ConflictReport:
+    return conflict_report(claims(*rows), duplicates=duplicates, duplicates_vote=False)
 
 
 def test_four_of_six_claims_in_conflict_give_the_count_of_the_papers_figure_2() -> None:
@@ -202,3 +217,90 @@ def test_a_conflicting_claim_is_neither_all_for_nor_all_against(rows: list[str])
     for claim in claims(*rows):
         share = contradiction_share(claim)
         assert claim.conflicting == (share is not None and 0 < share < 1)
+
+
+def test_copies_vote_as_in_the_paper_where_nothing_else_is_said() -> None:
+    evidence = claims("+++-", "0++0")
+    report = conflict_report(evidence, duplicates={2: 1, 3: 1})
+    assert report.cs_r == conflictscore_ratio(evidence) == pytest.approx((1 / 4 + 0) / 2)
+    assert report == conflict_report(evidence).model_copy(update={"duplicates": {2: 1, 3: 1}})
+
+
+def test_ten_copies_of_one_text_are_one_witness_where_copies_count_once() -> None:
+    copies = dict.fromkeys(range(3, 12), 2)
+    assert conflict_report(claims("-++++++++++"), duplicates=copies).cs_r == pytest.approx(1 / 11)
+    assert counted_once(["-++++++++++"], copies).cs_r == 1 / 2
+
+
+def test_copies_that_differ_in_what_they_say_count_once_on_each_side() -> None:
+    [claim] = claims("+-+-0+")
+    copies = {2: 1, 3: 1, 4: 1, 5: 1}
+    assert contradiction_share(claim, copies) == 1 / 3
+    assert claim.conflicting
+
+
+def test_a_group_counts_once_on_a_side_where_its_first_document_does_not_stand() -> None:
+    [claim] = claims("0-+--")
+    assert contradiction_share(claim, {4: 1, 5: 1}) == 2 / 3
+
+
+def test_copies_that_count_once_can_change_which_claim_is_reconsidered() -> None:
+    evidence = claims("---0+", "0+-0-")
+    assert claim_to_reconsider(evidence) == 1
+    assert claim_to_reconsider(evidence, {2: 1, 3: 1}) == 2
+    for vote, number in ((True, 1), (False, 2)):
+        report = conflict_report(evidence, duplicates={2: 1, 3: 1}, duplicates_vote=vote)
+        assert report.reconsider == number
+
+
+@given(tables())
+def test_without_copies_the_setting_changes_nothing(rows: list[str]) -> None:
+    assert counted_once(rows, {}) == conflict_report(claims(*rows)).model_copy(
+        update={"duplicates_vote": False}
+    )
+
+
+@given(copied_tables())
+def test_where_copies_count_once_the_ratio_lies_between_0_and_1(
+    table: tuple[list[str], dict[int, int]],
+) -> None:
+    rows, copies = table
+    report = counted_once(rows, copies)
+    assert (report.cs_r is None) == (report.cs_c is None)
+    assert 0 <= (report.cs_r or 0) <= 1
+    for claim in report.claims:
+        share = contradiction_share(claim, copies)
+        assert claim.conflicting == (share is not None and 0 < share < 1)
+
+
+@given(copied_tables())
+def test_the_setting_changes_nothing_but_the_ratio_and_the_claim_to_reconsider(
+    table: tuple[list[str], dict[int, int]],
+) -> None:
+    rows, copies = table
+    once, vote = counted_once(rows, copies), conflict_report(claims(*rows), duplicates=copies)
+    affected = {"cs_r", "reconsider", "duplicates_vote"}
+    assert once.model_dump(exclude=affected) == vote.model_dump(exclude=affected)
+    assert once.conflicting == vote.conflicting
+    assert (once.reconsider is None) == (vote.reconsider is None)
+
+
+@given(copied_tables(), st.data())
+def test_one_more_copy_changes_no_score_where_copies_count_once(
+    table: tuple[list[str], dict[int, int]], data: st.DataObject
+) -> None:
+    rows, copies = table
+    assume(rows)
+    width = len(rows[0])
+    copied = data.draw(st.integers(1, width))
+    before = counted_once(rows, copies)
+    more = {**copies, width + 1: copies.get(copied, copied)}
+    after = counted_once([row + row[copied - 1] for row in rows], more)
+    for score in ("cs_c", "cs_r", "uncovered", "reconsider", "independent_documents"):
+        assert getattr(after, score) == getattr(before, score)
+
+
+def test_one_more_copy_changes_the_ratio_where_copies_vote() -> None:
+    before = conflict_report(claims("+-"))
+    after = conflict_report(claims("+-+"), duplicates={3: 1})
+    assert (before.cs_r, after.cs_r) == (1 / 2, 1 / 3)

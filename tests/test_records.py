@@ -41,6 +41,7 @@ _DOCUMENTS = st.builds(
         | _TEXTS,
         max_size=3,
     ),
+    duplicate_of=st.none() | _NUMBERS,
 )
 _CLAIMS = st.builds(Claim, number=_NUMBERS, text=_TEXTS)
 
@@ -72,6 +73,8 @@ _REPORTS = st.builds(
     claims=st.lists(_EVIDENCE, max_size=2).map(tuple),
     uncovered=_SOME_NUMBERS,
     reconsider=st.none() | _NUMBERS,
+    duplicates=st.dictionaries(_NUMBERS, _NUMBERS, max_size=3),
+    duplicates_vote=st.booleans(),
     error=st.none() | _TEXTS,
 )
 _ANSWERS = st.builds(
@@ -142,6 +145,7 @@ def test_no_field_of_a_record_can_be_set(record: BaseModel) -> None:
     [
         (Document, {"number": 1, "text": "x", "rank": 1}),
         (Document, {"number": 0, "text": "x"}),
+        (Document, {"number": 2, "text": "x", "duplicate_of": 0}),
         (Claim, {"number": 0, "text": "x"}),
         (Claim, {"number": 1}),
         (Answer, {"text": "x", "option": -1}),
@@ -149,6 +153,8 @@ def test_no_field_of_a_record_can_be_set(record: BaseModel) -> None:
         (Usage, {"calls": -1}),
         (EvidenceLabel, {"claim": 1, "document": 1, "label": "MAYBE"}),
         (ConflictReport, {"cs_r": 0.5, "coverage": 1.0}),
+        (ConflictReport, {"cs_c": 1, "cs_r": 1, "coverage": 1, "duplicates": {2: 0}}),
+        (ConflictReport, {"cs_c": 1, "cs_r": 1, "coverage": 1, "duplicates": {"two": 1}}),
     ],
 )
 def test_an_unknown_field_a_missing_one_and_a_number_out_of_range_are_refused(
@@ -229,6 +235,40 @@ def test_a_claim_of_a_report_is_found_by_its_number() -> None:
         report.evidence(2)
 
 
+def test_near_duplicates_are_counted_as_one_independent_document_a_side() -> None:
+    evidence = ClaimEvidence(
+        claim=Claim(number=1, text="The sky is blue."),
+        labels=(
+            _pair(1, Label.IRRELEVANT),
+            _pair(2, Label.SUPPORTS),
+            _pair(3, Label.SUPPORTS),
+            _pair(4, Label.SUPPORTS),
+            _pair(5, Label.CONTRADICTS),
+            _pair(6, Label.UNLABELLED, error="timed out"),
+        ),
+    )
+    report = ConflictReport(
+        cs_c=1.0, cs_r=0.25, coverage=5 / 6, claims=(evidence,), duplicates={3: 2, 4: 1, 5: 2}
+    )
+    [claim] = report.summary()["claims"]
+    assert (claim["supports"], claim["independent_supports"]) == ([2, 3, 4], 2)
+    assert (claim["contradicts"], claim["independent_contradicts"]) == ([5], 1)
+    assert report.summary()["independent_documents"] == 3
+    assert report.model_copy(update={"duplicates": {}}).independent_documents == 6
+
+
+def test_where_there_are_no_claims_no_document_was_held_against_any() -> None:
+    report = ConflictReport(cs_c=None, cs_r=None, coverage=None, error="no claims")
+    assert report.summary()["independent_documents"] is None
+
+
+def test_records_from_before_near_duplicates_were_marked_are_read() -> None:
+    document = Document.model_validate({"number": 1, "text": "x", "title": "", "url": ""})
+    report = ConflictReport.model_validate({"cs_c": 0.0, "cs_r": 0.0, "coverage": 1.0})
+    assert document.duplicate_of is None
+    assert (report.duplicates, report.duplicates_vote) == ({}, True)
+
+
 def test_a_summary_spells_out_both_sides_of_every_claim() -> None:
     decided = EvidenceLabel(
         claim=1,
@@ -274,6 +314,8 @@ def test_a_summary_spells_out_both_sides_of_every_claim() -> None:
         "uncovered": [],
         "reconsider": 1,
         "error": None,
+        "independent_documents": 4,
+        "duplicates_vote": True,
         "claims": [
             {
                 "text": "The sky is blue.",
@@ -282,6 +324,8 @@ def test_a_summary_spells_out_both_sides_of_every_claim() -> None:
                 "contradicts": [2],
                 "irrelevant": [3],
                 "unlabelled": [4],
+                "independent_supports": 1,
+                "independent_contradicts": 1,
                 "labels": [
                     {
                         "document": 1,
@@ -309,10 +353,12 @@ def test_a_summary_spells_out_both_sides_of_every_claim() -> None:
 def test_a_summary_is_plain_json_with_the_same_keys_always(report: ConflictReport) -> None:
     summary = json.loads(json.dumps(report.summary(), allow_nan=False))
     assert summary == report.summary()
-    assert set(summary) == set(ConflictReport.model_fields)
+    fields = {*ConflictReport.model_fields, "independent_documents"} - {"duplicates"}
+    assert set(summary) == fields
     for claim in summary["claims"]:
         sides = ("supports", "contradicts", "irrelevant", "unlabelled")
-        assert set(claim) == {"text", "conflicting", "labels", *sides}
+        counts = ("independent_supports", "independent_contradicts")
+        assert set(claim) == {"text", "conflicting", "labels", *sides, *counts}
         assert sum(len(claim[side]) for side in sides) == len(claim["labels"])
         for pair in claim["labels"]:
             assert set(pair) == set(EvidenceLabel.model_fields) - {"claim"}

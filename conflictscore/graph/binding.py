@@ -1,22 +1,25 @@
-"""Giving nodes their context, and a sync face.
+"""Giving nodes their context, a sync face and a clock.
 
 LangGraph hands a node no context where the caller passes none, and an async node cannot be
-invoked synchronously. Both are settled here, once, for every node.
+invoked synchronously. Both are settled here, once, for every node, and each one's time is taken.
 """
 
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Callable
-from typing import Any, cast
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.runtime import get_runtime
 
 from conflictscore.models.faces import SYNCHRONOUS
-from conflictscore.nodes.state import RagState, RunContext, RunRuntime
+from conflictscore.nodes.state import RagState, RunContext, RunRuntime, timed
 
-__all__ = ["bind"]
+__all__ = ["bind", "run_for_sync_caller"]
+
+T = TypeVar("T")
 
 _Node = Callable[[RagState, RunRuntime], Awaitable[dict[str, Any]]]
 
@@ -28,26 +31,35 @@ def bind(node: _Node, default: RunContext) -> RunnableLambda[RagState, dict[str,
         node: Takes state and runtime, returns a state update.
         default: The context of a run that brings none of its own.
     """
+    name = getattr(node, "__name__", "node")
 
     async def run_async(state: RagState) -> dict[str, Any]:
         runtime = get_runtime(RunContext)
         if cast("RunContext | None", runtime.context) is None:
             runtime = runtime.override(context=default)
-        return await node(state, runtime)
-
-    async def run_for_sync_caller(state: RagState) -> dict[str, Any]:
-        SYNCHRONOUS.set(True)
-        return await run_async(state)
+        started = time.perf_counter()
+        update = await node(state, runtime)
+        return update | {"timings": timed(state, name, time.perf_counter() - started)}
 
     def run(state: RagState) -> dict[str, Any]:
-        future = asyncio.run_coroutine_threadsafe(run_for_sync_caller(state), _loop())
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
+        return run_for_sync_caller(run_async(state))
 
-    return RunnableLambda(run, afunc=run_async, name=getattr(node, "__name__", None))
+    return RunnableLambda(run, afunc=run_async, name=name)
+
+
+def run_for_sync_caller(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in which models and retrievers are called by their synchronous face."""
+
+    async def synchronously() -> T:
+        SYNCHRONOUS.set(True)
+        return await work
+
+    future = asyncio.run_coroutine_threadsafe(synchronously(), _loop())
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
 
 
 _loops: dict[int, asyncio.AbstractEventLoop] = {}

@@ -1,6 +1,7 @@
 """The two entry points: from what a caller has to a compiled graph."""
 
 import os
+from math import inf
 from pathlib import Path
 from typing import Literal
 
@@ -19,8 +20,8 @@ from conflictscore.models.spec import default_spec, from_chat_model, open_model
 from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Method
-from conflictscore.retrieval.google_faults import ENGINE_VARIABLE, KEY_VARIABLE
-from conflictscore.retrieval.search import open_search
+from conflictscore.retrieval.pipeline import open_retrieval
+from conflictscore.retrieval.providers import configured_search
 from conflictscore.storage.cache import ContentCache
 
 __all__ = [
@@ -47,6 +48,9 @@ def create_self_correcting_rag(
     prompts: PromptSet | str | Path | None = None,
     max_rounds: int = 1,
     cache: ContentCache | bool = True,
+    duplicates: Literal["vote", "once"] = "vote",
+    budget_seconds: float | None = None,
+    max_claims: int | None = None,
     checkpointer: BaseCheckpointSaver[str] | None = None,
 ) -> SelfCorrectionGraph:
     """Make a LangGraph graph that answers a question and corrects itself.
@@ -61,8 +65,8 @@ def create_self_correcting_rag(
         model: What answers: a spec such as ``"openai:gpt-4.1-mini"`` or ``"local"``, or any
             LangChain chat model. By default OpenAI's where ``OPENAI_API_KEY`` is set, otherwise the
             embedded local model.
-        retriever: Any LangChain retriever; by default Google, where GOOGLE_API_KEY and
-            GOOGLE_CSE_ID are set. Not needed where every question brings its documents.
+        retriever: Any LangChain retriever; by default the first web search whose variables are
+            set, see ``open_retrieval``. Not needed where every question brings its documents.
         method: ``rag``, ``control-rag`` or ``regenerated-rag``.
         labeler: ``json`` (the paper's judge), ``choice`` (one letter a pair), or one of your own.
             By default ``choice`` on the local model and ``json`` elsewhere.
@@ -72,10 +76,18 @@ def create_self_correcting_rag(
         prompts: A folder of templates that override the default ones, or a prompt set.
         max_rounds: The most regenerations, 0 to 20.
         cache: Where replies and verdicts are kept; True is the user's cache, False keeps none.
+        duplicates: What near-identical documents count in CS-R and in the choice of the claim to
+            reconsider: each of them (``vote``, as in the paper), or a group ``once`` on each side.
+        budget_seconds: The time that a run may take, above 0. The pairs that are likely to tell
+            most are labelled first, and labelling ends in time for a second answer; what was left
+            out is UNLABELLED, and the report says so. The other steps are never cut short.
+        max_claims: The most claims of an answer to label, at least 1: those that the documents say
+            most of; the others are UNLABELLED.
         checkpointer: Any LangGraph checkpointer; a thread holds one question.
 
     Raises:
-        InputError: The method or ``max_rounds`` is out of range.
+        InputError: The method, ``max_rounds``, ``duplicates``, ``budget_seconds`` or
+            ``max_claims`` is out of range.
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
         ProviderError: The local model could not be fetched.
     """
@@ -90,6 +102,9 @@ def create_self_correcting_rag(
         prompts=prompts,
         max_rounds=max_rounds,
         cache=cache,
+        duplicates=duplicates,
+        budget_seconds=budget_seconds,
+        max_claims=max_claims,
     )
     return build_self_correction_graph(context, checkpointer=checkpointer)
 
@@ -102,6 +117,9 @@ def create_conflict_scorer(
     context_window: int | None = None,
     prompts: PromptSet | str | Path | None = None,
     cache: ContentCache | bool = True,
+    duplicates: Literal["vote", "once"] = "vote",
+    budget_seconds: float | None = None,
+    max_claims: int | None = None,
     checkpointer: BaseCheckpointSaver[str] | None = None,
 ) -> ScoringGraph:
     """Make a LangGraph graph that scores an answer against documents that exist already.
@@ -118,6 +136,9 @@ def create_conflict_scorer(
         context_window=context_window,
         prompts=prompts,
         cache=cache,
+        duplicates=duplicates,
+        budget_seconds=budget_seconds,
+        max_claims=max_claims,
     )
     return build_scoring_graph(context, checkpointer=checkpointer)
 
@@ -126,13 +147,13 @@ def make_graph() -> SelfCorrectionGraph:
     """The graph for ``langgraph.json``, set up from the environment.
 
     ``CONFLICTSCORE_MODEL`` and ``CONFLICTSCORE_BASE_URL`` choose the model, ``CONFLICTSCORE_DOCS``
-    (paths, separated as in ``PATH``) the documents; without documents Google answers, where its
-    keys are set, or each question brings its own.
+    (paths, separated as in ``PATH``) the documents; without them the first web search whose
+    variables are set is asked, or each question brings its own.
     """
     docs = [path for path in os.environ.get("CONFLICTSCORE_DOCS", "").split(os.pathsep) if path]
     return create_self_correcting_rag(
         os.environ.get("CONFLICTSCORE_MODEL") or None,
-        open_search(None, docs=docs) if docs else None,
+        open_retrieval(docs=docs) if docs else None,
         base_url=os.environ.get("CONFLICTSCORE_BASE_URL"),
     )
 
@@ -149,11 +170,17 @@ def run_context(
     prompts: PromptSet | str | Path | None = None,
     max_rounds: int = 1,
     cache: ContentCache | bool = True,
+    duplicates: Literal["vote", "once"] = "vote",
+    budget_seconds: float | None = None,
+    max_claims: int | None = None,
+    max_calls: int | None = None,
 ) -> RunContext:
     """Open everything that a run needs; the arguments are those of the entry points.
 
+    ``max_calls``, at least 1, is the most calls in flight at an endpoint, 16 by default.
+
     Raises:
-        InputError: The method or ``max_rounds`` is out of range.
+        InputError: A setting is out of range.
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
         ProviderError: The local model could not be fetched.
     """
@@ -163,6 +190,14 @@ def run_context(
         chosen_method = Method(method)
     except ValueError:
         raise InputError(f"unknown method {method!r}; one of {', '.join(Method)}") from None
+    if duplicates not in ("vote", "once"):
+        raise InputError(f"unknown duplicates {duplicates!r}; one of vote, once")
+    if budget_seconds is not None and not 0 < budget_seconds < inf:
+        raise InputError(f"budget_seconds is {budget_seconds}; give a number of seconds above 0")
+    if max_claims is not None and max_claims < 1:
+        raise InputError(f"max_claims is {max_claims}; give at least 1")
+    if max_calls is not None and max_calls < 1:
+        raise InputError(f"max_calls is {max_calls}; give at least 1")
     if not isinstance(prompts, PromptSet):
         prompts = PromptSet.load(folder=prompts)
     store = (ContentCache.default() if cache else None) if isinstance(cache, bool) else cache
@@ -171,10 +206,18 @@ def run_context(
         if isinstance(chosen, LanguageModel):
             return chosen
         if isinstance(chosen, BaseChatModel):
-            return from_chat_model(chosen, context_window=context_window, cache=store)
+            return from_chat_model(
+                chosen, context_window=context_window, cache=store, max_calls=max_calls
+            )
         # with an endpoint for the one of them, the other may still be the local model
         url = None if chosen in mixed_in else base_url
-        return open_model(chosen, base_url=url, context_window=context_window, cache=store)
+        return open_model(
+            chosen,
+            base_url=url,
+            context_window=context_window,
+            cache=store,
+            max_calls=max_calls,
+        )
 
     specs = [spec for spec in (model, judge) if isinstance(spec, str)]
     mixed_in = [spec for spec in specs if spec.partition(":")[0] == "local"]
@@ -191,12 +234,14 @@ def run_context(
         method=chosen_method,
         max_rounds=max_rounds,
         cache=store,
+        duplicates_vote=duplicates == "vote",
+        budget_seconds=budget_seconds,
+        max_claims=max_claims,
     )
 
 
 def _configured_search() -> BaseRetriever | None:
-    configured = os.environ.get(KEY_VARIABLE) and os.environ.get(ENGINE_VARIABLE)
-    return open_search("google") if configured else None
+    return open_retrieval() if configured_search() else None
 
 
 def _labeler(

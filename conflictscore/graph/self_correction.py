@@ -5,6 +5,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from conflictscore.graph.binding import bind
+from conflictscore.nodes.contextualize import contextualize
 from conflictscore.nodes.decide import decide
 from conflictscore.nodes.decompose import decompose
 from conflictscore.nodes.generate import generate
@@ -35,16 +36,19 @@ def build_self_correction_graph(
                               └──────── regenerate ◄──────────┘
     ```
 
-    A regeneration that fails goes on to ``justify`` or ``record`` as well.
+    A question that goes on from a conversation passes through ``contextualize`` first. A
+    regeneration that fails goes on to ``justify`` or ``record`` as well.
 
     Args:
         context: The collaborators of a run that brings none of its own.
         checkpointer: Any LangGraph checkpointer; the state is plain JSON.
     """
     graph = StateGraph(RagState, context_schema=RunContext, input_schema=RagInput)
-    for node in (retrieve, generate, decompose, label, score, decide, regenerate, justify, record):
+    answering = (contextualize, retrieve, generate, decompose, label, score)
+    for node in (*answering, decide, regenerate, justify, record):
         graph.add_node(node.__name__, bind(node, context))
-    graph.add_edge(START, "retrieve")
+    graph.add_conditional_edges(START, _entry, ["contextualize", "retrieve"])
+    graph.add_edge("contextualize", "retrieve")
     graph.add_edge("retrieve", "generate")
     graph.add_edge("generate", "decompose")
     graph.add_edge("decompose", "label")
@@ -58,6 +62,10 @@ def build_self_correction_graph(
     graph.add_edge("record", END)
     compiled = graph.compile(checkpointer=checkpointer, name="self_correcting_rag")
     return compiled.with_config(recursion_limit=_STEPS)
+
+
+def _entry(state: RagState) -> str:
+    return "contextualize" if state.get("history") else "retrieve"
 
 
 def _decision(state: RagState) -> Decision:

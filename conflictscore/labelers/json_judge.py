@@ -27,6 +27,9 @@ class _Verdict(BaseModel):
     answer: Literal["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
 
 
+_SCHEMA = _Verdict.model_json_schema()
+
+
 class JsonJudge:
     """One call a pair; the quoted snippet is checked against the document."""
 
@@ -56,7 +59,7 @@ class JsonJudge:
         )
         verdict = await self._model.ask_json(
             prompt.text,
-            _Verdict.model_json_schema(),
+            _SCHEMA,
             _read,
             prompts=self._prompts,
             meter=meter,

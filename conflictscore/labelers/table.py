@@ -2,10 +2,12 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from conflictscore.errors import ConfigurationError, ContextWindowError, ProviderError
+from conflictscore.labelers.priority import most_telling, telling
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
@@ -15,6 +17,8 @@ __all__ = ["label_table"]
 
 _Pair = tuple[Claim, Document]
 
+_OUT_OF_TIME = "left out: the time for labelling was used up"
+_TOO_MANY_CLAIMS = "left out: the answer has more claims than are to be labelled"
 _FORMAT = 1
 """Goes up when a stored EvidenceLabel of an earlier version could no longer be read."""
 
@@ -27,6 +31,8 @@ async def label_table(
     meter: UsageMeter,
     cache: ContentCache | None = None,
     on_label: Callable[[EvidenceLabel], None] = lambda label: None,
+    max_claims: int | None = None,
+    seconds: float | None = None,
 ) -> tuple[ClaimEvidence, ...]:
     """Label each claim against each document (paper, section 3, step 2).
 
@@ -41,34 +47,48 @@ async def label_table(
         meter: Counts the calls, and the verdicts that came from the cache.
         cache: Where verdicts are kept by content.
         on_label: Called for each pair as soon as its label is there.
+        max_claims: The most claims to judge, those that the documents say most of; None for all.
+        seconds: The most time to spend; then the pairs that are likely to tell most go first, and
+            those that are not done in time are left out. Verdicts of the cache cost none. None
+            for no limit.
 
     Returns:
-        One entry a claim, in order, with one label a document, in order. A pair whose judge failed
-        is UNLABELLED, with the error.
+        One entry a claim, in order, with one label a document, in order. A pair whose judge failed,
+        or that was left out, is UNLABELLED, with the reason.
 
     Raises:
         ConfigurationError: A setting is wrong, so that no pair can be judged.
     """
-    alike: dict[tuple[str, str], list[_Pair]] = {}
-    for document in documents:
-        for claim in claims:
-            alike.setdefault((claim.text, _content(document)), []).append((claim, document))
     labels: dict[tuple[int, int], EvidenceLabel] = {}
 
-    async def judge_all(pairs: Sequence[_Pair]) -> None:
-        verdict = await _verdict(labeler, pairs[0], meter, cache)
+    def settle(pairs: Sequence[_Pair], verdict: EvidenceLabel) -> None:
         for claim, document in pairs:
             numbers = {"claim": claim.number, "document": document.number}
             label = verdict.model_copy(update=numbers)
             labels[claim.number, document.number] = label
             on_label(label)
 
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            for pairs in alike.values():
-                tasks.create_task(judge_all(pairs))
-    except* ConfigurationError as errors:
-        raise errors.exceptions[0] from None
+    async def judge_all(pairs: Sequence[_Pair]) -> None:
+        settle(pairs, await _verdict(labeler, pairs[0], meter, cache))
+
+    waiting = []
+    pairs = _ordered(claims, documents, max_claims=max_claims, by_worth=seconds is not None)
+    for alike in _folded(pairs):
+        stored = _stored(labeler, alike[0], meter, cache)
+        if stored is None:
+            waiting.append(alike)
+        else:
+            settle(alike, stored)
+    if seconds is None or seconds > 0:
+        with suppress(TimeoutError):  # what is missing then is left out below
+            async with asyncio.timeout(seconds):
+                await _together([judge_all(alike) for alike in waiting])
+    chosen = {claim.number for claim, _ in pairs}
+    for claim in claims:
+        reason = _OUT_OF_TIME if claim.number in chosen else _TOO_MANY_CLAIMS
+        for document in documents:
+            if (claim.number, document.number) not in labels:
+                settle([(claim, document)], _left_out(claim, document, reason))
     return tuple(
         ClaimEvidence(
             claim=claim,
@@ -78,15 +98,62 @@ async def label_table(
     )
 
 
+async def _together(judging: Sequence[Coroutine[Any, Any, None]]) -> None:
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for work in judging:
+                tasks.create_task(work)
+    except* ConfigurationError as errors:
+        raise errors.exceptions[0] from None
+
+
+def _ordered(
+    claims: Sequence[Claim],
+    documents: Sequence[Document],
+    *,
+    max_claims: int | None,
+    by_worth: bool,
+) -> list[_Pair]:
+    """The pairs to judge, document by document, or those that are likely to tell most first."""
+    most = len(claims) if max_claims is None else max_claims
+    worth = telling(claims, documents) if by_worth or most < len(claims) else []
+    chosen = most_telling(worth, most) if most < len(claims) else range(len(claims))
+    places = [(row, column) for column in range(len(documents)) for row in chosen]
+    if by_worth:
+        places.sort(key=lambda place: -worth[place[0]][place[1]])
+    return [(claims[row], documents[column]) for row, column in places]
+
+
+def _folded(pairs: Sequence[_Pair]) -> list[list[_Pair]]:
+    """Pairs with the same content together."""
+    alike: dict[tuple[str, str], list[_Pair]] = {}
+    for claim, document in pairs:
+        alike.setdefault((claim.text, _content(document)), []).append((claim, document))
+    return list(alike.values())
+
+
+def _left_out(claim: Claim, document: Document, reason: str) -> EvidenceLabel:
+    return EvidenceLabel(
+        claim=claim.number, document=document.number, label=Label.UNLABELLED, error=reason
+    )
+
+
+def _stored(
+    labeler: Labeler, pair: _Pair, meter: UsageMeter, cache: ContentCache | None
+) -> EvidenceLabel | None:
+    claim, document = pair
+    key = _cache_key(labeler.identity, claim, document)
+    if cache is None or key is None or (stored := cache.get(key)) is None:
+        return None
+    meter.cached()
+    numbers = {"claim": claim.number, "document": document.number, "cached": True}
+    return EvidenceLabel.model_validate(stored | numbers)
+
+
 async def _verdict(
     labeler: Labeler, pair: _Pair, meter: UsageMeter, cache: ContentCache | None
 ) -> EvidenceLabel:
     claim, document = pair
-    key = _cache_key(labeler.identity, claim, document)
-    if cache is not None and key is not None and (stored := cache.get(key)) is not None:
-        meter.cached()
-        numbers = {"claim": claim.number, "document": document.number, "cached": True}
-        return EvidenceLabel.model_validate(stored | numbers)
     try:
         verdict = await labeler.label(claim, document, meter)
     except (ProviderError, ContextWindowError) as error:
@@ -96,6 +163,7 @@ async def _verdict(
             label=Label.UNLABELLED,
             error=str(error),
         )
+    key = _cache_key(labeler.identity, claim, document)
     if cache is not None and key is not None:
         cache.put(key, verdict.to_json())
     return verdict

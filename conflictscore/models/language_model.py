@@ -4,16 +4,18 @@ Every call to a model goes through here, so this is where concurrency is bounded
 counted, errors become one clear line, and deterministic replies are found again.
 """
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import exp, fsum, log
 from typing import Any, TypeVar
 
-import openai
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable
+from langchain_core.runnables.config import ensure_config, merge_configs
+from langchain_core.utils.function_calling import convert_to_openai_function
 from langchain_openai.chat_models.base import BaseChatOpenAI
 from pydantic import SecretStr
 
@@ -66,6 +68,16 @@ class LanguageModel:
     """Room that a reasoning model gets on top of the length of its reply."""
     cache: ContentCache | None = None
 
+    def __post_init__(self) -> None:
+        """Turn streaming off, unless the model was told to stream whoever calls.
+
+        Replies are read as a whole, and a caller who streams must not see the words of a draft or
+        a verdict.
+        """
+        if not getattr(self.chat, "streaming", False):
+            quiet = self.chat.model_copy(update={"disable_streaming": True})
+            object.__setattr__(self, "chat", quiet)
+
     @property
     def identity(self) -> dict[str, Any] | None:
         """What a cached reply or verdict depends on, the prompt aside; None forbids caching."""
@@ -81,6 +93,8 @@ class LanguageModel:
         prompts: PromptSet,
         meter: UsageMeter,
         max_tokens: int,
+        history: Sequence[BaseMessage] = (),
+        parameters: Mapping[str, Any] | None = None,
     ) -> T:
         """Ask for text and read it.
 
@@ -90,9 +104,17 @@ class LanguageModel:
             prompts: Where the ``retry`` template is.
             meter: Counts the calls.
             max_tokens: The most that the reply may have.
+            history: Messages of text that go before the prompt.
+            parameters: Further call parameters, such as stop words; a reply that was given under
+                any is not cached.
         """
-        key = {"reply to": prompt, "max_tokens": max_tokens, "by": self.identity}
-        cache = self.cache if self.deterministic and self.identity is not None else None
+        key: dict[str, Any] = {"reply to": prompt, "max_tokens": max_tokens, "by": self.identity}
+        if history:
+            key["after"] = [[message.type, message.text] for message in history]
+        repeatable = self.deterministic and self.identity is not None and not parameters
+        cache = self.cache if repeatable else None
+        asked_for = {"max_tokens": max_tokens + self.thinking_tokens, **(parameters or {})}
+        writer = self.chat.bind(**asked_for)
         if cache is not None and (stored := cache.get(key)) is not None:
             with suppress(ValueError):  # what was readable to another reader is asked for again
                 value = read(stored["text"])
@@ -100,10 +122,10 @@ class LanguageModel:
                 return value
 
         async def send(messages: Sequence[BaseMessage]) -> T:
-            writer = self.chat.bind(max_tokens=max_tokens + self.thinking_tokens)
             reply = await self._call(writer, messages, meter)
             if reply.response_metadata.get("finish_reason") == "length":
-                raise self._unreadable(f"it was cut off after {max_tokens} tokens", reply.text)
+                most = (parameters or {}).get("max_tokens", max_tokens)
+                raise self._unreadable(f"it was cut off after {most} tokens", reply.text)
             try:
                 value = read(reply.text)
             except ValueError as error:
@@ -112,7 +134,7 @@ class LanguageModel:
                 cache.put(key, {"text": reply.text})
             return value
 
-        return await _ask_twice(send, prompt, prompts)
+        return await _ask_twice(send, prompt, prompts, history)
 
     async def ask_json(
         self,
@@ -134,37 +156,24 @@ class LanguageModel:
             meter: Counts the calls.
             max_tokens: The most that the reply may have.
         """
-        options: dict[str, Any] = {}
-        if isinstance(self.chat, BaseChatOpenAI):
-            limit = max_tokens + self.thinking_tokens
-            options = {"method": "json_schema", "strict": True, "max_tokens": limit}
-        try:
-            structured = self.chat.with_structured_output(dict(schema), include_raw=True, **options)
-        except NotImplementedError:
-            raise ConfigurationError(
-                f"{self.name} gives no structured output, which is needed here; use another model"
-            ) from None
+        writer = self._json_writer(schema, max_tokens)
 
         async def send(messages: Sequence[BaseMessage]) -> T:
+            result = await self._call(writer, messages, meter)
+            given = isinstance(result, Mapping)
+            raw, parsed = (
+                (result["raw"], result["parsed"]) if given else (result, _json_in(result.text))
+            )
+            if raw.response_metadata.get("finish_reason") == "length":
+                raise self._unreadable(f"it was cut off after {max_tokens} tokens", raw.text)
+            if raw.additional_kwargs.get("refusal"):
+                raise self._unreadable("it was a refusal", raw.text)
+            if not isinstance(parsed, Mapping):
+                raise self._unreadable("it was not one JSON object of the asked form", raw.text)
             try:
-                result = await self._call(structured, messages, meter)
-            except openai.LengthFinishReasonError as error:
-                usage = error.completion.usage
-                meter.add(
-                    input_tokens=usage.prompt_tokens if usage else 0,
-                    output_tokens=usage.completion_tokens if usage else 0,
-                )
-                text = error.completion.choices[0].message.content or ""
-                raise self._unreadable(f"it was cut off after {max_tokens} tokens", text) from error
-            text = result["raw"].text
-            if result["raw"].additional_kwargs.get("refusal"):
-                raise self._unreadable("it was a refusal", text)
-            if not isinstance(result["parsed"], Mapping):
-                raise self._unreadable("it was not one JSON object of the asked form", text)
-            try:
-                return read(result["parsed"])
+                return read(parsed)
             except ValueError as error:
-                raise self._unreadable(str(error), text) from error
+                raise self._unreadable(str(error), raw.text) from error
 
         return await _ask_twice(send, prompt, prompts)
 
@@ -208,15 +217,32 @@ class LanguageModel:
 
         return await _ask_twice(send, prompt, prompts)
 
+    def _json_writer(self, schema: Mapping[str, Any], max_tokens: int) -> Runnable[Any, Any]:
+        """What gives an object of this form: a message with it or, where it is parsed, both."""
+        if isinstance(self.chat, BaseChatOpenAI):
+            # not by with_structured_output, whose chain costs twice the processor time of a call
+            function = convert_to_openai_function(dict(schema), strict=True)
+            form = {"name": function["name"], "schema": function["parameters"], "strict": True}
+            body = {"response_format": {"type": "json_schema", "json_schema": form}}
+            return self.chat.bind(
+                extra_body={**(self.chat.extra_body or {}), **body},
+                max_tokens=max_tokens + self.thinking_tokens,
+            )
+        try:
+            return self.chat.with_structured_output(dict(schema), include_raw=True)
+        except NotImplementedError:
+            raise ConfigurationError(
+                f"{self.name} gives no structured output, which is needed here; use another model"
+            ) from None
+
     async def _call(
         self, model: Runnable[Any, Any], messages: Sequence[BaseMessage], meter: UsageMeter
     ) -> Any:
-        config: RunnableConfig = {"callbacks": [meter], "tags": _HIDDEN}
+        # merged here, since not every runnable keeps the callbacks around it beside ones of its own
+        config = merge_configs(ensure_config(), {"callbacks": [meter], "tags": _HIDDEN})
         async with self.limit:
             try:
                 return await call(model, list(messages), config)
-            except openai.LengthFinishReasonError:
-                raise
             except Exception as error:  # noqa: BLE001 - a plugged-in model may raise anything
                 raise clear_error(
                     error, provider=self.name, endpoint=self.endpoint, secrets=_secrets(self.chat)
@@ -227,19 +253,31 @@ class LanguageModel:
 
 
 async def _ask_twice(
-    send: Callable[[Sequence[BaseMessage]], Awaitable[T]], prompt: str, prompts: PromptSet
+    send: Callable[[Sequence[BaseMessage]], Awaitable[T]],
+    prompt: str,
+    prompts: PromptSet,
+    history: Sequence[BaseMessage] = (),
 ) -> T:
-    question = HumanMessage(_sendable(prompt))
+    asked = [*(m.model_copy(update={"content": _sendable(m.text)}) for m in history)]
+    asked.append(HumanMessage(_sendable(prompt)))
     try:
-        return await send([question])
+        return await send(asked)
     except UnreadableReplyError as error:
         again = HumanMessage(prompts.render("retry", reason=error.reason))
-        return await send([question, AIMessage(_sendable(error.reply) or "(nothing)"), again])
+        return await send([*asked, AIMessage(_sendable(error.reply) or "(nothing)"), again])
 
 
 def _sendable(text: str) -> str:
     """The text with a question mark for each lone surrogate, which UTF-8 cannot carry."""
     return text.encode(errors="replace").decode()
+
+
+def _json_in(text: str) -> Any:
+    """The JSON value that a text is; None where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _secrets(chat: BaseChatModel) -> list[str]:

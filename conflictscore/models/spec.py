@@ -45,6 +45,7 @@ def open_model(
     base_url: str | None = None,
     context_window: int | None = None,
     cache: ContentCache | None = None,
+    max_calls: int | None = None,
 ) -> LanguageModel:
     """Open a model by its spec.
 
@@ -58,6 +59,8 @@ def open_model(
         context_window: Tokens of prompt and reply together; by default what is known of the model,
             or 8192.
         cache: Where replies are kept.
+        max_calls: The most calls in flight at an endpoint; by default 16. The embedded model
+            computes as many at once as it has room for.
 
     Raises:
         ConfigurationError: The spec names no model, or its key or runtime is missing.
@@ -74,7 +77,7 @@ def open_model(
     if provider == "openai" or not name or base_url:
         model = name if provider == "openai" else spec
         if model.strip():
-            return _open_openai(model, base_url, context_window, cache)
+            return _open_openai(model, base_url, context_window, cache, max_calls)
     raise ConfigurationError(
         f"unknown model {spec!r}; write openai:NAME, local, local:NAME or local:/path/to/file.gguf,"
         " or NAME with --base-url for an OpenAI-compatible endpoint"
@@ -82,9 +85,13 @@ def open_model(
 
 
 def from_chat_model(
-    chat: BaseChatModel, *, context_window: int | None = None, cache: ContentCache | None = None
+    chat: BaseChatModel,
+    *,
+    context_window: int | None = None,
+    cache: ContentCache | None = None,
+    max_calls: int | None = None,
 ) -> LanguageModel:
-    """Take any LangChain chat model as it is.
+    """Take any LangChain chat model as it is; the settings are those of :func:`open_model`.
 
     Its verdicts are cached only where its settings are plain JSON, since nothing else tells two
     models apart for sure.
@@ -98,7 +105,7 @@ def from_chat_model(
         name=name,
         endpoint=endpoint,
         context_window=context_window or _known_window(chat),
-        limit=ConcurrencyLimit.shared(endpoint, _REMOTE_CALLS),
+        limit=ConcurrencyLimit.shared(endpoint, max_calls or _REMOTE_CALLS),
         parameters=_plain(settings) if settings else None,
         thinking_tokens=_thinking_room(chat),
         cache=cache,
@@ -106,7 +113,11 @@ def from_chat_model(
 
 
 def _open_openai(
-    name: str, base_url: str | None, context_window: int | None, cache: ContentCache | None
+    name: str,
+    base_url: str | None,
+    context_window: int | None,
+    cache: ContentCache | None,
+    max_calls: int | None,
 ) -> LanguageModel:
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
@@ -141,7 +152,7 @@ def _open_openai(
         name=name if base_url else f"openai:{name}",
         endpoint=endpoint,
         context_window=context_window or _known_window(chat),
-        limit=ConcurrencyLimit.shared(endpoint, _REMOTE_CALLS),
+        limit=ConcurrencyLimit.shared(endpoint, max_calls or _REMOTE_CALLS),
         parameters={"temperature": 0} if steady else {},
         deterministic=steady,
         thinking_tokens=_thinking_room(chat),

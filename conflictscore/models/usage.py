@@ -15,6 +15,9 @@ __all__ = ["UsageMeter"]
 class UsageMeter(BaseCallbackHandler):
     """Adds up calls and tokens, as the provider reports them, of the calls it is passed to."""
 
+    run_inline = True
+    """LangChain hands everything else to a worker thread, dozens of times a call."""
+
     def __init__(self) -> None:
         self.usage = Usage()
         self._lock = threading.Lock()  # LangChain calls back from several threads at once

@@ -2,16 +2,23 @@
 
 from typing import Any
 
-from conflictscore.nodes.state import Decision, RagState, RunContext, RunRuntime, attempts_of
+from conflictscore.nodes.state import (
+    Decision,
+    RagState,
+    RunContext,
+    RunRuntime,
+    attempts_of,
+    time_left,
+)
 from conflictscore.records import Attempt, ClaimEvidence, Method
 
-__all__ = ["decide", "differs", "unexplained"]
+__all__ = ["decide", "differs", "may_look_again", "unexplained"]
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Regenerate only where a claim has evidence on both sides that was not laid out before."""
     attempts = attempts_of(state)
-    again, reason = _look_again(attempts, runtime.context)
+    again, reason = _look_again(attempts, runtime.context, time_left(state, runtime.context))
     decision: Decision = "record"
     if again:
         decision = "regenerate"
@@ -21,7 +28,14 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     return {"decision": decision, "reason": reason}
 
 
-def _look_again(attempts: tuple[Attempt, ...], context: RunContext) -> tuple[bool, str]:
+def may_look_again(attempts: tuple[Attempt, ...], context: RunContext) -> bool:
+    """Whether an answer that comes after these attempts may be regenerated at all."""
+    return context.method is Method.REGENERATED_RAG and len(attempts) < context.max_rounds
+
+
+def _look_again(
+    attempts: tuple[Attempt, ...], context: RunContext, seconds: float | None
+) -> tuple[bool, str]:
     last = attempts[-1]
     if context.method is not Method.REGENERATED_RAG:
         return False, f"{context.method} answers once"
@@ -33,6 +47,8 @@ def _look_again(attempts: tuple[Attempt, ...], context: RunContext) -> tuple[boo
     shown = {number for attempt in attempts for number in _sides(attempt.reconsidered)}
     if not _sides(report.evidence(report.reconsider)) - shown:
         return False, "the evidence brought nothing new"
+    if seconds == 0:
+        return False, f"the time budget of {context.budget_seconds:g} s is used up"
     return True, f"claim {report.reconsider} has evidence on both sides"
 
 

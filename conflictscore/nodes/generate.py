@@ -1,11 +1,14 @@
 """generate: the first answer, from question and documents (Tables 11, 12, 14 and 15)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from conflictscore.models.usage import UsageMeter
 from conflictscore.models.window import Fitted, fit_documents
+from conflictscore.nodes.conversation import conversation_of, read_after
 from conflictscore.nodes.replies import read_choice, read_text
-from conflictscore.nodes.state import RagState, RunRuntime, documents_of, spent
+from conflictscore.nodes.retrieve import given_answer
+from conflictscore.nodes.state import RagState, RunContext, RunRuntime, documents_of, spent
 from conflictscore.prompts import material
 from conflictscore.records import Answer, Method
 
@@ -16,19 +19,32 @@ REPLY_TOKENS = 512
 
 
 async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Answer once, in free form or by choosing an option.
+    """Answer once, in free form or by choosing an option; an answer that is given is taken.
 
     Raises:
         ConfigurationError: The context window is too small for the documents.
         ProviderError: The model failed, or twice gave a reply that cannot be read.
     """
-    context, meter = runtime.context, UsageMeter()
+    meter, notes = UsageMeter(), list[str]()
+    answer = given_answer(state, state["options"])
+    if answer is None:
+        answer, notes = await _ask(state, runtime.context, meter)
+    runtime.stream_writer({"event": "answer", "round": 0, "answer": answer.text})
+    return {
+        "draft": answer.to_json(),
+        "notes": [*state["notes"], *notes],
+        "usage": spent(state, meter.usage),
+    }
+
+
+async def _ask(state: RagState, context: RunContext, meter: UsageMeter) -> tuple[Answer, list[str]]:
     options = state["options"]
+    history = conversation_of(state, context.generator).messages
     form = "multiple_choice" if options else "free_form"
     kind = "control_rag" if context.method is Method.CONTROL_RAG else "rag"
     template = f"{form}_{kind}"
     fields = {"question": material(state["question"]), **option_fields(options)}
-    around = context.prompts.render(template, documents="", **fields)
+    around = read_after(history, context.prompts.render(template, documents="", **fields))
     fitted = fit_documents(
         documents_of(state),
         context.generator,
@@ -44,13 +60,10 @@ async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         prompts=context.prompts,
         meter=meter,
         max_tokens=REPLY_TOKENS,
+        history=history,
+        parameters=context.answer_parameters,
     )
-    runtime.stream_writer({"event": "answer", "round": 0, "answer": answer.text})
-    return {
-        "draft": answer.to_json(),
-        "notes": [*state["notes"], *cut_notes(fitted, "answer")],
-        "usage": spent(state, meter.usage),
-    }
+    return answer, cut_notes(fitted, "answer")
 
 
 def cut_notes(fitted: Fitted, step: str) -> list[str]:
@@ -61,7 +74,7 @@ def cut_notes(fitted: Fitted, step: str) -> list[str]:
     ]
 
 
-def option_fields(options: list[str]) -> dict[str, str]:
+def option_fields(options: Sequence[str]) -> dict[str, str]:
     """The options as template fields; none in free form."""
     if not options:
         return {}

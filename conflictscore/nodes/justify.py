@@ -8,6 +8,7 @@ from typing import Any
 
 from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.conversation import conversation_of
 from conflictscore.nodes.evidence import conflict_details
 from conflictscore.nodes.replies import cited_documents, read_text
 from conflictscore.nodes.state import (
@@ -40,7 +41,12 @@ async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     )
     try:
         reason = await context.generator.ask(
-            prompt, read_text, prompts=context.prompts, meter=meter, max_tokens=_REPLY_TOKENS
+            prompt,
+            read_text,
+            prompts=context.prompts,
+            meter=meter,
+            max_tokens=_REPLY_TOKENS,
+            history=conversation_of(state, context.generator).messages,
         )
     except ProviderError as error:
         note = f"the change has no justification: {error}"

@@ -4,13 +4,16 @@ from typing import Any
 
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.decide import may_look_again
 from conflictscore.nodes.state import (
     RagState,
+    RunContext,
     RunRuntime,
     attempts_of,
     claims_of,
     documents_of,
     spent,
+    time_left,
 )
 from conflictscore.records import Claim, ClaimEvidence, EvidenceLabel, Label, Usage
 
@@ -20,9 +23,11 @@ __all__ = ["label"]
 async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Label the claims that no earlier answer of this question had; the others keep their labels.
 
+    Where the run has a time budget, labelling ends in time for a second answer.
+
     The whole table is one node, so that pairs can be folded, batched and cached together.
     """
-    claims, meter = claims_of(state), UsageMeter()
+    context, claims, meter = runtime.context, claims_of(state), UsageMeter()
     known = _labelled_before(state)
     new = [claim for claim in claims if claim.text not in known]
 
@@ -30,12 +35,14 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         runtime.stream_writer({"event": "label", **verdict.to_json()})
 
     labelled = await label_table(
-        runtime.context.labeler,
+        context.labeler,
         new,
         documents_of(state),
         meter=meter,
-        cache=runtime.context.cache,
+        cache=context.cache,
         on_label=announce,
+        max_claims=context.max_claims,
+        seconds=_seconds(state, context),
     )
     known |= {evidence.claim.text: evidence for evidence in labelled}
     evidence = [_renumbered(known[claim.text], claim) for claim in claims]
@@ -44,6 +51,14 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "evidence": [item.to_json() for item in evidence],
         "usage": spent(state, meter.usage + Usage(cached_calls=reused)),
     }
+
+
+def _seconds(state: RagState, context: RunContext) -> float | None:
+    """The time for labelling: what is left, less what a second answer is likely to take."""
+    left = time_left(state, context)
+    if left is None or not may_look_again(attempts_of(state), context):
+        return left
+    return max(0.0, left - state.get("timings", {}).get("generate", 0.0))
 
 
 def _labelled_before(state: RagState) -> dict[str, ClaimEvidence]:

@@ -7,12 +7,13 @@ from conflictscore.errors import InputError
 from conflictscore.nodes.retrieve import given_documents, refuse_used_thread
 from conflictscore.nodes.state import RagState, RunRuntime
 from conflictscore.records import Answer
+from conflictscore.retrieval.duplicates import mark_duplicates
 
 __all__ = ["receive"]
 
 
 async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Number the documents and take the answer as the draft.
+    """Number the documents, mark near-duplicates, and take the answer as the draft.
 
     Raises:
         InputError: The answer or the documents are missing or empty.
@@ -25,7 +26,7 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     if not documents:
         raise InputError("there are no documents to score the answer against")
     return {
-        "documents": [document.to_json() for document in documents],
+        "documents": [document.to_json() for document in mark_duplicates(documents)],
         "draft": Answer(text=text).to_json(),
         "notes": [],
         "run_id": uuid4().hex,

@@ -1,10 +1,15 @@
 """regenerate: answer again with both sides of the conflict in view (Tables 13 and 16)."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from langchain_core.messages import BaseMessage
+
 from conflictscore.errors import ContextWindowError, ProviderError
+from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.models.window import fit_documents
+from conflictscore.models.window import Fitted, fit_documents
+from conflictscore.nodes.conversation import conversation_of, read_after
 from conflictscore.nodes.decide import unexplained
 from conflictscore.nodes.evidence import conflict_details
 from conflictscore.nodes.generate import REPLY_TOKENS, cut_notes, option_fields
@@ -16,10 +21,10 @@ from conflictscore.nodes.state import (
     documents_of,
     spent,
 )
-from conflictscore.prompts import material
-from conflictscore.records import Answer, ClaimEvidence
+from conflictscore.prompts import PromptSet, material
+from conflictscore.records import Answer, ClaimEvidence, Document
 
-__all__ = ["regenerate"]
+__all__ = ["regenerate", "regeneration_prompt"]
 
 
 async def regenerate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -55,23 +60,16 @@ async def _ask_again(
     state: RagState, runtime: RunRuntime, before: Answer, claim: ClaimEvidence, meter: UsageMeter
 ) -> tuple[Answer, list[str]]:
     context, options, documents = runtime.context, state["options"], documents_of(state)
-    template = "multiple_choice_regenerate" if options else "free_form_regenerate"
-    fields = {
-        "question": material(state["question"]),
-        "answer": material(_as_given(before)),
-        "claim": material(claim.claim.text),
-        "evidence": conflict_details(claim, documents, context.prompts),
-        **option_fields(options),
-    }
-    fitted = fit_documents(
+    history = conversation_of(state, context.generator).messages
+    prompt, fitted = regeneration_prompt(
+        state["question"],
+        options,
+        before,
+        claim,
         documents,
-        context.generator,
-        context.prompts,
-        around=context.prompts.render(template, documents="", **fields),
-        reply_tokens=REPLY_TOKENS,
-    )
-    prompt = context.prompts.render(
-        template, documents=context.prompts.documents(fitted.documents), **fields
+        model=context.generator,
+        prompts=context.prompts,
+        history=history,
     )
 
     def read(reply: str) -> Answer:
@@ -86,9 +84,62 @@ async def _ask_again(
         )
 
     answer = await context.generator.ask(
-        prompt, read, prompts=context.prompts, meter=meter, max_tokens=REPLY_TOKENS
+        prompt,
+        read,
+        prompts=context.prompts,
+        meter=meter,
+        max_tokens=REPLY_TOKENS,
+        history=history,
+        parameters=context.answer_parameters,
     )
     return answer, cut_notes(fitted, "answer again")
+
+
+def regeneration_prompt(
+    question: str,
+    options: Sequence[str],
+    before: Answer,
+    claim: ClaimEvidence,
+    documents: Sequence[Document],
+    *,
+    model: LanguageModel,
+    prompts: PromptSet,
+    history: Sequence[BaseMessage] = (),
+) -> tuple[str, Fitted]:
+    """Ask again with both sides of the conflict in view (Tables 13 and 16).
+
+    Args:
+        question: What was asked.
+        options: The two options of a multiple-choice question; none in free form.
+        before: The answer to reconsider.
+        claim: Its claim that has evidence on both sides, with its labels.
+        documents: All documents of the question.
+        model: Whose context window the documents must fit.
+        prompts: Where the templates are.
+        history: Messages that will go before the prompt; they take room from the documents.
+
+    Returns:
+        The whole prompt, and the documents as they stand in it.
+
+    Raises:
+        ContextWindowError: The window is too small for the documents.
+    """
+    template = "multiple_choice_regenerate" if options else "free_form_regenerate"
+    fields = {
+        "question": material(question),
+        "answer": material(_as_given(before)),
+        "claim": material(claim.claim.text),
+        "evidence": conflict_details(claim, documents, prompts),
+        **option_fields(options),
+    }
+    fitted = fit_documents(
+        documents,
+        model,
+        prompts,
+        around=read_after(history, prompts.render(template, documents="", **fields)),
+        reply_tokens=REPLY_TOKENS,
+    )
+    return prompts.render(template, documents=prompts.documents(fitted.documents), **fields), fitted
 
 
 def _as_given(answer: Answer) -> str:

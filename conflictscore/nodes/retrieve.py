@@ -4,30 +4,38 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
+from langchain_core.retrievers import BaseRetriever
 from pydantic import ValidationError
 
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.models.faces import call
+from conflictscore.nodes.decide import differs
 from conflictscore.nodes.state import RagState, RunRuntime
-from conflictscore.records import Document
+from conflictscore.records import Answer, Document
 from conflictscore.retrieval.documents import to_documents
+from conflictscore.retrieval.duplicates import mark_duplicates
+from conflictscore.retrieval.notes import collecting
 
-__all__ = ["check_question", "given_documents", "refuse_used_thread", "retrieve"]
+__all__ = [
+    "check_question",
+    "find_documents",
+    "given_answer",
+    "given_documents",
+    "refuse_used_thread",
+    "retrieve",
+    "what_is_asked",
+]
 
 
 async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Find the documents, or take the ones that are given.
+    """Find the documents, or take the ones that are given, and mark near-duplicates.
 
     Raises:
-        InputError: The question is empty, the options are not two different texts, or the thread
-            holds another question already.
+        InputError: What is given cannot be used; see :func:`what_is_asked`.
         NoDocumentsError: The retriever found nothing.
     """
-    refuse_used_thread(state)
-    question = state.get("question", "").strip()
-    options = [option.strip() for option in state.get("options") or []]
-    check_question(question, options)
-    documents = await _documents(state, runtime, question)
+    question, options = what_is_asked(state)
+    documents, notes = await _documents(state, runtime, question)
     runtime.stream_writer(
         {
             "event": "documents",
@@ -36,31 +44,89 @@ async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     )
     return {
         "question": question,
+        "asked": state.get("asked", question),
         "options": options,
         "documents": [document.to_json() for document in documents],
         "run_id": uuid4().hex,
         "method": runtime.context.method.value,
-        "notes": list(getattr(runtime.context.retriever, "notes", ())),
+        "notes": [*state.get("notes", []), *notes],
         "reconsidered": None,
     }
 
 
-async def _documents(state: RagState, runtime: RunRuntime, question: str) -> tuple[Document, ...]:
+async def _documents(
+    state: RagState, runtime: RunRuntime, question: str
+) -> tuple[tuple[Document, ...], list[str]]:
     if given := given_documents(state):
-        return given
+        return mark_duplicates(given), []
     retriever = runtime.context.retriever
     if retriever is None:
         raise ConfigurationError(
             "nothing to answer from: give a retriever, or documents with the question"
         )
-    documents = to_documents(await call(retriever, question))
+    return await find_documents(retriever, question)
+
+
+async def find_documents(
+    retriever: BaseRetriever, question: str
+) -> tuple[tuple[Document, ...], list[str]]:
+    """Search, number what was found, and mark near-duplicates.
+
+    Args:
+        retriever: Any LangChain retriever.
+        question: What to search for.
+
+    Returns:
+        The documents, at least one, and what the reader should know of how they were found.
+
+    Raises:
+        NoDocumentsError: The retriever found nothing; says what it noted on the way.
+    """
+    with collecting() as left:
+        documents = to_documents(await call(retriever, question))
+    notes = [*getattr(retriever, "notes", ()), *left]
     if not documents:
-        raise NoDocumentsError(f"no documents found for: {question}")
-    return documents
+        why = f" ({'; '.join(left)})" if left else ""
+        raise NoDocumentsError(f"no documents found for: {question}{why}")
+    return mark_duplicates(documents), notes
+
+
+def what_is_asked(state: RagState) -> tuple[str, list[str]]:
+    """The question and its options, once all that the caller gave was checked.
+
+    Raises:
+        InputError: The thread holds another question already, the question is empty, the options
+            are not two different texts, or the first answer is none of theirs.
+    """
+    refuse_used_thread(state)
+    question = state.get("question", "").strip()
+    options = [option.strip() for option in state.get("options") or []]
+    check_question(question, options)
+    given_answer(state, options)
+    return question, options
+
+
+def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
+    """The first answer that the caller brought; None where there is none.
+
+    Raises:
+        InputError: It is empty, or neither of the two options.
+    """
+    text = state.get("draft_answer")
+    if text is None:
+        return None
+    if not text.strip():
+        raise InputError("draft_answer is empty; leave it out to have the question answered")
+    if not options:
+        return Answer(text=text.strip())
+    for number, option in enumerate(options):
+        if not differs(text, option):
+            return Answer(text=option, option=number)
+    raise InputError("draft_answer is neither of the two options; give the full text of one")
 
 
 def given_documents(state: RagState) -> tuple[Document, ...]:
-    """The documents that the caller brought, numbered from 1 in their order.
+    """The documents that the caller brought, numbered from 1 in their order, unmarked.
 
     Raises:
         InputError: One has no text, or a field that is unknown or of the wrong type.
@@ -68,7 +134,7 @@ def given_documents(state: RagState) -> tuple[Document, ...]:
     documents = []
     for number, item in enumerate(state.get("documents") or [], start=1):
         try:
-            document = Document.model_validate({**item, "number": number})
+            document = Document.model_validate({**item, "number": number, "duplicate_of": None})
         except (ValidationError, TypeError) as error:
             detail = error.errors()[0] if isinstance(error, ValidationError) else None
             where = ".".join(str(part) for part in detail["loc"]) if detail else "the document"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from conflictscore.metric import conflict_report
-from conflictscore.nodes.state import RagState, RunRuntime, draft_of, evidence_of
+from conflictscore.nodes.state import RagState, RunRuntime, documents_of, draft_of, evidence_of
 from conflictscore.records import Attempt, ClaimEvidence
 
 __all__ = ["score"]
@@ -12,9 +12,12 @@ __all__ = ["score"]
 async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Aggregate the labels, and add the answer with its score to the attempts."""
     attempts = state.get("attempts", [])
-    report = conflict_report(evidence_of(state)).model_copy(
-        update={"error": state.get("decomposition_error")}
-    )
+    duplicates = {d.number: d.duplicate_of for d in documents_of(state) if d.duplicate_of}
+    report = conflict_report(
+        evidence_of(state),
+        duplicates=duplicates,
+        duplicates_vote=runtime.context.duplicates_vote,
+    ).model_copy(update={"error": state.get("decomposition_error")})
     reconsidered = state.get("reconsidered")
     attempt = Attempt(
         round=len(attempts),

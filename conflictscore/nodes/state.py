@@ -5,7 +5,7 @@ and limits stand in the run's context, which is never stored.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from langchain_core.retrievers import BaseRetriever
@@ -39,6 +39,8 @@ __all__ = [
     "draft_of",
     "evidence_of",
     "spent",
+    "time_left",
+    "timed",
 ]
 
 Decision = Literal["regenerate", "justify", "record"]
@@ -54,6 +56,11 @@ class RagInput(TypedDict, total=False):
     documents: list[dict[str, Any]]
     """Documents that exist already (``text``, and as known ``title``, ``url``); with them nothing
     is retrieved."""
+    history: list[dict[str, str]]
+    """The conversation that the question goes on from, oldest turn first: ``role``, which is
+    ``system``, ``user`` or ``assistant``, and ``content``."""
+    draft_answer: str
+    """A first answer that exists already; it is scored, and nothing is generated in its place."""
 
 
 class ScorerInput(TypedDict, total=False):
@@ -66,6 +73,8 @@ class ScorerInput(TypedDict, total=False):
 class RagState(RagInput, total=False):
     """The state of one question; JSON forms of the records."""
 
+    asked: str
+    """The question as it was asked; ``question`` can be understood without the conversation."""
     run_id: str
     method: str
     draft: dict[str, Any]
@@ -85,6 +94,8 @@ class RagState(RagInput, total=False):
     notes: list[str]
     """Degradations that the reader of the answer should know of."""
     usage: dict[str, int]
+    timings: dict[str, float]
+    """Seconds that each node took, all its rounds together."""
     answer: str
     first_answer: str
     flipped: bool
@@ -113,6 +124,15 @@ class RunContext:
     """The most regenerations."""
     cache: ContentCache | None = None
     """Where verdicts are kept."""
+    answer_parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Further call parameters of the generator where it answers, such as a caller's stop words."""
+    duplicates_vote: bool = True
+    """Whether near-duplicate documents count each, as in the paper, or once on each side."""
+    budget_seconds: float | None = None
+    """The time that a run may take; labelling, which takes the most, ends in time. None for no
+    limit."""
+    max_claims: int | None = None
+    """The most claims of an answer to label; None for all."""
 
 
 RunRuntime = Runtime[RunContext]
@@ -141,6 +161,19 @@ def claims_of(state: RagState) -> tuple[Claim, ...]:
 def evidence_of(state: RagState) -> tuple[ClaimEvidence, ...]:
     """The labelled claims of this round's answer."""
     return tuple(ClaimEvidence.model_validate(item) for item in state.get("evidence", []))
+
+
+def time_left(state: RagState, context: RunContext) -> float | None:
+    """Seconds left of the run's time budget, from 0; None where it has none."""
+    if context.budget_seconds is None:
+        return None
+    return max(0.0, context.budget_seconds - sum(state.get("timings", {}).values()))
+
+
+def timed(state: RagState, node: str, seconds: float) -> dict[str, float]:
+    """The run's timings with this node's added, for the state update."""
+    timings = state.get("timings", {})
+    return {**timings, node: timings.get(node, 0.0) + seconds}
 
 
 def spent(state: RagState, usage: Usage) -> dict[str, int]:

@@ -24,6 +24,8 @@ _RECONSIDER = frozenset({"answer", "claim", "evidence"})
 PLACEHOLDERS: Mapping[str, frozenset[str]] = {
     "document": frozenset({"number", "title", "source", "date", "text"}),
     "cut": frozenset({"shown", "total"}),
+    "turn": frozenset({"role", "text"}),
+    "contextualize": frozenset({"history", "question"}),
     "decompose": frozenset({"answer"}),
     "label_rules": frozenset(),
     "label_json": frozenset({"rules", "document", "claim"}),
@@ -34,9 +36,11 @@ PLACEHOLDERS: Mapping[str, frozenset[str]] = {
     "multiple_choice_rag": _QUESTION | _OPTIONS,
     "multiple_choice_control_rag": _QUESTION | _OPTIONS,
     "multiple_choice_regenerate": _QUESTION | _OPTIONS | _RECONSIDER,
+    "reconsider": frozenset({"question"}) | _RECONSIDER,
     "evidence": frozenset({"supports", "contradicts"}),
     "evidence_line": frozenset({"number", "passage"}),
     "justify": frozenset({"question", "before", "after", "claim", "evidence"}),
+    "structured": frozenset(),
     "retry": frozenset({"reason"}),
 }
 """The templates of a set, each with the placeholders it must contain."""

@@ -66,6 +66,7 @@ def log_object(state: Mapping[str, Any], context: RunContext, seconds: float) ->
         },
         "prompts": {"set": context.prompts.name, "sha256": context.prompts.sha256},
         "max_rounds": context.max_rounds,
+        "duplicates_vote": context.duplicates_vote,
         "versions": {package: version(package) for package in _PACKAGES},
     }
 
@@ -109,4 +110,8 @@ def _ends_within_a_line(path: Path) -> bool:
 
 
 def _sources(state: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{key: d[key] for key in ("number", "title", "url")} for d in state["documents"]]
+    return [
+        {key: d[key] for key in ("number", "title", "url")}
+        | {"duplicate_of": d.get("duplicate_of")}
+        for d in state["documents"]
+    ]

@@ -11,7 +11,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["print_run", "print_score", "printable"]
+from conflictscore.records import Document
+
+__all__ = ["print_documents", "print_run", "print_score", "printable"]
+
+_SHOWN_CHARS = 400
+"""How much of a found document is shown."""
 
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 _BIDI = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
@@ -46,6 +51,34 @@ def print_score(state: Mapping[str, Any], console: Console) -> None:
     _print_sources(state, console)
 
 
+def print_documents(documents: Sequence[Document], notes: Sequence[str], console: Console) -> None:
+    """What a search found: each document with where it came from, and how its text begins."""
+    for document in documents:
+        known = document.metadata
+        facts = [str(known[key]) for key in ("provider", "date", "passage") if known.get(key)]
+        if known.get("text_from") == "page":
+            facts.append("text of the page")
+        if error := known.get("page_error"):
+            facts.append(f"snippet only: {error}")
+        if document.duplicate_of:
+            facts.append(f"nearly the same text as document {document.duplicate_of}")
+        title = printable(document.title) or printable(document.url) or "(no title)"
+        console.print(Text.assemble(f"{document.number}. ", (title, "bold")))
+        if document.title:
+            _indented(console, document.url)
+        if facts:
+            console.print(Padding(Text(printable(", ".join(facts)), style="dim"), (0, 2)))
+        _indented(console, _beginning(document.text))
+        console.print()
+    for note in notes:
+        console.print(Text(f"Note: {printable(note)}", style="yellow"))
+
+
+def _beginning(text: str) -> str:
+    folded = " ".join(printable(text).split())
+    return folded if len(folded) <= _SHOWN_CHARS else f"{folded[:_SHOWN_CHARS]} …"
+
+
 def _print_report(
     first: Mapping[str, Any], final: Mapping[str, Any] | None, console: Console
 ) -> None:
@@ -70,7 +103,7 @@ def _print_claims(title: str, report: Mapping[str, Any], console: Console) -> No
         table = _columns()
         for side, style in (("supports", "green"), ("contradicts", "red"), ("unlabelled", "dim")):
             if claim[side]:
-                table.add_row(Text(side, style=style), _numbers(claim[side]))
+                table.add_row(Text(side, style=style), _side(claim, side))
         if number in report["uncovered"]:
             table.add_row(Text("uncovered", style="dim"), "no document speaks to it")
         console.print(Padding(table, (0, 5), expand=False))
@@ -82,7 +115,9 @@ def _print_sources(state: Mapping[str, Any], console: Console) -> None:
     for document in state["documents"]:
         title, url = printable(document["title"]), printable(document["url"])
         shown = f"{title}  {url}" if title else url or "(no title)"
-        table.add_row(str(document["number"]), _text(shown))
+        copied = document.get("duplicate_of")
+        hint = f"  nearly the same text as document {copied}" if copied else ""
+        table.add_row(str(document["number"]), Text.assemble(printable(shown), (hint, "dim")))
     console.print(Padding(table, (0, 2), expand=False))
     for note in state["notes"]:
         console.print(Text(f"Note: {printable(note)}", style="yellow"))
@@ -117,8 +152,11 @@ def _columns() -> Table:
     return table
 
 
-def _numbers(documents: Sequence[int]) -> str:
-    return ", ".join(map(str, documents))
+def _side(claim: Mapping[str, Any], side: str) -> str:
+    """Numbers of the documents, and how many of them are independent where that is fewer."""
+    numbers = ", ".join(map(str, claim[side]))
+    independent = claim.get(f"independent_{side}", len(claim[side]))
+    return numbers if independent == len(claim[side]) else f"{numbers} ({independent} independent)"
 
 
 def _score(value: float | None) -> str:

@@ -391,14 +391,15 @@ def test_a_flip_before_a_failed_round_is_still_explained(model: ChatOpenAI, worl
 def test_the_evidence_may_come_from_google(model: ChatOpenAI, world: World) -> None:
     found = [result(d["url"], d["title"], d["text"]) for d in DISAGREEING]
     with GoogleSearchServer(found, api_key="google-key") as search:
-        google = GoogleRetriever(
-            api_key=SecretStr("google-key"),
-            engine_id="engine",
-            endpoint=search.endpoint,
-        )
+        with pytest.warns(DeprecationWarning, match="2027-01-01"):
+            google = GoogleRetriever(
+                api_key=SecretStr("google-key"),
+                engine_id="engine",
+                endpoint=search.endpoint,
+            )
         state = loop(model, retriever=google).invoke({"question": "When was the lamp lit?"})
 
-    assert search.requests[0].query == "When was the lamp lit?"
+    assert search.requests[0].parameters["q"] == "When was the lamp lit?"
     assert [d["url"] for d in state["documents"]] == [d["url"] for d in DISAGREEING]
     assert state["flipped"]
     assert "google-key" not in json.dumps(state)

@@ -344,3 +344,40 @@ class TestCache:
                 await table(judge, CLAIMS[:1], DOCUMENTS, cache=cache)
             [row] = await table(judge, CLAIMS[:1], DOCUMENTS, cache=cache)
         assert [pair.cached for pair in row] == [True, False, False]
+
+
+class InOrder:
+    """Says IRRELEVANT, and remembers in which order it was asked."""
+
+    name = "in order"
+    identity = None
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, int]] = []
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        self.asked.append((claim.number, document.number))
+        return EvidenceLabel(claim=claim.number, document=document.number, label=IRRELEVANT)
+
+
+class TestLimits:
+    async def test_with_a_time_limit_the_pairs_that_are_likely_to_tell_most_go_first(self) -> None:
+        judge = InOrder()
+        claims = [claim("The tower is white.", 1), claim("The log says 1874.", 2)]
+        await table(judge, claims, seconds=60)
+        assert set(judge.asked[:2]) == {(1, 3), (2, 2)}
+        assert len(judge.asked) == 6
+
+    async def test_without_one_they_go_document_by_document(self) -> None:
+        judge = InOrder()
+        await table(judge)
+        assert judge.asked == [(1, 1), (2, 1), (1, 2), (2, 2), (1, 3), (2, 3)]
+
+    async def test_no_time_leaves_out_every_pair_and_says_so(self) -> None:
+        judge = InOrder()
+        told: list[EvidenceLabel] = []
+        rows = await table(judge, seconds=0, on_label=told.append)
+        errors = {pair.error for row in rows for pair in row}
+        assert errors == {"left out: the time for labelling was used up"}
+        assert judge.asked == []
+        assert len(told) == 6

@@ -1,0 +1,77 @@
+"""contextualize: a question that goes on from a conversation is made to stand alone."""
+
+from typing import Any
+
+from conflictscore.errors import ProviderError
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.conversation import Conversation, Turn, conversation_of
+from conflictscore.nodes.replies import read_text
+from conflictscore.nodes.retrieve import given_documents, what_is_asked
+from conflictscore.nodes.state import RagState, RunContext, RunRuntime, spent
+from conflictscore.prompts import PromptSet, material
+from conflictscore.tokens import count_tokens
+
+__all__ = ["contextualize"]
+
+_LEAST_TOKENS = 128
+_MOST_TOKENS = 1024
+_TOKENS_PER_TOKEN = 2
+"""A question that stands alone is somewhat longer; a reply beyond this is no question."""
+
+
+async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Rewrite the question by what user and assistant said before; without such turns it stays.
+
+    A question that could not be rewritten stays as it was asked, with a note.
+
+    Raises:
+        InputError: What is given cannot be used, a turn of the history included.
+    """
+    asked, _ = what_is_asked(state)
+    given_documents(state)  # before anything is paid for
+    context, meter = runtime.context, UsageMeter()
+    conversation = conversation_of(state, context.generator)
+    question, notes = asked, _left_out(conversation)
+    if conversation.spoken:
+        try:
+            question = await _standing_alone(asked, conversation, context, meter)
+        except ProviderError as failure:
+            notes.append(f"the question was taken as it was asked, out of its context: {failure}")
+    if question != asked:
+        runtime.stream_writer({"event": "question", "asked": asked, "question": question})
+    return {
+        "question": question,
+        "asked": asked,
+        "notes": notes,
+        "usage": spent(state, meter.usage),
+    }
+
+
+async def _standing_alone(
+    asked: str, conversation: Conversation, context: RunContext, meter: UsageMeter
+) -> str:
+    length = count_tokens(asked, context.generator.name).n
+    return await context.generator.ask(
+        context.prompts.render(
+            "contextualize",
+            history="\n".join(_line(turn, context.prompts) for turn in conversation.spoken),
+            question=material(asked),
+        ),
+        read_text,
+        prompts=context.prompts,
+        meter=meter,
+        max_tokens=min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length),
+    )
+
+
+def _line(turn: Turn, prompts: PromptSet) -> str:
+    return prompts.render("turn", role=turn.role, text=" ".join(material(turn.content).split()))
+
+
+def _left_out(conversation: Conversation) -> list[str]:
+    if not conversation.left_out:
+        return []
+    return [
+        f"the {conversation.left_out} oldest turns of the conversation were left out: they are"
+        " longer than its share of the context window"
+    ]

@@ -1,0 +1,147 @@
+"""Near-identical documents in a run: each labelled, and counted once where that is set."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from conflictscore import create_conflict_scorer, create_self_correcting_rag
+from conflictscore.errors import ConflictScoreError, InputError
+from conflictscore.graph.create import run_context
+from conflictscore.nodes.state import RagInput, RunContext
+from conflictscore.records import Document
+from conflictscore.retrieval.corpus import CorpusRetriever
+from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.world import World, scripted_model
+
+RELEASE = (
+    "The harbour board is pleased to announce that the lamp of the new tower at the eastern end of"
+    " the sound was lit for the first time in 1871, in the presence of the mayor, the council and a"
+    " great many townspeople, and that it has been kept burning every night since."
+)
+REPRINTS = [RELEASE, f"From our reporter. {RELEASE}", RELEASE.upper()]
+MISPRINT = RELEASE.replace("1871", "1874")
+LOG = "The keeper's log says that the lamp was lit in 1874."
+TEXTS = [*REPRINTS, LOG]
+QUESTION: RagInput = {"question": "When?", "documents": [{"text": text} for text in TEXTS]}
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def model(world: World) -> Iterator[ChatOpenAI]:
+    with OpenAIServer(world) as server:
+        yield scripted_model(server)
+
+
+def answered(model: ChatOpenAI, texts: list[str] = TEXTS, **settings: Any) -> dict[str, Any]:
+    graph = create_self_correcting_rag(model, cache=False, **settings)
+    return graph.invoke({"question": "When?", "documents": [{"text": text} for text in texts]})
+
+
+def test_reprints_vote_unless_they_are_to_count_once(model: ChatOpenAI) -> None:
+    vote, once = (answered(model)["report"], answered(model, duplicates="once")["report"])
+
+    assert (vote["cs_r"], vote["duplicates_vote"]) == (1 / 4, True)
+    assert (once["cs_r"], once["duplicates_vote"]) == (1 / 2, False)
+    for report in (vote, once):
+        [claim] = report["claims"]
+        assert (claim["supports"], claim["independent_supports"]) == ([1, 2, 3], 1)
+        assert (claim["contradicts"], claim["independent_contradicts"]) == ([4], 1)
+        assert (report["independent_documents"], report["coverage"]) == (2, 1.0)
+
+
+def test_a_reprint_with_another_year_is_evidence_of_its_own(model: ChatOpenAI) -> None:
+    state = answered(model, [RELEASE, MISPRINT], duplicates="once")
+
+    assert [d["duplicate_of"] for d in state["documents"]] == [None, 1]
+    [claim] = state["report"]["claims"]
+    assert (claim["supports"], claim["contradicts"], claim["conflicting"]) == ([1], [2], True)
+    assert (state["report"]["cs_r"], state["report"]["independent_documents"]) == (1 / 2, 1)
+    assert state["flipped"]
+
+
+def test_an_existing_answer_is_scored_in_the_same_way(model: ChatOpenAI) -> None:
+    start: Any = {"answer": "It was lit in 1871.", "documents": QUESTION["documents"]}
+    vote = create_conflict_scorer(model, cache=False).invoke(start)
+    once = create_conflict_scorer(model, cache=False, duplicates="once").invoke(start)
+
+    assert (vote["report"]["cs_r"], once["report"]["cs_r"]) == (1 / 4, 1 / 2)
+    assert [d["duplicate_of"] for d in vote["documents"]] == [None, 1, 1, None]
+
+
+def test_retrieved_reprints_are_marked_too(model: ChatOpenAI) -> None:
+    corpus = CorpusRetriever.from_documents(
+        [Document(number=n, text=text, url=f"{n}.txt") for n, text in enumerate(TEXTS, start=1)]
+    )
+    graph = create_self_correcting_rag(model, corpus, cache=False, duplicates="once")
+
+    documents = graph.invoke({"question": "When was the lamp lit?"})["documents"]
+
+    reprints = [d for d in documents if d["url"] != "4.txt"]
+    first = reprints[0]["number"]
+    assert [d["duplicate_of"] for d in reprints] == [None, first, first]
+    assert [d["duplicate_of"] for d in documents if d["url"] == "4.txt"] == [None]
+
+
+def test_marks_that_the_caller_brings_are_replaced(model: ChatOpenAI) -> None:
+    marked: RagInput = {
+        "question": "When?",
+        "documents": [
+            {"text": LOG, "duplicate_of": 7},
+            {"text": RELEASE, "duplicate_of": "no number"},
+        ],
+    }
+    state = create_self_correcting_rag(model, cache=False).invoke(marked)
+
+    assert [d["duplicate_of"] for d in state["documents"]] == [None, None]
+
+
+def test_the_attempts_say_what_was_counted(model: ChatOpenAI) -> None:
+    report = answered(model, duplicates="once")["attempts"][0]["report"]
+
+    assert report["duplicates"] == {"2": 1, "3": 1}
+    assert report["duplicates_vote"] is False
+
+
+def test_they_vote_in_a_context_that_says_nothing_of_them(model: ChatOpenAI) -> None:
+    graph = create_conflict_scorer(model, cache=False, duplicates="once")
+    opened = run_context(model, None, cache=False)
+    own = RunContext(opened.generator, opened.decomposer, opened.labeler, opened.prompts)
+    start: Any = {"answer": "It was lit in 1871.", "documents": QUESTION["documents"]}
+
+    assert graph.invoke(start, context=own)["report"]["cs_r"] == 1 / 4
+
+
+def test_another_setting_is_refused(model: ChatOpenAI) -> None:
+    for create in (create_self_correcting_rag, create_conflict_scorer):
+        with pytest.raises(InputError, match="unknown duplicates 'twice'; one of vote, once"):
+            create(model, cache=False, duplicates="twice")  # type: ignore[arg-type]
+
+
+async def test_a_checkpoint_from_before_documents_were_marked_goes_on(tmp_path: Path) -> None:
+    world = World(broken={"generate": Fault(status=503)})
+    thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
+    with OpenAIServer(world) as server:
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
+            graph = create_self_correcting_rag(
+                scripted_model(server), cache=False, checkpointer=saver, duplicates="once"
+            )
+            with pytest.raises(ConflictScoreError):
+                await graph.ainvoke(QUESTION, thread)
+            stored = (await graph.aget_state(thread)).values["documents"]
+            unmarked = [{k: v for k, v in d.items() if k != "duplicate_of"} for d in stored]
+            await graph.aupdate_state(thread, {"documents": unmarked}, as_node="retrieve")
+            world.broken.clear()
+
+            state = await graph.ainvoke(None, thread)
+
+    assert "duplicate_of" not in state["documents"][1]
+    assert state["report"]["cs_r"] == 1 / 4

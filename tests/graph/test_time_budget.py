@@ -1,0 +1,126 @@
+"""A run with a time budget, or with a bound on claims: what tells most first, the rest visibly."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conflictscore import create_conflict_scorer, create_self_correcting_rag
+from conflictscore.errors import InputError
+from conflictscore.nodes.state import RagInput
+from conflictscore.storage.cache import ContentCache
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.world import DISAGREEING, World, scripted_model
+
+MARKET = {"text": "Bread was dear in 1899.", "title": "Market"}
+QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": [MARKET, *DISAGREEING]}
+LEFT_OUT = "left out: the time for labelling was used up"
+
+
+class SlowWorld(World):
+    """A judge that never comes to an end with the market document."""
+
+    closing: threading.Event
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        outcome = super().__call__(request)
+        prompt = request.messages[0]["content"]
+        if "document_snippet" in prompt and "Bread" in prompt:
+            self.closing.wait(60)
+        return outcome
+
+
+@pytest.fixture
+def world() -> Iterator[SlowWorld]:
+    world = SlowWorld()
+    world.closing = threading.Event()
+    yield world
+    world.closing.set()
+
+
+@pytest.fixture
+def server(world: SlowWorld) -> Iterator[OpenAIServer]:
+    with OpenAIServer(world) as server:
+        yield server
+        world.closing.set()
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+async def test_labelling_ends_in_time_and_says_what_was_left_out(
+    server: OpenAIServer, face: str
+) -> None:
+    graph = create_self_correcting_rag(scripted_model(server), cache=False, budget_seconds=3)
+    warm: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
+    _ = graph.invoke(warm) if face == "sync" else await graph.ainvoke(warm)
+    started = time.monotonic()
+
+    state = graph.invoke(QUESTION) if face == "sync" else await graph.ainvoke(QUESTION)
+
+    assert time.monotonic() - started < 30
+    [claim] = state["report"]["claims"]
+    assert claim["supports"] == [2]
+    assert claim["contradicts"] == [3]
+    assert claim["unlabelled"] == [1]
+    assert claim["labels"][0]["error"] == LEFT_OUT
+    assert state["report"]["coverage"] == 0.75
+    assert f"the first answer: 1 of 4 pairs have no label ({LEFT_OUT})" in state["notes"]
+
+
+def test_verdicts_of_the_cache_take_no_time_but_a_second_answer_would(
+    server: OpenAIServer, world: SlowWorld, tmp_path: Path
+) -> None:
+    world.closing.set()
+    cache = ContentCache(tmp_path / "cache.sqlite")
+    create_self_correcting_rag(scripted_model(server), cache=cache).invoke(QUESTION)
+    asked = world.asked.copy()
+
+    graph = create_self_correcting_rag(scripted_model(server), cache=cache, budget_seconds=1e-6)
+    state = graph.invoke(QUESTION)
+
+    assert state["report"]["coverage"] == 1
+    assert world.asked["label"] == asked["label"]
+    assert state["report"]["reconsider"] == 1
+    assert state["answer"] == state["first_answer"]
+    assert state["reason"] == "the time budget of 1e-06 s is used up"
+    assert world.asked["regenerate"] == asked["regenerate"]
+
+
+def test_the_claims_that_the_documents_say_most_of_are_labelled(
+    server: OpenAIServer, world: SlowWorld
+) -> None:
+    world.closing.set()
+    world.decomposition = "Claims:\n- Cats purr.\n- The lamp was lit in 1871.\n- Dogs bark."
+    graph = create_conflict_scorer(scripted_model(server), cache=False, max_claims=1)
+
+    state = graph.invoke({"answer": "It was lit in 1871.", "documents": DISAGREEING})
+
+    cats, lamp, dogs = state["report"]["claims"]
+    assert lamp["supports"] == [1]
+    assert cats["unlabelled"] == dogs["unlabelled"] == [1, 2, 3]
+    assert state["report"]["cs_c"] == 1
+    assert state["report"]["coverage"] == pytest.approx(1 / 3)
+    assert any("more claims than are to be labelled" in note for note in state["notes"])
+    assert world.asked["label"] == 3
+
+
+def test_each_node_is_timed(server: OpenAIServer, world: SlowWorld) -> None:
+    world.closing.set()
+    state = create_self_correcting_rag(scripted_model(server), cache=False).invoke(QUESTION)
+    assert set(state["timings"]) == {
+        *("retrieve", "generate", "decompose", "label", "score", "decide", "regenerate"),
+        *("justify", "record"),
+    }
+    assert all(seconds >= 0 for seconds in state["timings"].values())
+
+
+@pytest.mark.parametrize(
+    "setting", [{"budget_seconds": 0.0}, {"budget_seconds": float("nan")}, {"max_claims": 0}]
+)
+def test_a_bound_that_leaves_nothing_is_refused(
+    server: OpenAIServer, setting: dict[str, Any]
+) -> None:
+    with pytest.raises(InputError, match=next(iter(setting))):
+        create_self_correcting_rag(scripted_model(server), cache=False, **setting)

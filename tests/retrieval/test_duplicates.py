@@ -1,0 +1,196 @@
+"""Near-identical documents: ten copies of one press release are one witness."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conflictscore.records import Document
+from conflictscore.retrieval.duplicates import mark_duplicates
+
+LIGHTHOUSE = Path(__file__).parents[2] / "examples" / "lighthouse"
+RELEASE = (LIGHTHOUSE / "encyclopedia.md").read_text()
+WORDS = [f"word{n}" for n in range(200)]
+
+# Articles 1 and 25 of the Universal Declaration of Human Rights, the second in part.
+ARTICLES = {
+    "Chinese": (
+        "人人生而自由、在尊严和权利上一律平等。他们赋有理性和良心、并应以兄弟关系的精神相对待。",
+        "人人有权享受为维持他本人和家属的健康和福利所需的生活水准、包括食物、衣着、住房、医疗。",
+    ),
+    "Japanese": (
+        "すべての人間は、生れながらにして自由であり、かつ、尊厳と権利とについて平等である。",
+        "すべて人は、衣食住、医療及び必要な社会的施設等により、自己及び家族の健康及び福祉に十分な",
+    ),
+    "Thai": (
+        "มนุษย์ทั้งหลายเกิดมามีอิสระและเสมอภาคกันในเกียรติศักดิ์และสิทธิ ต่างมีเหตุผลและมโนธรรม",
+        "ทุกคนมีสิทธิในมาตรฐานการครองชีพอันเพียงพอสำหรับสุขภาพและความอยู่ดีของตนและของครอบครัว",
+    ),
+}
+
+
+def documents(*texts: str) -> list[Document]:
+    return [Document(number=number, text=text) for number, text in enumerate(texts, start=1)]
+
+
+def marks(*texts: str) -> list[int | None]:
+    return [document.duplicate_of for document in mark_duplicates(documents(*texts))]
+
+
+def words(count: int, *others: str) -> str:
+    return " ".join([*WORDS[:count], *others])
+
+
+def test_ten_copies_of_a_press_release_are_one_group() -> None:
+    papers = [f"# The {name} Gazette\n\n{RELEASE}\n\nPage {n}" for n, name in enumerate(WORDS[:8])]
+    typeset = RELEASE.upper().replace(" ", "\n\t").replace(",", " ,").replace("'", "’")
+
+    assert marks(RELEASE, *papers, typeset) == [None, *[1] * 9]
+
+
+def test_a_copy_in_which_one_number_differs_is_still_a_copy() -> None:
+    assert "1871" in RELEASE
+    assert marks(RELEASE, RELEASE.replace("1871", "1874")) == [None, 1]
+
+
+def test_seven_documents_about_the_same_thing_are_no_copies_of_each_other() -> None:
+    texts = [path.read_text() for path in sorted(LIGHTHOUSE.iterdir())]
+    assert marks(*texts) == [None] * 7
+
+
+def test_pages_that_share_no_more_than_a_notice_are_no_copies() -> None:
+    one, other, notice = (
+        (LIGHTHOUSE / name).read_text()
+        for name in ("keepers-log.md", "engineers-report.txt", "visitor-guide.html")
+    )
+    assert marks(one + notice, other + notice) == [None, None]
+
+
+@pytest.mark.parametrize(("more", "is_copy"), [(10, True), (11, False)])
+def test_copies_share_80_percent_of_their_shingles(more: int, is_copy: bool) -> None:
+    """42 words have 40 shingles; each further word adds one that only the second text has."""
+    added = [f"new{n}" for n in range(more)]
+    assert marks(words(42), words(42, *added)) == [None, 1 if is_copy else None]
+
+
+@pytest.mark.parametrize(("count", "is_copy"), [(20, False), (21, True)])
+def test_short_texts_that_differ_in_a_word_are_no_copies(count: int, is_copy: bool) -> None:
+    """A text of 22 words has the 20 shingles that it takes."""
+    assert marks(words(count, "1871"), words(count, "1874")) == [None, 1 if is_copy else None]
+
+
+def test_short_texts_are_copies_where_they_are_the_same_but_for_case_and_white_space() -> None:
+    snippets = ("Lit in 1871.", "Lit in 1874.", "lit\n in  1871. ", "Lit in 1871", "LIT IN 1874.")
+    assert marks(*snippets) == [None, None, 1, None, 2]
+
+
+def test_one_text_in_two_encodings_of_its_characters_is_the_same() -> None:
+    composed, decomposed = "Le phare allum\u00e9 en 1871", "Le phare allume\u0301 en 1871"
+    full_width = "Le phare allum\u00e9 en \uff11\uff18\uff17\uff11"
+    assert marks(composed, decomposed, full_width) == [None, 1, 1]
+
+
+@pytest.mark.parametrize("language", ARTICLES)
+def test_a_script_without_spaces_between_words_is_compared_by_its_characters(language: str) -> None:
+    one, other = ARTICLES[language]
+    copy = f"{one[:-1]}1874"
+    assert marks(one, other, copy, other[:20] + other[21:]) == [None, None, 1, 2]
+
+
+def test_a_copy_of_a_copy_that_is_unlike_the_original_is_an_original() -> None:
+    """Each has 4 words in place of its predecessor's first 4: 36 of 44 shingles in common."""
+    first, second, third = (" ".join(WORDS[n : n + 42]) for n in (0, 4, 8))
+    assert marks(first, second) == [None, 1]
+    assert marks(second, third) == [None, 1]
+    assert marks(first, second, third) == [None, 1, None]
+
+
+def test_a_copy_names_the_document_that_it_is_most_like_and_the_earlier_on_a_tie() -> None:
+    one, other, *copies = (" ".join(WORDS[n : n + 42]) for n in (0, 6, 2, 3, 4))
+    assert marks(one, other) == [None, None]
+    for copy, original in zip(copies, (1, 1, 2), strict=True):
+        assert marks(one, copy) == marks(other, copy) == [None, 1]
+        assert marks(one, other, copy) == [None, None, original]
+
+
+def test_the_same_text_as_a_copy_is_a_copy_of_the_original() -> None:
+    copy = RELEASE.replace("1871", "1874")
+    assert marks(RELEASE, copy, copy) == [None, 1, 1]
+
+
+def test_a_mark_that_a_document_brings_is_replaced() -> None:
+    marked = [d.model_copy(update={"duplicate_of": 9}) for d in documents("a", "b", "a")]
+    assert [d.duplicate_of for d in mark_duplicates(marked)] == [None, None, 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n", "?!", "\ud800 lone", "la " * 500, "\0" * 50, "🙂" * 50],
+    ids=["empty", "blank", "signs", "surrogate", "one shingle", "controls", "symbols"],
+)
+def test_an_odd_text_is_a_copy_of_itself_alone(text: str) -> None:
+    assert marks(text, RELEASE, text) == [None, None, 1]
+
+
+def test_every_copy_is_found_among_hundreds_of_documents() -> None:
+    """Each copy has 90 % in common with its original, and 10 % with its neighbours."""
+    texts = [" ".join(f"w{n * 90 + m}" for m in range(100)) for n in range(300)]
+    copies = [f"{text} and then {n}" for n, text in enumerate(texts)]
+    assert marks(*texts, *copies) == [*[None] * 300, *range(1, 301)]
+
+
+_POOL = (
+    RELEASE,
+    RELEASE.replace("1871", "1874"),
+    *(" ".join(WORDS[n : n + 42]) for n in range(0, 16, 4)),
+    "Lit in 1871.",
+    "Lit in 1874.",
+    "",
+)
+
+
+@given(st.lists(st.sampled_from(_POOL), max_size=12))
+def test_a_copy_comes_after_its_original_which_is_no_copy(texts: list[str]) -> None:
+    before = documents(*texts)
+    marked = mark_duplicates(before)
+    original = {d.number for d in marked if d.duplicate_of is None}
+    for document in marked:
+        if document.duplicate_of is not None:
+            assert document.duplicate_of < document.number
+            assert document.duplicate_of in original
+    assert [d.model_copy(update={"duplicate_of": None}) for d in marked] == before
+
+
+@given(st.lists(st.sampled_from(_POOL), max_size=12))
+def test_marking_again_changes_nothing(texts: list[str]) -> None:
+    marked = mark_duplicates(documents(*texts))
+    assert mark_duplicates(marked) == marked
+
+
+@given(st.lists(st.sampled_from(_POOL), max_size=8), st.lists(st.sampled_from(_POOL), max_size=4))
+def test_later_documents_change_no_mark_of_an_earlier_one(
+    texts: list[str], later: list[str]
+) -> None:
+    assert marks(*texts, *later)[: len(texts)] == marks(*texts)
+
+
+def test_the_marks_are_the_same_in_every_process() -> None:
+    script = (
+        "from tests.retrieval.test_duplicates import _POOL, documents, mark_duplicates\n"
+        "print([d.duplicate_of for d in mark_duplicates(documents(*_POOL))])"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=Path(__file__).parents[2],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert printed == {f"{marks(*_POOL)}\n"}
