@@ -8,12 +8,13 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
+from itertools import accumulate
 from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["TokenCount", "count_tokens"]
+__all__ = ["TokenCount", "count_tokens", "token_starts"]
 
 _BYTES_PER_TOKEN = 3.5
 """Estimate for text of any script; English prose has about 4.4 bytes a token, so it errs high."""
@@ -37,6 +38,13 @@ class TokenCount(NamedTuple):
     exact: bool
 
 
+class _Vocabulary(NamedTuple):
+    """What tiktoken and quicktok have in common."""
+
+    encode: Callable[[str], list[int]]
+    bytes_of: Callable[[int], bytes]
+
+
 def count_tokens(text: str, model: str = "") -> TokenCount:
     """Count the tokens of a text as a model's tokenizer would.
 
@@ -48,12 +56,44 @@ def count_tokens(text: str, model: str = "") -> TokenCount:
     Returns:
         The count. It is ``exact`` only where the model's own vocabulary was at hand.
     """
-    text = text.encode(errors="replace").decode()  # a lone surrogate has no bytes to count
+    encoded = text.encode(errors="replace")  # a lone surrogate has no bytes to count
     encoding = _encoding_of(model.removeprefix("openai:"))
-    counter = _counter(encoding or "o200k_base")
-    if counter is None:
-        return TokenCount(ceil(len(text.encode()) / _BYTES_PER_TOKEN), exact=False)
-    return TokenCount(counter(text), exact=encoding is not None)
+    vocabulary = _vocabulary(encoding or "o200k_base")
+    tokens = vocabulary and _encode(encoded, vocabulary)
+    if tokens is None:
+        return TokenCount(ceil(len(encoded) / _BYTES_PER_TOKEN), exact=False)
+    return TokenCount(len(tokens), exact=encoding is not None)
+
+
+def token_starts(text: str) -> list[int]:
+    """Where in a text each token begins that `count_tokens` counts for no model in particular.
+
+    Returns:
+        One offset in characters a token, ascending. A token that begins inside a character, as
+        it can in a rare one, has that character's offset. Where tokens are estimated, these are.
+    """
+    import numpy as np
+
+    encoded = text.encode(errors="replace")
+    vocabulary = _vocabulary("o200k_base")
+    tokens = vocabulary and _encode(encoded, vocabulary)
+    if vocabulary is None or tokens is None:
+        places = [int(n * _BYTES_PER_TOKEN) for n in range(ceil(len(encoded) / _BYTES_PER_TOKEN))]
+    else:
+        sizes = (len(vocabulary.bytes_of(token)) for token in tokens)
+        places = list(accumulate(sizes, initial=0))[:-1]
+    first_byte = (np.frombuffer(encoded, np.uint8) & 0b1100_0000) != 0b1000_0000
+    character = np.cumsum(first_byte) - 1
+    starts: list[int] = character[places].tolist() if places else []
+    return starts
+
+
+def _encode(encoded: bytes, vocabulary: _Vocabulary) -> list[int] | None:
+    """The tokens of UTF-8 text; None where tiktoken gives up, as on a million spaces in a row."""
+    try:
+        return vocabulary.encode(encoded.decode())
+    except ValueError:
+        return None
 
 
 @cache
@@ -68,18 +108,19 @@ def _encoding_of(model: str) -> str | None:
 
 
 @cache
-def _counter(encoding: str) -> Callable[[str], int] | None:
+def _vocabulary(encoding: str) -> _Vocabulary | None:
     if _vocabulary_is_cached(encoding):
         import tiktoken
 
-        vocabulary = tiktoken.get_encoding(encoding)
-        return lambda text: len(vocabulary.encode(text, disallowed_special=()))
+        cached = tiktoken.get_encoding(encoding)
+        encode = partial(cached.encode, disallowed_special=())
+        return _Vocabulary(encode, cached.decode_single_token_bytes)
     try:
         import quicktok
     except ImportError:
         return None
     offline = quicktok.get_encoding(encoding)
-    return lambda text: len(offline.encode_ordinary(text))
+    return _Vocabulary(offline.encode_ordinary, offline.decode_single_token_bytes)
 
 
 def _vocabulary_is_cached(encoding: str) -> bool:

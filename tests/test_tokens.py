@@ -3,15 +3,16 @@
 import base64
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from math import ceil
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conflictscore import tokens
-from conflictscore.tokens import TokenCount, count_tokens
+from conflictscore.tokens import TokenCount, count_tokens, token_starts
 
 quicktok = pytest.importorskip("quicktok")
 
@@ -24,9 +25,9 @@ _SPECIAL = "<|endoftext|> and <|endofprompt|> <|im_start|>"
 def vocabularies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder in which tiktoken keeps its downloads; empty, and nothing is remembered."""
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    tokens._counter.cache_clear()
+    tokens._vocabulary.cache_clear()
     yield tmp_path
-    tokens._counter.cache_clear()
+    tokens._vocabulary.cache_clear()
 
 
 @pytest.fixture
@@ -75,13 +76,22 @@ def test_a_vocabulary_on_disk_is_used(vocabularies: Path, cl100k_base: bytes) ->
     text = f"Der Himmel über Köln ist blau. {_SPECIAL} \ud800"
     estimate = count_tokens(text, "gpt-4")
     assert not estimate.exact
-    tokens._counter.cache_clear()
+    tokens._vocabulary.cache_clear()
     (vocabularies / _CL100K).write_bytes(cl100k_base)
     counted = count_tokens(text, "gpt-4")
     vocabulary = quicktok.get_encoding("cl100k_base")
     assert counted == TokenCount(vocabulary.count(text.replace("\ud800", "?")), exact=True)
     assert counted.n != estimate.n
     assert not count_tokens(text, "gpt-4o").exact
+
+
+@pytest.mark.usefixtures("without_quicktok")
+def test_a_text_that_tiktoken_gives_up_on_is_estimated(
+    vocabularies: Path, cl100k_base: bytes
+) -> None:
+    (vocabularies / _CL100K).write_bytes(cl100k_base)
+    text = " " * 1_000_000 + "x"
+    assert count_tokens(text, "gpt-4") == TokenCount(ceil(len(text) / 3.5), exact=False)
 
 
 @pytest.mark.usefixtures("without_quicktok")
@@ -110,7 +120,7 @@ def test_the_vocabulary_is_looked_for_where_tiktoken_keeps_it(
     kept.mkdir()
     (kept / _CL100K).write_bytes(cl100k_base)
     assert count_tokens("x", "gpt-4").exact
-    tokens._counter.cache_clear()
+    tokens._vocabulary.cache_clear()
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")  # how tiktoken is told to keep nothing
     assert not count_tokens("x", "gpt-4").exact
 
@@ -173,3 +183,45 @@ def test_a_text_grows_by_the_tokens_of_every_further_word(word: str, more: list[
     for further in more:
         text, n = f"{text} {further}", n + count_tokens(f" {further}").n
     assert count_tokens(text).n == n
+
+
+# Where tokens begin
+
+
+def test_each_token_begins_where_the_one_before_it_ends() -> None:
+    text = "Unbelievable: the lamp of 1871!\n\n  It\u2019s red \u2026"
+    starts = token_starts(text)
+    parts = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+    assert "".join(parts) == text
+    assert [count_tokens(part).n for part in parts] == [1] * len(starts)
+    assert " lamp" in parts
+
+
+def test_a_token_inside_a_character_begins_with_that_character() -> None:
+    assert count_tokens("\U00012000").n == 4
+    assert token_starts("a\U00012000b") == [0, 1, 1, 1, 1, 2]
+
+
+@pytest.mark.usefixtures("without_quicktok")
+def test_without_a_vocabulary_the_places_are_estimated_from_bytes() -> None:
+    assert token_starts("abcdefgh") == [0, 3, 7]
+    assert token_starts("üüüü") == [0, 1, 3]
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_as_many_tokens_begin_as_are_counted(quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not quick:
+        monkeypatch.setitem(sys.modules, "quicktok", None)
+
+    @settings(deadline=None)
+    @given(st.text(st.characters(codec=None)))
+    @example(_SPECIAL)
+    @example("half an emoji \ud83d")
+    def check(text: str) -> None:
+        starts = token_starts(text)
+        assert len(starts) == count_tokens(text).n
+        assert starts == sorted(starts)
+        assert starts[:1] == ([0] if text else [])
+        assert all(start < len(text) for start in starts)
+
+    check()

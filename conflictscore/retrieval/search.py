@@ -12,6 +12,7 @@ from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configur
 
 if TYPE_CHECKING:  # it loads a library
     from conflictscore.retrieval.ranking import Ranking
+    from conflictscore.storage.cache import ContentCache
 
 __all__ = ["open_search"]
 
@@ -22,6 +23,7 @@ def open_search(
     docs: Sequence[str] = (),
     top_k: int = 10,
     ranking: "Ranking" = "bm25",
+    cache: "ContentCache | None" = None,
 ) -> BaseRetriever:
     """The retriever for this choice of searches, ready to be invoked.
 
@@ -32,6 +34,7 @@ def open_search(
         docs: Files and folders to search, for ``corpus``.
         top_k: The number of documents a question gets, at least 1.
         ranking: How the docs are ranked.
+        cache: Where the docs' embeddings are kept.
 
     Raises:
         ConfigurationError: There is nothing to search; or a search's key, address or package is
@@ -49,7 +52,7 @@ def open_search(
         )
     if "corpus" in names and not docs:
         raise InputError("--search corpus needs --docs PATH, a file or folder to search")
-    corpus = {"paths": docs, "ranking": ranking}
+    corpus = {"paths": docs, "ranking": ranking, "cache": cache}
     opened = tuple(_opened(name, argument, corpus, top_k) for name, argument in chosen)
     if len(opened) == 1:
         return opened[0]

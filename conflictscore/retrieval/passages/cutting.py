@@ -1,0 +1,92 @@
+"""From documents to the passages of them that fit a question best."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from langchain_core.documents import Document
+from numpy.typing import NDArray
+
+from conflictscore.retrieval.passages.windows import Window, cut_windows
+from conflictscore.retrieval.ranking import Ranker
+
+__all__ = ["MARK", "cut_to_passages"]
+
+MARK = " […] "
+"""Stands where text between two passages of a document was left out."""
+
+
+def cut_to_passages(
+    query: str,
+    documents: Sequence[Document],
+    *,
+    tokens: int,
+    stride: int,
+    windows: int,
+    rank: Callable[[Sequence[str]], Ranker],
+) -> list[Document]:
+    """Keep of each long document the windows that fit the question best.
+
+    The windows of all the documents are ranked together, so that a word which is in all of them
+    counts for little. Of a document none of whose windows fits at all, the first is kept.
+
+    Args:
+        query: The question.
+        documents: What was retrieved for it.
+        tokens: The most tokens of a window; a document that fits in it stays as it is.
+        stride: The most tokens from the start of a window to the start of the next.
+        windows: The most windows of a document that are kept, at least 1.
+        rank: Makes a ranker of the windows' texts.
+
+    Returns:
+        As many documents, in their order. The text of one that was cut is its windows in the
+        text's order, with ``MARK`` between those that neither overlap nor touch; its metadata
+        tells ``passage``, which of its tokens these are, and ``document_tokens``, how many it has.
+
+    Raises:
+        InputError: ``tokens`` or ``stride`` is out of range.
+    """
+    cuts = [cut_windows(document.page_content, tokens, stride) for document in documents]
+    if all(len(cut) == 1 for cut in cuts):
+        return list(documents)
+    texts = [
+        document.page_content[window.start : window.end]
+        for document, cut in zip(documents, cuts, strict=True)
+        for window in cut
+    ]
+    scores = rank(texts).scores(query)
+    # Blank windows say nothing, however the others rank.
+    scores = np.where([bool(text.strip()) for text in texts], scores, -np.inf)
+    ends = np.cumsum([len(cut) for cut in cuts])[:-1]
+    return [
+        _passage(document, cut, _best(own, windows)) if len(cut) > 1 else document
+        for document, cut, own in zip(documents, cuts, np.split(scores, ends), strict=True)
+    ]
+
+
+def _best(scores: NDArray[np.floating], count: int) -> list[int]:
+    """Which windows to keep, in the text's order."""
+    fitting = np.flatnonzero(scores > 0)
+    if not len(fitting):
+        return [int(np.argmax(scores > -np.inf))]
+    best = fitting[np.argsort(-scores[fitting], kind="stable")[:count]]
+    return sorted(best.tolist())
+
+
+def _passage(document: Document, windows: Sequence[Window], kept: Sequence[int]) -> Document:
+    spans: list[Window] = []
+    for window in (windows[number] for number in kept):
+        if spans and window.start <= spans[-1].end:
+            first = spans.pop()
+            window = Window(first.start, window.end, first.first_token, window.end_token)
+        spans.append(window)
+    text, total = document.page_content, windows[-1].end_token
+    if spans[0].end - spans[0].start == len(text):
+        return document
+    where = ", ".join(f"{span.first_token}–{span.end_token}" for span in spans)
+    told = {"passage": f"tokens {where} of {total}", "document_tokens": total}
+    return document.model_copy(
+        update={
+            "page_content": MARK.join(text[span.start : span.end].strip() for span in spans),
+            "metadata": {**document.metadata, **told},
+        }
+    )

@@ -1,0 +1,104 @@
+"""Cutting a text in overlapping windows of a number of tokens."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from conflictscore.errors import InputError
+from conflictscore.tokens import count_tokens, token_starts
+
+__all__ = ["LEAST_TOKENS", "Window", "check_size", "cut_windows"]
+
+LEAST_TOKENS = 16
+"""The smallest window: fewer tokens say nothing, and one character alone can take four."""
+
+_SENTENCE_END = re.compile(
+    r"[.!?\u2026][\"'\u201d\u2019\u00bb)\]]*\s+"
+    r"|\n\s*"
+    r"|[\u3002\uff01\uff1f][\u201d\u300d\u300f\uff09]*\s*"  # Chinese and Japanese
+)
+_WORD_END = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a text.
+
+    Attributes:
+        start: The offset of its first character.
+        end: The offset after its last character.
+        first_token: The token of the whole text, from 0, that it begins in.
+        end_token: How many tokens of the whole text begin before its end.
+    """
+
+    start: int
+    end: int
+    first_token: int
+    end_token: int
+
+
+def check_size(size: int, stride: int) -> None:
+    """Check what windows are asked for.
+
+    Raises:
+        InputError: The size or the stride is out of range.
+    """
+    if size < LEAST_TOKENS:
+        raise InputError(f"a passage is at least {LEAST_TOKENS} tokens long, not {size}")
+    if not 1 <= stride <= size:
+        raise InputError(f"the stride of passages is 1 to their length, {size}, and not {stride}")
+
+
+def cut_windows(text: str, size: int, stride: int) -> list[Window]:
+    """Cut a text in windows that overlap; time grows with the text's length times size / stride.
+
+    A window begins and ends where a sentence does, or else a word; where there is neither in the
+    last quarter of the way, it ends anywhere between two characters. Tokens are counted as by
+    `count_tokens`.
+
+    Args:
+        text: Any text; one that fits in a window is one window.
+        size: The most tokens of a window.
+        stride: The most tokens from the start of a window to the start of the next.
+
+    Returns:
+        Windows in the order of the text, at least one, which together hold every character; one
+        that would lie within the one before it is left out.
+
+    Raises:
+        InputError: The size or the stride is out of range.
+    """
+    check_size(size, stride)
+    tokens = token_starts(text)
+    total = len(tokens)
+    tokens.append(len(text))
+    breaks = _breaks(text)
+    windows: list[Window] = []
+    start = 0
+    while not windows or windows[-1].end < len(text):
+        first = bisect_right(tokens, start) - 1
+        end = tokens[min(first + size, total)]
+        end = end if end == len(text) else _break_before(end, start, breaks)
+        # The same words can take more tokens by themselves than they took in the whole text.
+        while (count := count_tokens(text[start:end]).n) > size:
+            end = _break_before(start + (end - start) * size // count, start, breaks)
+        if not windows or end > windows[-1].end:
+            windows.append(Window(start, end, first, bisect_right(tokens, end - 1)))
+        start = _break_before(min(tokens[min(first + stride, total)], end), start, breaks)
+    return windows
+
+
+def _breaks(text: str) -> tuple[list[int], list[int]]:
+    """Where sentences begin, and where words begin."""
+    sentences = [match.end() for match in _SENTENCE_END.finditer(text)]
+    return sentences, [match.end() for match in _WORD_END.finditer(text)]
+
+
+def _break_before(place: int, start: int, breaks: Sequence[Sequence[int]]) -> int:
+    """The last break in the last quarter of the way from a start to a place, or else the place."""
+    for places in breaks:
+        index = bisect_right(places, place) - 1
+        if index >= 0 and places[index] > place - (place - start) // 4:
+            return places[index]
+    return place

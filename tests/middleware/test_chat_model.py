@@ -1,0 +1,716 @@
+"""A chat model in the place of another one, driven through the real client."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.load import dumps
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from pydantic import BaseModel, SecretStr
+
+from conflictscore.errors import ConfigurationError, InputError, ProviderError
+from conflictscore.middleware import SelfCorrectingChatModel
+from conflictscore.storage.cache import ContentCache
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.middleware.agents import FOUND, call_tool, search, texts
+from tests.models.calling import calling
+from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
+from tests.world import DISAGREEING, scripted_model
+
+QUESTION = "When was the lamp lit?"
+FIRST, LAST = "It was lit in 1871.", "It was lit in 1874."
+
+Ask = Callable[..., Awaitable[AIMessage]]
+
+
+async def _invoke(model: Any, *args: Any, **kwargs: Any) -> Any:
+    return model.invoke(*args, **kwargs)
+
+
+async def _ainvoke(model: Any, *args: Any, **kwargs: Any) -> Any:
+    return await model.ainvoke(*args, **kwargs)
+
+
+async def _stream(model: Any, *args: Any, **kwargs: Any) -> Any:
+    [chunk] = model.stream(*args, **kwargs)
+    return chunk
+
+
+async def _astream(model: Any, *args: Any, **kwargs: Any) -> Any:
+    [chunk] = [chunk async for chunk in model.astream(*args, **kwargs)]
+    return chunk
+
+
+FACES = pytest.mark.parametrize("ask", [_invoke, _ainvoke, _stream, _astream])
+BOTH = pytest.mark.parametrize("ask", [_invoke, _ainvoke])
+
+
+class Calls(BaseCallbackHandler):
+    """What a caller's callbacks are told of chat models."""
+
+    def __init__(self) -> None:
+        self.parents: dict[UUID, UUID | None] = {}
+        self.models: list[UUID] = []
+        self.models_of_chains: set[Any] = set()
+        self.tokens: list[Any] = []
+
+    def on_chain_start(self, serialized: Any, inputs: Any, **about: Any) -> None:
+        self.parents[about["run_id"]] = about["parent_run_id"]
+        self.models_of_chains.add(about["metadata"].get("ls_model_name"))
+
+    def on_retriever_start(self, serialized: Any, query: Any, **about: Any) -> None:
+        self.parents[about["run_id"]] = about["parent_run_id"]
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, **about: Any) -> None:
+        self.parents[about["run_id"]] = about["parent_run_id"]
+        self.models.append(about["run_id"])
+
+    def on_llm_new_token(self, token: Any, **about: Any) -> None:
+        self.tokens.append(token)
+
+    def root(self, run: UUID) -> UUID:
+        """The run that this one is a part of."""
+        parent = self.parents[run]
+        return run if parent is None else self.root(parent)
+
+
+class Broken(BaseRetriever):
+    """A retriever that fails, or finds nothing."""
+
+    error: Any = None
+
+    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+        if self.error:
+            raise self.error
+        return []
+
+
+@pytest.fixture
+def world() -> Talk:
+    return Talk()
+
+
+@pytest.fixture
+def server(world: Talk) -> Iterator[OpenAIServer]:
+    with OpenAIServer(world) as running:
+        yield running
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    return Shelf()
+
+
+@pytest.fixture
+def chat(server: OpenAIServer, shelf: Shelf) -> SelfCorrectingChatModel:
+    return wrapped(server, shelf)
+
+
+def wrapped(
+    server: OpenAIServer, retriever: BaseRetriever | None, **settings: Any
+) -> SelfCorrectingChatModel:
+    return SelfCorrectingChatModel(
+        scripted_model(server), retriever, content_cache=False, **settings
+    )
+
+
+def run_of(message: BaseMessage) -> dict[str, Any]:
+    run: dict[str, Any] = message.response_metadata["conflictscore"]
+    return run
+
+
+def steps(server: OpenAIServer, mark: str) -> list[ChatRequest]:
+    return [request for request in server.requests if mark in request.prompt]
+
+
+# The reply
+
+
+@FACES
+async def test_the_reply_is_the_answer_that_stands_and_carries_its_run(
+    ask: Ask, chat: SelfCorrectingChatModel, server: OpenAIServer
+) -> None:
+    reply = await ask(chat, QUESTION)
+
+    assert reply.text == LAST
+    run = run_of(reply)
+    assert (run["first_answer"], run["flipped"]) == (FIRST, True)
+    assert run["justification"] == "The log was written on the night (Doc 2)."
+    assert (run["report"]["cs_c"], run["final_report"]["cs_c"]) == (1.0, 1.0)
+    assert [document["title"] for document in run["documents"]] == ["Gazette", "Log", "Walks"]
+    assert run["run_id"]
+    assert json.loads(json.dumps(run, allow_nan=False)) == run
+    assert run["usage"]["calls"] == len(server.requests)
+    assert reply.usage_metadata == {
+        "input_tokens": run["usage"]["input_tokens"],
+        "output_tokens": run["usage"]["output_tokens"],
+        "total_tokens": run["usage"]["input_tokens"] + run["usage"]["output_tokens"],
+    }
+    assert reply.response_metadata["model_name"] == "conflictscore/scripted"
+
+
+def test_an_answer_whose_sources_agree_is_replied_as_it_is(
+    server: OpenAIServer, world: Talk
+) -> None:
+    reply = wrapped(server, Shelf(found=DISAGREEING[:1])).invoke(QUESTION)
+
+    assert reply.text == FIRST
+    assert world.asked == {"generate": 1, "decompose": 1, "label": 1}
+    assert run_of(reply)["report"]["cs_c"] == 0.0
+
+
+@BOTH
+async def test_earlier_messages_are_the_conversation_that_the_question_goes_on_from(
+    ask: Ask, chat: SelfCorrectingChatModel, world: Talk, shelf: Shelf
+) -> None:
+    call = {"name": "search", "args": {}, "id": "1", "type": "tool_call"}
+    messages = [
+        SystemMessage(LAMP[0]["content"]),
+        HumanMessage([{"type": "text", "text": LAMP[1]["content"]}]),
+        AIMessage("", tool_calls=[call]),
+        ToolMessage("The lamp was lit in 1999.", tool_call_id="1"),
+        AIMessage(LAMP[2]["content"]),
+        HumanMessage("When was it lit?"),
+    ]
+
+    reply = await ask(chat, messages)
+
+    assert shelf.queries == [STANDING_ALONE]
+    assert (run_of(reply)["asked"], run_of(reply)["question"]) == (
+        "When was it lit?",
+        STANDING_ALONE,
+    )
+    [said] = world.conversations("generate")
+    assert said[:-1] == [(turn["role"], turn["content"]) for turn in LAMP]
+    assert [document["text"] for document in run_of(reply)["documents"]] == [
+        document["text"] for document in DISAGREEING
+    ]
+
+
+@pytest.mark.parametrize("model_kwargs", [{}, {"streaming": True}])
+def test_only_the_answers_get_the_call_parameters_of_the_caller(
+    server: OpenAIServer, model_kwargs: dict[str, Any]
+) -> None:
+    inner = scripted_model(server).model_copy(update=model_kwargs)
+    chat = SelfCorrectingChatModel(inner, Shelf(), content_cache=False, top_p=0.5)
+
+    chat.bind(temperature=0.3).invoke([*_lamp(), ("user", "When?")], stop=["\n\n"])
+
+    for mark in ("Answer the question with", "on which the documents disagree. Look"):
+        for request in steps(server, mark):
+            sent = (request.body["temperature"], request.body["top_p"], request.body["stop"])
+            assert sent == (0.3, 0.5, ["\n\n"])
+    for mark in ("the separate claims", "document_snippet", "Say why", "last message:"):
+        for request in steps(server, mark):
+            assert not {"temperature", "top_p", "stop"} & set(request.body)
+    assert len(server.requests) == 12
+
+
+def test_an_answer_under_a_callers_parameters_is_not_found_again(
+    server: OpenAIServer, world: Talk, tmp_path: Path
+) -> None:
+    cache = ContentCache(tmp_path / "replies.sqlite")
+    chat = SelfCorrectingChatModel(calling(server, cache=cache), Shelf(), content_cache=cache)
+
+    asked = []
+    for stop in (None, None, ["x"], ["x"]):
+        chat.invoke(QUESTION, stop=stop)
+        asked.append(world.asked["generate"])
+
+    assert asked == [1, 1, 2, 3]
+
+
+def _lamp() -> list[tuple[str, str]]:
+    return [(turn["role"], turn["content"]) for turn in LAMP]
+
+
+def test_an_answer_that_is_longer_than_the_caller_allows_is_an_error(world: Talk) -> None:
+    def answer(request: ChatRequest) -> Reply | str | Fault:
+        short = request.body.get("max_completion_tokens") == 5
+        return Reply("It was", finish_reason="length") if short else world(request)
+
+    with (
+        OpenAIServer(answer) as server,
+        pytest.raises(ProviderError, match="it was cut off after 5 tokens"),
+    ):
+        wrapped(server, Shelf(), max_tokens=5).invoke(QUESTION)
+
+
+# Streams
+
+
+@FACES
+async def test_callbacks_see_every_call_inside_as_a_part_of_this_one_and_no_token_of_a_draft(
+    ask: Ask, chat: SelfCorrectingChatModel, server: OpenAIServer
+) -> None:
+    calls = Calls()
+
+    await ask(chat, QUESTION, {"callbacks": [calls]})
+
+    ours, *inner = calls.models
+    assert len(inner) == len(server.requests)
+    assert {calls.root(run) for run in inner} == {ours}
+    assert calls.tokens in ([], [LAST])
+    assert calls.models_of_chains == {None}
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("face", ["sync", "async"])
+async def test_a_graph_around_it_streams_the_reply_and_nothing_else(
+    server: OpenAIServer, face: str, streaming: bool
+) -> None:
+    """The draft is neither among the messages nor among the events of the graph."""
+    inner = scripted_model(server).model_copy(update={"streaming": streaming})
+    chat = SelfCorrectingChatModel(inner, Shelf(), content_cache=False)
+
+    def answer(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [chat.invoke(state["messages"])]}
+
+    async def aanswer(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await chat.ainvoke(state["messages"])]}
+
+    builder = StateGraph(MessagesState).add_node("answer", RunnableLambda(answer, afunc=aanswer))
+    saver = InMemorySaver()
+    graph = builder.add_edge(START, "answer").compile(checkpointer=saver)
+    thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
+    modes: Any = ["messages", "custom"]
+
+    for _ in range(2):  # a second turn on the same thread
+        start: Any = {"messages": [HumanMessage(QUESTION)]}
+        if face == "sync":
+            parts: Any = list(graph.stream(start, thread, stream_mode=modes, subgraphs=True))
+        else:
+            stream = graph.astream(start, thread, stream_mode=modes, subgraphs=True)
+            parts = [part async for part in stream]
+
+        assert [(namespace, mode) for namespace, mode, _ in parts] == [((), "messages")]
+        [(_, _, (message, _))] = parts
+        assert message.text == LAST
+
+    namespaces = {entry.config["configurable"]["checkpoint_ns"] for entry in saver.list(None)}
+    assert namespaces == {""}
+    assert len(graph.get_state(thread).values["messages"]) == 4
+
+
+async def test_a_chain_around_it_has_events_of_the_reply_alone(
+    chat: SelfCorrectingChatModel,
+) -> None:
+    chain: Any = RunnableLambda(lambda text: [HumanMessage(text)]) | chat
+
+    events = [event async for event in chain.astream_events(QUESTION, version="v2")]
+
+    streamed = [e["data"]["chunk"] for e in events if e["event"] == "on_chat_model_stream"]
+    assert [chunk.text for chunk in streamed] == [LAST]
+
+
+# Tools
+
+
+def _searched(content: str = "", **fields: Any) -> list[AnyMessage]:
+    call = {"name": "search", "args": {"query": "lamp"}, "id": "1", "type": "tool_call"}
+    return [
+        HumanMessage(QUESTION),
+        AIMessage("", tool_calls=[call]),
+        ToolMessage(content, tool_call_id="1", name="search", **fields),
+    ]
+
+
+SEARCH = {
+    "name": "search",
+    "description": "Find documents.",
+    "parameters": {"type": "object", "properties": {"query": {"type": "string"}}},
+}
+
+
+@FACES
+async def test_a_reply_that_calls_tools_is_returned_untouched(ask: Ask, shelf: Shelf) -> None:
+    with OpenAIServer(lambda request: call_tool(request, "search", query="lamp")) as server:
+        chat = wrapped(server, shelf)
+        reply = await ask(chat.bind_tools([SEARCH], tool_choice="search"), QUESTION)
+
+    [called] = reply.tool_calls
+    assert (called["name"], called["args"]) == ("search", {"query": "lamp"})
+    assert "conflictscore" not in reply.response_metadata
+    [request] = server.requests
+    assert request.messages == [{"content": QUESTION, "role": "user"}]
+    assert request.body["tool_choice"]["function"]["name"] == "search"
+    assert shelf.queries == []
+
+
+@BOTH
+async def test_an_answer_after_tools_is_scored_against_what_they_brought(
+    ask: Ask, chat: SelfCorrectingChatModel, server: OpenAIServer, world: Talk, shelf: Shelf
+) -> None:
+    artifact = [
+        Document(d["text"], metadata={"title": d["title"], "url": d["url"]}) for d in DISAGREEING
+    ]
+
+    reply = await ask(chat.bind_tools([SEARCH]), _searched("3 found", artifact=artifact))
+
+    assert reply.text == LAST
+    assert run_of(reply)["first_answer"] == FIRST
+    assert [d["title"] for d in run_of(reply)["documents"]] == ["Gazette", "Log", "Walks"]
+    assert shelf.queries == []
+    first, *later = server.requests
+    assert [message["role"] for message in first.messages] == ["user", "assistant", "tool"]
+    assert not any("tools" in request.body for request in later)
+    assert reply.usage_metadata
+    inside = run_of(reply)["usage"]["input_tokens"]
+    read = sum(len((message["content"] or "").split()) for message in first.messages)
+    assert reply.usage_metadata["input_tokens"] == inside + read
+    assert (world.asked["generate"], world.asked["regenerate"]) == (1, 1)
+
+
+def test_an_answer_after_tools_that_stands_is_the_models_own_message(
+    server: OpenAIServer, world: Talk
+) -> None:
+    world.regenerated = FIRST
+    messages = _searched(json.dumps(DISAGREEING))
+    own = scripted_model(server).invoke(messages)
+
+    reply = wrapped(server, None).invoke(messages)
+
+    assert run_of(reply)["report"]["cs_c"] == 1.0
+    assert (reply.content, reply.additional_kwargs) == (own.content, own.additional_kwargs)
+    assert reply.response_metadata["id"] == own.response_metadata["id"]
+
+
+def test_an_agent_takes_it_for_its_model(world: Talk) -> None:
+    agents = pytest.importorskip("langchain.agents")
+
+    def answer(request: ChatRequest) -> Reply | str | Fault:
+        if request.body.get("tools") and request.messages[-1]["role"] == "user":
+            return call_tool(request, "search", query="lamp")
+        return world(request)
+
+    with OpenAIServer(answer) as server:
+        agent = agents.create_agent(wrapped(server, None), [search], system_prompt="Be brief.")
+        start = {"messages": [{"role": "user", "content": QUESTION}]}
+        parts = list(agent.stream(start, stream_mode="messages"))
+
+    assert texts([message for message, _ in parts]) == ["search", FOUND, LAST]
+    assert run_of(parts[-1][0])["flipped"]
+
+
+def test_what_tools_brought_for_an_earlier_question_does_not_count(
+    chat: SelfCorrectingChatModel, shelf: Shelf
+) -> None:
+    earlier = [*_searched("The lamp was lit in 1999."), AIMessage("In 1999.")]
+
+    reply = chat.bind_tools([SEARCH]).invoke([*earlier, HumanMessage("When was it lit?")])
+
+    assert shelf.queries == [STANDING_ALONE]
+    assert [d["title"] for d in run_of(reply)["documents"]] == ["Gazette", "Log", "Walks"]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("messages", "note"),
+    [
+        ([HumanMessage(QUESTION)], "no tool has brought documents since the question"),
+        (_searched(" "), "no tool has brought documents since the question"),
+        (_searched("no such host", status="error"), "no tool has brought documents"),
+    ],
+)
+async def test_without_documents_an_answer_is_left_with_a_note(
+    ask: Ask, messages: list[AnyMessage], note: str
+) -> None:
+    with OpenAIServer(lambda _: FIRST) as bare:
+        reply = await ask(wrapped(bare, None).bind_tools([SEARCH]), messages)
+
+    assert reply.text == FIRST
+    run = run_of(reply)
+    [said] = run["notes"]
+    assert said.startswith("not scored: ")
+    assert note in said
+    assert (run["first_answer"], run["flipped"], run["report"]) == (FIRST, False, None)
+    assert len(bare.requests) == 1
+
+
+def test_where_no_human_asks_anything_the_model_replies_by_itself(
+    chat: SelfCorrectingChatModel, shelf: Shelf
+) -> None:
+    reply = chat.invoke([SystemMessage("Greet the user."), AIMessage("Hello.")])
+
+    assert run_of(reply)["notes"] == ["not scored: no human message asks anything"]
+    assert shelf.queries == []
+
+
+def test_an_empty_reply_is_left_with_a_note(shelf: Shelf) -> None:
+    with OpenAIServer(lambda _: "") as server:
+        reply = wrapped(server, shelf).bind_tools([SEARCH]).invoke(_searched("Lit in 1871."))
+
+    assert run_of(reply)["notes"] == ["not scored: the reply has no text"]
+
+
+def test_a_model_without_tools_or_forms_says_so_at_once() -> None:
+    chat = SelfCorrectingChatModel(FakeListChatModel(responses=[]), content_cache=False)
+
+    with pytest.raises(NotImplementedError):
+        chat.bind_tools([SEARCH])
+    with pytest.raises(NotImplementedError):
+        chat.with_structured_output({"title": "Year", "type": "object", "properties": {}})
+
+
+# Forms
+
+
+class Lit(BaseModel):
+    """When a lamp was lit."""
+
+    year: int
+
+
+def _form(world: Talk) -> Callable[[ChatRequest], Reply | str | Fault]:
+    def answer(request: ChatRequest) -> Reply | str | Fault:
+        if request.prompt.startswith("Put your last answer into the form"):
+            last = request.messages[-2]["content"]
+            return json.dumps({"year": int(last.removesuffix(".")[-4:])})
+        return world(request)
+
+    return answer
+
+
+@BOTH
+@pytest.mark.parametrize("schema", [Lit, Lit.model_json_schema()])
+async def test_the_answer_that_stands_is_what_is_put_into_a_form(
+    ask: Ask, world: Talk, shelf: Shelf, schema: Any
+) -> None:
+    with OpenAIServer(_form(world)) as server:
+        shaped = wrapped(server, shelf).with_structured_output(schema)
+        result: Any = await ask(shaped, [SystemMessage("Be brief."), HumanMessage(QUESTION)])
+
+    assert Lit.model_validate(result) == Lit(year=1874)
+    assert isinstance(result, Lit if schema is Lit else dict)
+    said = [(message["role"], message["content"]) for message in server.requests[-1].messages]
+    assert said[:-1] == [("system", "Be brief."), ("user", QUESTION), ("assistant", LAST)]
+
+
+def test_a_form_comes_with_its_raw_message_where_that_is_asked_for(
+    world: Talk, shelf: Shelf
+) -> None:
+    with OpenAIServer(_form(world)) as server:
+        shaped = wrapped(server, shelf).with_structured_output(Lit, include_raw=True)
+        result: Any = shaped.invoke(QUESTION)
+
+    assert (result["parsed"], result["parsing_error"]) == (Lit(year=1874), None)
+    assert result["raw"].text == '{"year": 1874}'
+
+
+@BOTH
+async def test_the_answer_in_words_is_not_streamed_beside_its_form(
+    ask: Ask, world: Talk, shelf: Shelf
+) -> None:
+    with OpenAIServer(_form(world)) as server:
+        shaped = wrapped(server, shelf).with_structured_output(Lit)
+
+        async def answer(state: MessagesState) -> dict[str, Any]:
+            form: Any = await ask(shaped, state["messages"])
+            return {"messages": [AIMessage(str(form.year))]}
+
+        graph = StateGraph(MessagesState).add_node(answer).add_edge(START, "answer").compile()
+        start: Any = {"messages": [HumanMessage(QUESTION)]}
+        parts = [part async for part in graph.astream(start, stream_mode="messages")]
+
+    texts = [str(message.text) for message, _ in parts if isinstance(message, BaseMessage)]
+    assert "".join(texts) == '{"year": 1874}1874'
+
+
+# What is no text, and what fails
+
+
+@BOTH
+async def test_what_is_no_text_reaches_the_model_and_its_own_reply_is_returned(
+    ask: Ask, chat: SelfCorrectingChatModel, server: OpenAIServer, shelf: Shelf
+) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    shown = HumanMessage([{"type": "text", "text": "Whose lamp is this?"}, image])
+
+    for messages in ([shown], [shown, AIMessage("A keeper's."), HumanMessage(QUESTION)]):
+        reply = await ask(chat, messages)
+
+        assert server.requests[-1].messages[0]["content"][1] == image
+        assert reply.text == FIRST
+        assert run_of(reply)["notes"] == ["not scored: the conversation holds more than text"]
+    assert len(server.requests) == 2
+    assert shelf.queries == []
+
+
+@BOTH
+async def test_where_nothing_is_found_the_model_replies_by_itself(
+    ask: Ask, server: OpenAIServer
+) -> None:
+    reply = await ask(wrapped(server, Broken()), QUESTION)
+
+    assert reply.text == FIRST
+    assert run_of(reply)["notes"] == [f"not scored: no documents found for: {QUESTION}"]
+    [request] = server.requests
+    assert request.messages == [{"content": QUESTION, "role": "user"}]
+
+
+@BOTH
+async def test_a_search_that_fails_is_raised_or_passed_over_with_a_note(
+    ask: Ask, server: OpenAIServer
+) -> None:
+    down = Broken(error=ConnectionError("https://search.test/?key=hunter2hunter2"))
+
+    with pytest.raises(ConnectionError):
+        await ask(wrapped(server, down), QUESTION)
+    reply = await ask(wrapped(server, down, on_failure="pass_through"), QUESTION)
+
+    assert reply.text == FIRST
+    assert run_of(reply)["notes"] == ["not scored: ConnectionError"]
+
+
+def test_a_draft_is_not_made_again_where_the_search_fails(server: OpenAIServer) -> None:
+    down = Broken(error=ProviderError("the search is down", provider="search"))
+    chat = wrapped(server, down, on_failure="pass_through").bind_tools([SEARCH])
+
+    reply = chat.invoke(QUESTION)
+
+    assert run_of(reply)["notes"] == ["not scored: the search is down"]
+    assert len(server.requests) == 1
+
+
+def test_a_context_window_that_is_too_small_is_a_failure_like_others(server: OpenAIServer) -> None:
+    many = Shelf(found=[{"text": f"{n}: " + "lit in 1871. " * 40} for n in range(30)])
+
+    with pytest.raises(ConfigurationError, match="too small for 30 documents"):
+        wrapped(server, many, context_window=1200).invoke(QUESTION)
+    reply = wrapped(server, many, context_window=1200, on_failure="pass_through").invoke(QUESTION)
+
+    assert "too small for 30 documents" in run_of(reply)["notes"][0]
+
+
+@pytest.mark.parametrize("on_failure", ["raise", "pass_through"])
+def test_a_wrong_key_or_setting_is_always_raised(world: Talk, on_failure: str) -> None:
+    with (
+        OpenAIServer(world, api_key="right") as server,
+        pytest.raises(ConfigurationError, match="refused the key"),
+    ):
+        wrapped(server, Shelf(), on_failure=on_failure).invoke(QUESTION)
+    with (
+        OpenAIServer(world) as server,
+        pytest.raises(ConfigurationError, match="nothing to answer from"),
+    ):
+        wrapped(server, None, on_failure=on_failure).invoke(QUESTION)
+    with pytest.raises(InputError, match="max_rounds is 21"):
+        wrapped(server, Shelf(), max_rounds=21, on_failure=on_failure).invoke(QUESTION)
+
+
+def test_an_unknown_way_to_fail_is_refused() -> None:
+    with pytest.raises(InputError, match="on_failure is 'ignore'; give 'raise' or 'pass_through'"):
+        SelfCorrectingChatModel("local", on_failure="ignore")
+
+
+# The settings
+
+
+def test_nothing_is_opened_before_the_first_call() -> None:
+    chat = SelfCorrectingChatModel("openai:gpt-4.1-mini", Shelf(), content_cache=False)
+
+    with pytest.raises(ConfigurationError, match="needs a key"):
+        chat.invoke(QUESTION)
+
+
+def test_a_setting_that_is_changed_counts_from_then_on(
+    chat: SelfCorrectingChatModel, world: Talk
+) -> None:
+    assert chat.invoke(QUESTION).text == LAST
+    once = chat.model_copy(update={"max_rounds": 0})
+
+    assert once.invoke(QUESTION).text == FIRST
+    assert chat.invoke(QUESTION).text == LAST
+    chat.method = "control-rag"
+    assert chat.invoke(QUESTION).text == FIRST
+    assert "Watch for places" in world.prompts["generate"][-1]
+
+
+def test_a_judge_of_its_own_scores_the_answers(server: OpenAIServer, world: Talk) -> None:
+    with OpenAIServer(world) as judging:
+        wrapped(server, Shelf(), judge=scripted_model(judging)).invoke(QUESTION)
+
+    assert {r.prompt[:20] for r in judging.requests} == {
+        "Take the answer belo",
+        "You check claims aga",
+    }
+    assert len(server.requests) == 3
+
+
+def test_one_model_may_be_used_from_threads_and_from_one_event_loop_after_another(
+    chat: SelfCorrectingChatModel,
+) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        texts = [reply.text for reply in pool.map(chat.invoke, [QUESTION] * 4)]
+    texts += [asyncio.run(chat.ainvoke(QUESTION)).text for _ in range(2)]
+
+    assert texts == [LAST] * 6
+
+
+def test_keys_stand_in_no_form_of_it() -> None:
+    secret = "zaphod-0042-beeblebrox"
+    inner = ChatOpenAI(model="m", api_key=SecretStr(secret), base_url="http://127.0.0.1:9/v1")
+    url = f"http://user:{secret}@127.0.0.1:9/v1"
+    chat = SelfCorrectingChatModel(inner, Shelf(), judge=inner, base_url=url, content_cache=False)
+
+    forms = [repr(chat), str(chat.model_dump()), chat.model_dump_json(), dumps(chat)]
+    forms += [str(chat.asdict()), str(chat._get_ls_params())]
+
+    assert all(secret not in form for form in forms)
+
+
+def test_settings_tell_one_model_from_another(server: OpenAIServer) -> None:
+    plain = wrapped(server, Shelf())
+    others = [
+        wrapped(server, Shelf(), max_rounds=2),
+        wrapped(server, Shelf(), method="rag"),
+        wrapped(server, Shelf(), temperature=0.5),
+        wrapped(server, Shelf(), judge="local"),
+    ]
+
+    assert plain.asdict() == wrapped(server, Shelf()).asdict()
+    assert all(plain.asdict() != other.asdict() for other in others)
+    assert plain.asdict()["_type"] == "self-correcting"
+
+
+def test_it_has_the_name_and_counts_the_tokens_of_the_model_inside(server: OpenAIServer) -> None:
+    class Counting(FakeListChatModel):
+        def get_token_ids(self, text: str) -> list[int]:
+            return [7] * len(text)
+
+        def get_num_tokens_from_messages(self, messages: Any, tools: Any = None) -> int:
+            return 42
+
+    chat = SelfCorrectingChatModel(Counting(responses=[]), content_cache=False)
+
+    assert (chat.get_num_tokens("lamp"), chat.get_num_tokens_from_messages([])) == (4, 42)
+    assert wrapped(server, None).model_name == "scripted"
+    assert SelfCorrectingChatModel("local").model_name == "local"
+
+
+def test_the_package_is_light_until_a_wrapper_is_used() -> None:
+    script = "import sys, conflictscore.middleware; assert 'langgraph' not in sys.modules"
+
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

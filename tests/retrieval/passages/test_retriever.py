@@ -1,0 +1,255 @@
+"""Long documents are cut to the passages that fit the question; short ones stay as they are."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document as Retrieved
+from langchain_core.retrievers import BaseRetriever
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+
+from conflictscore.errors import InputError
+from conflictscore.records import Document
+from conflictscore.retrieval.corpus import CorpusRetriever
+from conflictscore.retrieval.dense.encoder import SentenceEncoder
+from conflictscore.retrieval.documents import to_documents
+from conflictscore.retrieval.passages.cutting import MARK
+from conflictscore.retrieval.passages.retriever import PassageRetriever
+from conflictscore.retrieval.ranking import BM25Ranker
+from conflictscore.storage.cache import ContentCache
+from conflictscore.tokens import count_tokens
+
+QUESTION = "When was the lighthouse lamp lit?"
+NEEDLE = "The lighthouse lamp was lit in 1871."
+FILLER = " ".join(f"The committee met on day {n} and adjourned." for n in range(20))
+"""About 200 tokens without a word of the question."""
+
+
+class Fixed(BaseRetriever):
+    """Returns these documents, and takes no options."""
+
+    documents: list[Retrieved]
+    awaited: int = 0
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Retrieved]:
+        return self.documents
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Retrieved]:
+        self.awaited += 1
+        return self.documents
+
+
+def passages(*texts: str, **settings: Any) -> list[Retrieved]:
+    documents = [Retrieved(text, metadata={"url": f"u{n}"}) for n, text in enumerate(texts)]
+    settings = {"tokens": 64, **settings}
+    return PassageRetriever(retriever=Fixed(documents=documents), **settings).invoke(QUESTION)
+
+
+def corpus(texts: Sequence[str], k: int = 10) -> CorpusRetriever:
+    return CorpusRetriever.from_documents(
+        [Document(number=n, text=text) for n, text in enumerate(texts, 1)], k
+    )
+
+
+class TestPassagesAreALangChainRetriever(RetrieversIntegrationTests):
+    @property
+    def retriever_constructor(self) -> type[PassageRetriever]:
+        return PassageRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        long = [f"{FILLER} {NEEDLE} {FILLER} {n}" for n in range(5)]
+        return {"retriever": corpus(long), "tokens": 64}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return QUESTION
+
+
+# What is kept
+
+
+def test_the_best_window_of_a_long_document_becomes_its_text() -> None:
+    (found,) = passages(f"{FILLER} {NEEDLE} {FILLER}")
+    assert NEEDLE in found.page_content
+    assert count_tokens(found.page_content).n <= 64
+    assert found.page_content.strip() == found.page_content
+    total = count_tokens(f"{FILLER} {NEEDLE} {FILLER}").n
+    assert found.metadata["url"] == "u0"
+    assert found.metadata["document_tokens"] == total
+    words, span, rest = found.metadata["passage"].split(" ", 2)
+    first, last = map(int, span.split("–"))
+    assert (words, rest) == ("tokens", f"of {total}")
+    before = count_tokens(FILLER).n
+    assert 0 < last - first <= 64
+    assert first <= before < last
+
+
+def test_a_document_that_fits_stays_as_it_is() -> None:
+    text = f"  {NEEDLE}\n"
+    short, long = passages(text, FILLER)
+    assert short == Retrieved(text, metadata={"url": "u0"})
+    assert "passage" in long.metadata
+
+
+def test_passages_that_cover_a_document_are_that_document() -> None:
+    text = f"{NEEDLE} {FILLER[:250]} {NEEDLE}"
+    assert 64 < count_tokens(text).n < 128
+    assert passages(text, windows=9) == [Retrieved(text, metadata={"url": "u0"})]
+    assert passages(text)[0].page_content != text
+
+
+def test_a_document_with_nothing_of_the_question_keeps_how_it_begins() -> None:
+    match, other = passages(f"{FILLER} {NEEDLE}", FILLER)
+    assert NEEDLE in match.page_content
+    assert FILLER.startswith(other.page_content)
+    assert other.metadata["passage"].startswith("tokens 0–")
+
+
+@pytest.mark.parametrize("windows", [1, 3])
+def test_where_it_begins_with_white_space_that_is_no_passage(windows: int) -> None:
+    blank = " \n" * 20_000
+    (found,) = passages(f"{blank}{FILLER}", windows=windows)
+    assert found.page_content.startswith("The committee met on day 0")
+
+
+def test_the_number_of_windows_is_a_setting() -> None:
+    text = f"{FILLER} {NEEDLE} {FILLER} The lighthouse lamp is red. {FILLER} {NEEDLE}!"
+    (one,), (two,), (many,) = (passages(text, windows=n, stride=64) for n in (1, 2, 9))
+    assert MARK not in one.page_content
+    assert two.page_content.count(MARK) == 1
+    assert many.page_content.count(MARK) == 2
+    first, second, third = many.page_content.split(MARK)
+    assert NEEDLE in first
+    assert "lamp is red" in second
+    assert f"{NEEDLE}!" in third
+    assert all(part in text and part == part.strip() for part in (first, second, third))
+    assert "on day 10 and" not in many.page_content
+    assert many.metadata["passage"].count("–") == 3
+    assert many.metadata["passage"].count(", ") == 2
+
+
+def test_windows_overlap_by_half_where_nothing_else_is_said() -> None:
+    texts = [f"{FILLER[: 100 * n]} {NEEDLE} {FILLER}" for n in range(1, 6)]
+    assert passages(*texts) == passages(*texts, stride=32)
+    assert passages(*texts) != passages(*texts, stride=64)
+
+
+def test_windows_that_overlap_or_touch_become_one_passage() -> None:
+    text = f"{FILLER} {NEEDLE} {FILLER}"
+    (found,) = passages(text, windows=2, stride=16)
+    assert MARK not in found.page_content
+    assert found.page_content in text
+    assert 64 < count_tokens(found.page_content).n < 128
+    assert found.metadata["passage"].count("–") == 1
+    sentence = "The lamp was lit. "
+    (touching,) = passages(sentence * 60, windows=2, stride=64)
+    assert MARK not in touching.page_content
+    assert touching.page_content in sentence * 60
+
+
+def test_a_word_that_stands_in_every_window_decides_nothing() -> None:
+    lamps = "The lamp is a lamp and the lamp of lamps. " * 12
+    (found, *_) = passages(f"{lamps} Lit in 1871. {lamps}", *[lamps] * 6)
+    assert "Lit in 1871." in found.page_content
+
+
+def test_a_document_stays_one_witness() -> None:
+    text = f"{NEEDLE} {FILLER} {NEEDLE} {FILLER} {NEEDLE}"
+    documents = to_documents(passages(text, text + " Also.", windows=3))
+    assert [document.number for document in documents] == [1, 2]
+    assert "[…]" in documents[0].text
+    assert "passage" in documents[0].metadata
+
+
+# As a retriever
+
+
+def test_k_reaches_a_retriever_that_takes_it_and_cuts_what_another_finds() -> None:
+    texts = [f"{NEEDLE} {n}" for n in range(9)]
+    around_corpus = PassageRetriever(retriever=corpus(texts, k=2), k=5)
+    assert len(around_corpus.invoke(QUESTION)) == 5
+    assert len(around_corpus.invoke(QUESTION, k=7)) == 7
+    fixed = Fixed(documents=[Retrieved(text) for text in texts])
+    assert [d.page_content for d in PassageRetriever(retriever=fixed, k=3).invoke("?")] == texts[:3]
+    assert len(PassageRetriever(retriever=fixed).search("?", 8)) == 8
+
+
+async def test_awaited_it_awaits_the_other_and_ranks_beside_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ranked_in = []
+    scores = BM25Ranker.scores
+
+    def listen(self: BM25Ranker, query: str) -> Any:
+        ranked_in.append(threading.get_ident())
+        return scores(self, query)
+
+    monkeypatch.setattr(BM25Ranker, "scores", listen)
+    fixed = Fixed(documents=[Retrieved(f"{FILLER} {NEEDLE}")] * 3)
+    retriever = PassageRetriever(retriever=fixed, tokens=64)
+    awaited = await retriever.ainvoke(QUESTION, k=2)
+    assert fixed.awaited == 1
+    assert len(ranked_in) == 1
+    assert threading.get_ident() not in ranked_in
+    assert awaited == retriever.invoke(QUESTION, k=2)
+    assert NEEDLE in awaited[0].page_content
+
+
+def test_notes_of_the_other_retriever_stay_visible(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(NEEDLE)
+    (tmp_path / "b.txt").write_text("")
+    retriever = CorpusRetriever.from_paths([tmp_path])
+    assert PassageRetriever(retriever=retriever).notes == retriever.notes != ()
+    assert PassageRetriever(retriever=Fixed(documents=[])).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ({"tokens": 8}, "at least 16 tokens long, not 8"),
+        ({"stride": 513}, "the stride of passages is 1 to their length, 512, and not 513"),
+        ({"stride": 0}, "not 0"),
+        ({"windows": 0}, "at least 1 passage, and windows is 0"),
+        ({"k": 0}, "k is 0"),
+    ],
+)
+def test_a_setting_out_of_range_is_refused_when_it_is_built(
+    setting: dict[str, int], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        PassageRetriever(retriever=Fixed(documents=[]), **setting)  # type: ignore[arg-type]
+
+
+# By meaning
+
+
+@pytest.mark.usefixtures("minilm_path")
+@pytest.mark.parametrize("ranking", ["dense", "both"])
+def test_by_meaning_a_passage_needs_no_word_of_the_question(ranking: str, tmp_path: Path) -> None:
+    beacon = "In 1871 the keeper kindled the beacon on the headland for the first time."
+    cache = ContentCache(tmp_path / "cache.sqlite")
+    (found,) = passages(f"{FILLER} {beacon} {FILLER}", ranking=ranking, cache=cache)
+    assert beacon in found.page_content
+
+
+@pytest.mark.usefixtures("minilm_path")
+def test_by_meaning_white_space_is_no_passage_either() -> None:
+    blank = " \n" * 20_000
+    (found,) = passages(f"{blank}{FILLER}", ranking="dense")
+    assert found.page_content.startswith("The committee met")
+
+
+def test_documents_that_all_fit_need_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(SentenceEncoder, "encode")
+    assert passages(NEEDLE, ranking="dense")[0].page_content == NEEDLE
