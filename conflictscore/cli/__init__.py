@@ -6,7 +6,10 @@ from conflictscore import __version__
 from conflictscore.cli.ask import ask
 from conflictscore.cli.errors import OneLineErrors
 from conflictscore.cli.model import model
+from conflictscore.cli.record import record
 from conflictscore.cli.score import score
+from conflictscore.cli.search import search
+from conflictscore.cli.serve import serve
 
 __all__ = ["main"]
 
@@ -25,5 +28,5 @@ def main() -> None:
     """
 
 
-for command in (ask, score, model):
+for command in (ask, score, search, record, serve, model):
     main.add_command(command)

@@ -5,15 +5,21 @@ from typing import Any
 
 import click
 
-from conflictscore.cli.options import ManyDocs, with_model_options
-from conflictscore.cli.running import deliver, open_context, run_graph
+from conflictscore.cli.options import (
+    ManyDocs,
+    with_model_options,
+    with_passage_options,
+    with_scoring_options,
+    with_search_options,
+)
+from conflictscore.cli.running import deliver, open_context, open_retriever, run_graph
 
 __all__ = ["ask"]
 
 _ASK_EXAMPLES = """\b
 Examples:
   conflictscore ask "When was the lamp first lit?" --docs notes/ report.md
-  conflictscore ask "Is it safe?" --search google --model openai:gpt-4.1-mini --json
+  conflictscore ask "Is it safe?" --search serper,searxng --read-pages
   conflictscore ask "Which is it?" --option "It was 1871." --option "It was 1874." --docs notes/
 """
 
@@ -27,20 +33,8 @@ Examples:
     metavar="TEXT",
     help="Give it twice, for a choice between two options.",
 )
-@click.option(
-    "--docs",
-    multiple=True,
-    metavar="PATH ...",
-    help="Files and folders to answer from: .txt, .md, .html, .jsonl. All words up to the next"
-    " option are paths, so put QUESTION first.",
-)
-@click.option(
-    "--search",
-    metavar="NAME",
-    help="google (GOOGLE_API_KEY and GOOGLE_CSE_ID) or corpus (--docs). Default: --docs where"
-    " given, otherwise google where its keys are set.",
-)
-@click.option("--top-k", type=click.IntRange(min=1), default=10, show_default=True, metavar="N")
+@with_search_options
+@with_passage_options
 @click.option(
     "--method",
     type=click.Choice(["rag", "control-rag", "regenerated-rag"]),
@@ -55,13 +49,11 @@ Examples:
     metavar="N",
     help="The most times that an answer is regenerated.",
 )
+@with_scoring_options
 @with_model_options
 def ask(
     question: str,
     options: tuple[str, ...],
-    docs: tuple[str, ...],
-    search: str | None,
-    top_k: int,
     method: str,
     max_rounds: int,
     as_json: bool,
@@ -75,14 +67,12 @@ def ask(
     from conflictscore.nodes.retrieve import check_question
     from conflictscore.reporting.run_json import check_log
     from conflictscore.retrieval.documents import clean_text
-    from conflictscore.retrieval.search import open_search
 
     question, options = clean_text(question), tuple(map(clean_text, options))
     check_question(question, options)
     if log:
         check_log(log)
-    retriever = open_search(search, docs=docs, top_k=top_k)
-
+    retriever = open_retriever(settings)
     context = open_context(settings, retriever=retriever, method=method, max_rounds=max_rounds)
     graph = build_self_correction_graph(context)
     state, seconds = run_graph(

@@ -5,7 +5,14 @@ from typing import Any
 
 import click
 
-__all__ = ["ManyDocs", "with_model_options"]
+__all__ = [
+    "ManyDocs",
+    "with_model_choice",
+    "with_model_options",
+    "with_passage_options",
+    "with_scoring_options",
+    "with_search_options",
+]
 
 
 class ManyDocs(click.Command):
@@ -25,6 +32,88 @@ class ManyDocs(click.Command):
                 spread.append(arg)
         return super().parse_args(ctx, spread)
 
+
+_search_options = [
+    click.option(
+        "--docs",
+        multiple=True,
+        metavar="PATH ...",
+        help="Files and folders to search: .txt, .md, .html, .jsonl. All words up to the next"
+        " option are paths, so put QUESTION first.",
+    ),
+    click.option(
+        "--search",
+        metavar="NAME[,NAME...]",
+        help="Where to search: serper, brave, tavily, exa, vertex, google (each with its key),"
+        " searxng or searxng:URL, ddgs (no key), corpus (--docs), recorded:FILE. Of several, the"
+        " next is asked where one fails or its quota is used up. Default: --docs where given,"
+        " otherwise the first whose key is set.",
+    ),
+    click.option(
+        "--top-k",
+        type=click.IntRange(min=1),
+        default=10,
+        show_default=True,
+        metavar="N",
+        help="Documents a question.",
+    ),
+    click.option(
+        "--read-pages",
+        is_flag=True,
+        help="Fetch the page behind each result and use its text; a page that fails leaves its"
+        " snippet. Needs the extra [fetch].",
+    ),
+]
+
+_passage_options = [
+    click.option(
+        "--passage-tokens",
+        type=click.IntRange(min=0),
+        default=512,
+        show_default=True,
+        metavar="N",
+        help="Cut longer documents to their best passage of N tokens; 0 leaves them whole.",
+    ),
+    click.option(
+        "--passages",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="The most passages kept of a document; it stays one document.",
+    ),
+    click.option(
+        "--ranking",
+        type=click.Choice(["bm25", "dense", "both"]),
+        default="bm25",
+        show_default=True,
+        help="How --docs and passages are ranked: by words, by meaning (extra [dense]), or both.",
+    ),
+]
+
+_scoring_options = [
+    click.option(
+        "--duplicates",
+        type=click.Choice(["vote", "once"]),
+        default="vote",
+        show_default=True,
+        help="Whether near-identical documents each count in CS-R (vote, as the paper), or once a"
+        " side.",
+    ),
+    click.option(
+        "--budget-seconds",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="S",
+        help="The time a run may take: the pairs that are likely to tell most are labelled first,"
+        " and the rest is left out visibly. Default: no limit.",
+    ),
+    click.option(
+        "--max-claims",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="The most claims of an answer to label. Default: all.",
+    ),
+]
 
 _model_options = [
     click.option(
@@ -63,6 +152,9 @@ _model_options = [
         help="A folder with templates of your own (NAME.txt) in place of the default ones.",
     ),
     click.option("--no-cache", is_flag=True, help="Neither use nor keep replies and verdicts."),
+]
+
+_output_options = [
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
     click.option(
         "--log",
@@ -76,7 +168,31 @@ _model_options = [
 
 
 def with_model_options(command: Any) -> Any:
-    """Add the options of a command that calls models."""
-    for option in reversed(_model_options):
+    """Add the options of a command that calls models and prints what came of it."""
+    return _with([*_model_options, *_output_options], command)
+
+
+def with_model_choice(command: Any) -> Any:
+    """Add the options that say which models are called, and how."""
+    return _with(_model_options, command)
+
+
+def with_search_options(command: Any) -> Any:
+    """Add the options of a command that searches."""
+    return _with(_search_options, command)
+
+
+def with_passage_options(command: Any) -> Any:
+    """Add the options of a command that cuts what was found to its best passages."""
+    return _with(_passage_options, command)
+
+
+def with_scoring_options(command: Any) -> Any:
+    """Add the options of a command that weighs evidence."""
+    return _with(_scoring_options, command)
+
+
+def _with(options: list[Any], command: Any) -> Any:
+    for option in reversed(options):
         command = option(command)
     return command

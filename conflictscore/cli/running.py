@@ -11,11 +11,12 @@ import click
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
+    from langchain_core.retrievers import BaseRetriever
     from langgraph.graph.state import CompiledStateGraph
 
     from conflictscore.nodes.state import RunContext
 
-__all__ = ["deliver", "open_context", "run_graph"]
+__all__ = ["deliver", "open_context", "open_retriever", "run_graph"]
 
 
 def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
@@ -37,7 +38,26 @@ def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
         context_window=settings["context_window"],
         prompts=settings["prompts"],
         cache=not settings["no_cache"],
+        duplicates=settings["duplicates"],
+        budget_seconds=settings["budget_seconds"],
+        max_claims=settings["max_claims"],
         **more,
+    )
+
+
+def open_retriever(settings: Mapping[str, Any]) -> "BaseRetriever":
+    """Open what the search options describe; without passage options, documents stay whole."""
+    from conflictscore.retrieval.pipeline import open_retrieval
+
+    return open_retrieval(
+        settings["search"],
+        docs=settings["docs"],
+        top_k=settings["top_k"],
+        read_pages=settings["read_pages"],
+        passage_tokens=settings.get("passage_tokens", 0),
+        passages=settings.get("passages", 1),
+        ranking=settings.get("ranking", "bm25"),
+        cache=not settings.get("no_cache", False),
     )
 
 

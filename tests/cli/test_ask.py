@@ -1,6 +1,7 @@
 """``conflictscore ask`` and ``score`` as a user types them, against loopback servers."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -59,6 +60,26 @@ def test_the_answer_its_change_and_both_sides_are_shown(run: Run, folder: Path) 
     assert any(line.startswith("contradicts ") for line in lines)
 
 
+def test_near_identical_documents_are_shown_as_such(run: Run, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    release = (
+        "The lamp of the new tower was lit in 1871 in the presence of the mayor and many more."
+    )
+    for name in ("bugle", "times"):
+        (docs / f"{name}.md").write_text(f"# {name.title()}\n\n{release} {release.upper()}\n")
+    (docs / "log.md").write_text("# Log\n\nThe lamp was lit in 1874.\n")
+
+    outcome = run("ask", QUESTION, "--docs", docs)
+
+    lines = [" ".join(line.split()) for line in outcome.stdout.splitlines()]
+    assert "supports 2, 3 (1 independent)" in lines
+    assert "contradicts 1" in lines
+    sources = " ".join(lines).partition(" Documents ")[2]
+    assert sources.count("nearly the same text") == 1
+    assert re.search("3 Times .* nearly the same text as document 2 ", sources)
+
+
 def test_json_is_one_object_that_cites_documents_by_number(run: Run, folder: Path) -> None:
     printed = json.loads(run("ask", QUESTION, "--docs", folder, "--json").stdout)
 
@@ -67,7 +88,8 @@ def test_json_is_one_object_that_cites_documents_by_number(run: Run, folder: Pat
         *("documents", "report", "final_report", "usage", "run_id", "notes"),
     ]
     assert printed["flipped"] is True
-    assert {tuple(document) for document in printed["documents"]} == {("number", "title", "url")}
+    shown = ("number", "title", "url", "duplicate_of")
+    assert {tuple(document) for document in printed["documents"]} == {shown}
     [claim] = printed["report"]["claims"]
     titles = {d["number"]: d["title"] for d in printed["documents"]}
     assert [titles[n] for n in claim["supports"]] == ["Gazette"]
@@ -111,6 +133,7 @@ def test_the_log_gains_one_whole_line_a_run(run: Run, folder: Path, tmp_path: Pa
         assert [attempt["round"] for attempt in entry["attempts"]] == [0, 1]
         assert len(entry["prompts"]["sha256"]) == 64
         assert entry["models"]["generator"] == "scripted"
+        assert entry["duplicates_vote"] is True
         assert all(document["text"] for document in entry["documents"])
     assert "sk-secret" not in log.read_text()
 

@@ -28,7 +28,8 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_every_command_explains_itself() -> None:
-    for command in ([], ["ask"], ["score"], ["model"], ["model", "fetch"], ["model", "list"]):
+    commands = ("ask", "score", "search", "record", "serve", "model", "model fetch", "model list")
+    for command in ([], *(command.split() for command in commands)):
         done = subprocess.run(
             [sys.executable, "-m", "conflictscore", *command, "--help"],
             capture_output=True,

@@ -1,0 +1,47 @@
+"""conflictscore search."""
+
+import json
+from typing import Any
+
+import click
+
+from conflictscore.cli.options import ManyDocs, with_passage_options, with_search_options
+from conflictscore.cli.running import open_retriever
+
+__all__ = ["search"]
+
+_SEARCH_EXAMPLES = """\b
+Examples:
+  conflictscore search "When was the lamp first lit?" --docs notes/
+  conflictscore search "Is it safe?" --search serper,searxng --top-k 5
+  conflictscore search "Is it safe?" --search searxng:http://localhost:8080 --read-pages --json
+"""
+
+
+@click.command(cls=ManyDocs, epilog=_SEARCH_EXAMPLES)
+@click.argument("question")
+@with_search_options
+@with_passage_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, texts whole.")
+def search(question: str, as_json: bool, **settings: Any) -> None:
+    """Show the documents that QUESTION would be answered from; no model is called."""
+    import asyncio
+
+    from rich.console import Console
+
+    from conflictscore.nodes.retrieve import check_question, find_documents
+    from conflictscore.reporting.terminal import print_documents
+    from conflictscore.retrieval.documents import clean_text
+
+    question = clean_text(question)
+    check_question(question, ())
+    documents, notes = asyncio.run(find_documents(open_retriever(settings), question))
+    if as_json:
+        shown = {
+            "question": question,
+            "documents": [document.to_json() for document in documents],
+            "notes": notes,
+        }
+        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+    else:
+        print_documents(documents, notes, Console(highlight=False, markup=False, emoji=False))
