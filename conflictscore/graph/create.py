@@ -56,7 +56,9 @@ def create_self_correcting_rag(
     """Make a LangGraph graph that answers a question and corrects itself.
 
     Invoke it, sync or async, with ``{"question": …}``, and for binary multiple choice with
-    ``"options": [a, b]``; ``"documents": [{"text": …}, …]`` takes the place of retrieval. The final
+    ``"options": [a, b]``; ``"documents": [{"text": …}, …]`` takes the place of retrieval,
+    ``"draft_answer"`` that of the first answer, and ``"history": [{"role": …, "content": …}, …]``
+    is the conversation that the question goes on from (``asked`` keeps it as it was put). The final
     state has ``answer``, ``first_answer``, ``flipped``, ``justification``, ``flip``, ``documents``,
     ``report``, ``final_report``, ``attempts``, ``notes``, ``usage`` and ``run_id``. Streaming with
     ``stream_mode="custom"`` gives an event for every step.

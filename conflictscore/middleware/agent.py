@@ -1,0 +1,215 @@
+"""Self-correction for LangChain agents, as a middleware of ``create_agent``."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, NotRequired
+
+from langchain_core.retrievers import BaseRetriever
+from langgraph.runtime import Runtime
+
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.graph.create import Model, run_context
+from conflictscore.labelers.protocol import Labeler
+from conflictscore.prompts import PromptSet
+from conflictscore.storage.cache import ContentCache
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+    from langchain.agents.middleware.types import OmitFromSchema
+except ModuleNotFoundError:
+    raise ConfigurationError(
+        "agents need the package langchain: pip install 'conflictscore[langchain]'"
+    ) from None
+
+from conflictscore.middleware.approval import decide_on
+from conflictscore.middleware.steps import AnswerAgain, AnswerFirst, Given, drive, drive_async
+from conflictscore.middleware.turn import Response, Settings, Turn
+
+__all__ = ["ConflictScoreMiddleware", "ConflictState"]
+
+
+class ConflictState(AgentState[Any]):
+    """What the middleware adds to the agent's state."""
+
+    conflict: NotRequired[
+        Annotated[dict[str, Any] | None, OmitFromSchema(input=True, output=False)]
+    ]
+    """The run of the last answer; None where the last turn came to no answer in words."""
+    conflict_proposal: NotRequired[Annotated[dict[str, Any] | None, OmitFromSchema()]]
+    """A flip that waits for a person's decision."""
+
+
+class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
+    """Measures where the sources of an agent's answer disagree, and has it answer again there.
+
+    ```python
+    middleware = [ConflictScoreMiddleware()]
+    agent = create_agent("openai:gpt-4.1-mini", tools=[search], middleware=middleware)
+    state = agent.invoke({"messages": [{"role": "user", "content": "Is it safe to reheat rice?"}]})
+    print(state["messages"][-1].text, state["conflict"]["flipped"])
+    ```
+
+    An answer in words is looked at; tool calls, structured and empty answers pass by. Its documents
+    are what the agent's tools have brought since the last human message, from their artifacts or
+    their texts. Where they brought none, the retriever is asked with that message. Where there is
+    none either, the answer is left, with a note.
+
+    A new answer is asked for in the agent's own conversation, with the evidence of both sides at
+    its end and without tools. That call goes through the middleware further in, such as retries and
+    fallbacks, so this one belongs before them in the list. It is a further model call within one
+    step of the agent: limits on model calls count the step as one. Neither what was said first nor
+    the evidence enters the history. A model that fails at it leaves the first answer, with a note.
+
+    The state's ``conflict`` is the run of the last answer (:data:`conflictscore.middleware.Run`),
+    and ``response_metadata["conflictscore"]`` of its message the same in brief. ``conflict`` is
+    None where the last turn came to no answer in words. In ``stream_mode="messages"`` an answer
+    that may be replaced is not streamed word by word: it comes whole, once, when it stands, and so
+    do tool calls that are made while there are documents.
+
+    Args:
+        retriever: Finds documents for answers whose tools brought none: any LangChain retriever.
+        judge: The model that decomposes and labels: a spec, a LangChain chat model, or a model that
+            is open already. By default the agent's own.
+        labeler: ``json``, ``choice``, or one of your own; see :func:`create_self_correcting_rag`.
+        base_url: An OpenAI-compatible endpoint for a judge's spec.
+        context_window: Tokens of prompt and reply; by default what is known of the models.
+        prompts: A folder of templates that override the default ones, or a prompt set.
+        max_rounds: The most regenerations of one answer, 0 to 20; with 0 it is scored only.
+        cache: Where verdicts are kept; True is the user's cache, False keeps none.
+        duplicates: Whether near-identical documents ``vote`` each, or count ``once`` on each side.
+        budget_seconds: The time that an answer and what is done about it may take, above 0.
+        max_claims: The most claims of an answer to label, at least 1.
+        approve_flips: Whether a person decides on every flip, by a LangGraph interrupt; the agent
+            needs a checkpointer. Resume with ``"approve"``, ``"reject"`` or ``{"edit": text}``. The
+            first answer stands in the history, and was streamed, until then.
+        on_failure: What a search or a check that fails comes to: ``pass_through`` leaves the answer
+            with a note in ``conflict`` and a warning in the log, ``raise`` raises the error.
+
+    Raises:
+        InputError: A setting is out of range; without a judge, raised at the first answer.
+        ConfigurationError: The judge, its key or the prompt folder is missing or wrong.
+    """
+
+    state_schema = ConflictState
+
+    def __init__(
+        self,
+        *,
+        retriever: BaseRetriever | None = None,
+        judge: Model | None = None,
+        labeler: Labeler | Literal["json", "choice"] | None = None,
+        base_url: str | None = None,
+        context_window: int | None = None,
+        prompts: PromptSet | str | Path | None = None,
+        max_rounds: int = 1,
+        cache: ContentCache | bool = True,
+        duplicates: Literal["vote", "once"] = "vote",
+        budget_seconds: float | None = None,
+        max_claims: int | None = None,
+        approve_flips: bool = False,
+        on_failure: Literal["pass_through", "raise"] = "pass_through",
+    ) -> None:
+        super().__init__()
+        if on_failure not in ("pass_through", "raise"):
+            raise InputError(f"on_failure is {on_failure!r}; give 'pass_through' or 'raise'")
+        if not isinstance(prompts, PromptSet):
+            prompts = PromptSet.load(folder=prompts)
+        store = (ContentCache.default() if cache else None) if isinstance(cache, bool) else cache
+        open_context = partial(
+            run_context,
+            labeler=labeler,
+            context_window=context_window,
+            prompts=prompts,
+            max_rounds=max_rounds,
+            cache=store or False,
+            duplicates=duplicates,
+            budget_seconds=budget_seconds,
+            max_claims=max_claims,
+        )
+        opened = None if judge is None else open_context(judge, None, base_url=base_url)
+        self._settings = Settings(
+            retriever=retriever,
+            judge=opened.decomposer if opened else None,
+            open_context=open_context,
+            prompts=prompts,
+            max_rounds=max_rounds,
+            approve_flips=approve_flips,
+            on_failure=on_failure,
+        )
+
+    def before_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Forget the run of an earlier turn."""
+        return {"conflict": None, "conflict_proposal": None}
+
+    async def abefore_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Forget the run of an earlier turn."""
+        return self.before_agent(state, runtime)
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> Response:
+        """Have the model called, and look at what it answers."""
+        turn = Turn(request, self._settings)
+        draft = turn.watch.call(handler, request, hidden=turn.hidden)
+        if (at_once := turn.opened(draft)) is not None:
+            return at_once
+
+        def answer(step: AnswerFirst | AnswerAgain) -> Given:
+            if isinstance(step, AnswerFirst):
+                return turn.first()
+            again, notes = turn.again(step)
+            with turn.model_failures():
+                response = turn.watch.call(handler, again, hidden=True)
+            return turn.given(response, notes)
+
+        context = turn.context
+        try:
+            run = drive(turn.steps(), context, answer)
+        except Exception as error:  # noqa: BLE001 - raised again where it is not to be passed over
+            return turn.failed(error)
+        return turn.finished(run)
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> Response:
+        """:meth:`wrap_model_call` for agents that are invoked asynchronously."""
+        turn = Turn(request, self._settings)
+        draft = await turn.watch.call_async(handler, request, hidden=turn.hidden)
+        if (at_once := turn.opened(draft)) is not None:
+            return at_once
+
+        async def answer(step: AnswerFirst | AnswerAgain) -> Given:
+            if isinstance(step, AnswerFirst):
+                return turn.first()
+            again, notes = turn.again(step)
+            with turn.model_failures():
+                response = await turn.watch.call_async(handler, again, hidden=True)
+            return turn.given(response, notes)
+
+        context = turn.context
+        try:
+            run = await drive_async(turn.steps(), context, answer)
+        except Exception as error:  # noqa: BLE001 - raised again where it is not to be passed over
+            return turn.failed(error)
+        return turn.finished(run)
+
+    def after_model(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Ask for a person's decision on a flip that was proposed.
+
+        Only this is run again when the agent goes on with the decision, and no model call is.
+        """
+        proposal = state.get("conflict_proposal")
+        if not proposal or state["messages"][-1].id != proposal["replaces"]:
+            return None
+        return decide_on(proposal, state["messages"][-1], self._settings.prompts)
+
+    async def aafter_model(
+        self, state: ConflictState, runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
+        """Ask for a person's decision on a flip that was proposed."""
+        return self.after_model(state, runtime)

@@ -1,0 +1,113 @@
+"""A person's word on a flip, before it takes the place of the first answer."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from langchain_core.messages import BaseMessage, RemoveMessage, message_to_dict, messages_from_dict
+from langgraph.types import interrupt
+
+from conflictscore.middleware.steps import Run, brief
+from conflictscore.nodes.decide import differs
+from conflictscore.nodes.evidence import conflict_details
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Attempt, Document
+
+__all__ = ["Proposal", "decide_on", "propose", "with_run"]
+
+Proposal = dict[str, Any]
+"""A flip that waits for a person, as plain JSON: ``replaces`` (the id of the first answer's
+message), ``message`` (the new answer's) and ``run``."""
+
+
+Message = TypeVar("Message", bound=BaseMessage)
+
+
+def with_run(message: Message, run: Run) -> Message:
+    """The message with its run, in brief, in ``response_metadata["conflictscore"]``."""
+    metadata = {**message.response_metadata, "conflictscore": brief(run)}
+    return message.model_copy(update={"response_metadata": metadata})
+
+
+def propose(first: BaseMessage, message: BaseMessage, run: Run) -> Proposal:
+    """Keep a flip for a person to decide on; the first answer stands until then."""
+    return {"replaces": first.id, "message": message_to_dict(message), "run": run}
+
+
+def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dict[str, Any]:
+    """Ask for the decision, and turn it into an update of the agent's state.
+
+    A decision in another form than the three is asked for again.
+
+    Args:
+        proposal: What :func:`propose` kept.
+        first: The first answer, as it stands in the history.
+        prompts: Where the ``evidence`` templates are.
+    """
+    run: Run = proposal["run"]
+    request = _request(run, prompts)
+    decision = interrupt(request)
+    while not _usable(decision):
+        decision = interrupt({**request, "refused": "that was none of the choices"})
+    if decision == "reject":
+        run = _rejected(run)
+        return _update(run, with_run(first, run))
+    [message] = messages_from_dict([proposal["message"]])
+    if isinstance(decision, Mapping):
+        run = _edited(run, decision["edit"])
+        message = message.model_copy(update={"content": decision["edit"]})
+    # Not under the first one's id: whoever streams messages was shown that one already.
+    return _update(run, RemoveMessage(id=proposal["replaces"]), with_run(message, run))
+
+
+def _update(run: Run, *messages: BaseMessage) -> dict[str, Any]:
+    return {"messages": list(messages), "conflict": run, "conflict_proposal": None}
+
+
+def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
+    claim = Attempt.model_validate(run["attempts"][-1]).reconsidered
+    if claim is None:
+        raise ValueError("an answer changed without a claim to reconsider")
+    documents = [Document.model_validate(document) for document in run["documents"]]
+    shown = brief(run)
+    return {
+        "action": "approve_flip",
+        "question": run["question"],
+        "flip": run["flip"],
+        "evidence": conflict_details(claim, documents, prompts),
+        "documents": shown["documents"],
+        "cs_c": run["report"]["cs_c"],
+        "cs_r": run["report"]["cs_r"],
+        "choices": ["approve", "reject", {"edit": "the answer to give instead"}],
+    }
+
+
+def _usable(decision: object) -> bool:
+    if isinstance(decision, Mapping):
+        edit = decision.get("edit")
+        return set(decision) == {"edit"} and isinstance(edit, str) and bool(edit.strip())
+    return decision in ("approve", "reject")
+
+
+def _rejected(run: Run) -> Run:
+    return run | {
+        "answer": run["first_answer"],
+        "flipped": False,
+        "flip": None,
+        "justification": None,
+        "final_report": None,
+        "notes": [*run["notes"], "a person rejected the new answer, and the first one stands"],
+    }
+
+
+def _edited(run: Run, text: str) -> Run:
+    flipped = differs(run["first_answer"], text)
+    return run | {
+        "answer": text,
+        "flipped": flipped,
+        "flip": {**run["flip"], "after": text} if flipped else None,
+        "final_report": None,
+        "notes": [
+            *run["notes"],
+            "a person edited the new answer, and the edited text has no score",
+        ],
+    }

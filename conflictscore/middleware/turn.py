@@ -1,0 +1,253 @@
+"""One answer of an agent: from what its model says first to what the agent says."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+from uuid import uuid4
+
+from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableBinding
+from langgraph.errors import GraphBubbleUp
+from langgraph.types import Command
+from pydantic import SecretStr
+
+from conflictscore.errors import ConfigurationError, ConflictScoreError, UnreadableReplyError
+from conflictscore.middleware.approval import propose, with_run
+from conflictscore.middleware.calls import CallWatch
+from conflictscore.middleware.messages import asked_in, documents_from_messages
+from conflictscore.middleware.steps import AnswerAgain, Given, Run, Steps, correction, unscored
+from conflictscore.models.failures import clear_error
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.nodes.generate import cut_notes
+from conflictscore.nodes.regenerate import regeneration_prompt
+from conflictscore.nodes.state import RunContext
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Usage
+
+__all__ = ["Response", "Settings", "Turn"]
+
+Response = ModelResponse[Any] | ExtendedModelResponse[Any]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a middleware was set up with."""
+
+    retriever: BaseRetriever | None
+    judge: LanguageModel | None
+    """None where the agent's own model judges."""
+    open_context: Callable[..., RunContext]
+    """Makes a run's context of model, retriever and judge; what else it takes is settled."""
+    prompts: PromptSet
+    max_rounds: int
+    approve_flips: bool
+    on_failure: Literal["pass_through", "raise"]
+
+
+class _Said(NamedTuple):
+    """An answer in words, and the response that it came in."""
+
+    message: AIMessage
+    response: ModelResponse[Any]
+
+    def replaced(self, message: BaseMessage, update: dict[str, Any]) -> Response:
+        """The response with another last message, and an update of the agent's state."""
+        result = [*self.response.result[:-1], message]
+        return ExtendedModelResponse(ModelResponse(result=result), Command(update=update))
+
+
+class Turn:
+    """One model call of an agent, with what is done about its answer.
+
+    Attributes:
+        watch: Makes the calls of the agent's model.
+        hidden: Whether the answer may be replaced, so that its tokens must not be streamed.
+    """
+
+    def __init__(self, request: ModelRequest[Any], settings: Settings) -> None:
+        """Read the question and the documents from the agent's state.
+
+        The question is the last human message, and only what tools brought since then counts. Both
+        are read from the state, since a middleware may have shortened what the model is sent.
+        """
+        asked = asked_in(request.state["messages"])
+        self._request, self._settings, self._asked = request, settings, asked
+        self._documents = documents_from_messages(asked.since)
+        self.watch = CallWatch()
+        self.hidden = bool(settings.max_rounds and (self._documents or settings.retriever))
+        self._said: list[_Said] = []
+        self._foreign: Exception | None = None
+
+    def opened(self, draft: ModelResponse[Any]) -> Response | None:
+        """What to return at once; None where the draft is an answer to be looked at."""
+        answer = _answer_in(draft)
+        if answer is None:
+            return draft
+        self._said.append(answer)
+        if self.watch.failure is not None:
+            return self._left("its model failed, and this is a message in the place of an answer")
+        if not self._documents and self._settings.retriever is None:
+            return self._left(
+                "no tool brought documents for it, and there is no retriever to ask", logging.DEBUG
+            )
+        return None
+
+    def steps(self) -> Steps:
+        """What is to be done about the answer."""
+        documents = [document.to_json() for document in self._documents]
+        return correction(self._asked.question, documents, self._asked.history)
+
+    @cached_property
+    def context(self) -> RunContext:
+        """What the answer is scored with; the agent's own model judges where no other does.
+
+        Raises:
+            InputError: A setting is out of range.
+            ConfigurationError: There is no judge, and the agent's model is no chat model; or the
+                labeler is unknown.
+        """
+        settings, model = self._settings, _chat_model(self._request.model) or self._settings.judge
+        if model is None:
+            raise ConfigurationError(
+                f"the agent's model is no chat model but a {type(self._request.model).__name__},"
+                " so the answers need a judge: give judge="
+            )
+        return settings.open_context(model, settings.retriever, judge=settings.judge)
+
+    def first(self) -> Given:
+        """The draft."""
+        return Given(str(self._said[0].message.text), seconds=self.watch.seconds)
+
+    def again(self, step: AnswerAgain) -> tuple[ModelRequest[Any], tuple[str, ...]]:
+        """The request for another answer, and what to note of it.
+
+        The conversation goes along, with the earlier answer at its end; no tool is offered.
+
+        Raises:
+            ContextWindowError: The window is too small for documents that are not in it already.
+        """
+        prompts, notes = self.context.prompts, list[str]()
+        before = self._said[-1].message
+        if self._documents:
+            prompt = step.prompt(prompts)
+        else:
+            prompt, fitted = regeneration_prompt(
+                step.question,
+                (),
+                step.before,
+                step.claim,
+                step.documents,
+                model=self.context.generator,
+                prompts=prompts,
+                history=[*_system(self._request), *self._request.messages, before],
+            )
+            notes = cut_notes(fitted, "answer again")
+        request = self._request.override(
+            messages=[*self._request.messages, before, HumanMessage(prompt)],
+            tools=[],
+            tool_choice=None,
+            response_format=None,
+        )
+        return request, tuple(notes)
+
+    def given(self, response: ModelResponse[Any], notes: tuple[str, ...]) -> Given:
+        """Keep another answer, and hand on its text.
+
+        Raises:
+            UnreadableReplyError: It is no answer, or not all of one.
+        """
+        answer, provider = _answer_in(response), self.context.generator.name
+        if answer is None or self.watch.failure is not None:
+            raise UnreadableReplyError("it was no answer in words", provider=provider)
+        if answer.message.response_metadata.get("finish_reason") == "length":
+            raise UnreadableReplyError("it was cut off", provider=provider)
+        self._said.append(answer)
+        return Given(str(answer.message.text), notes)
+
+    @contextmanager
+    def model_failures(self) -> Iterator[None]:
+        """Tell what the agent's model failed at from what another middleware raised.
+
+        Raises:
+            ConflictScoreError: The model failed; one clear line.
+        """
+        try:
+            yield
+        except Exception as error:
+            if error is not self.watch.failure:
+                self._foreign = error
+                raise
+            generator = self.context.generator
+            raise clear_error(
+                error,
+                provider=generator.name,
+                endpoint=generator.endpoint,
+                secrets=_secrets(generator.chat),
+            ) from None
+
+    def failed(self, error: Exception) -> Response:
+        """What to return where the answer could not be looked at.
+
+        Raises:
+            Exception: The error itself, where it is not ours, or where failures are to be raised.
+        """
+        ours = error is not self._foreign and not isinstance(error, GraphBubbleUp)
+        if not ours or self._settings.on_failure == "raise":
+            raise error
+        # an error of another library may quote an address with a key in it
+        reason = str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
+        return self._left(f"the check of it failed: {reason}")
+
+    def finished(self, run: Run) -> Response:
+        """What to return after the steps."""
+        run, first, last = self._with_usage(run), self._said[0], self._said[-1]
+        if not (self._settings.approve_flips and run["flipped"]):
+            return last.replaced(with_run(last.message, run), {"conflict": run})
+        standing = first.message.model_copy(update={"id": first.message.id or str(uuid4())})
+        proposal = propose(standing, last.message, run)
+        return first.replaced(standing, {"conflict_proposal": proposal})
+
+    def _left(self, reason: str, level: int = logging.WARNING) -> Response:
+        note = f"the answer was left as it is: {reason}"
+        _log.log(level, note)
+        run = self._with_usage(
+            unscored({"question": self._asked.question}, self.first().text, note)
+        )
+        draft = self._said[0]
+        return draft.replaced(draft.message, {"conflict": run})
+
+    def _with_usage(self, run: Run) -> Run:
+        return run | {"usage": (Usage.model_validate(run["usage"]) + self.watch.usage).to_json()}
+
+
+def _answer_in(response: ModelResponse[Any]) -> _Said | None:
+    """The answer in words, where the response is one, and no tool call or structured one."""
+    last = response.result[-1] if response.result else None
+    if not isinstance(last, AIMessage) or last.tool_calls or last.invalid_tool_calls:
+        return None
+    if response.structured_response is not None or not last.text.strip():
+        return None
+    return _Said(last, response)
+
+
+def _system(request: ModelRequest[Any]) -> list[BaseMessage]:
+    return [request.system_message] if request.system_message else []
+
+
+def _chat_model(model: object) -> BaseChatModel | None:
+    """The chat model under what a middleware may have bound to it."""
+    while isinstance(model, RunnableBinding):
+        model = model.bound
+    return model if isinstance(model, BaseChatModel) else None
+
+
+def _secrets(model: object) -> list[str]:
+    return [item.get_secret_value() for item in vars(model).values() if isinstance(item, SecretStr)]

@@ -1,0 +1,163 @@
+"""A scripted model that works as an agent: it searches once a question, then answers."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import tool
+from pydantic import Field
+
+from conflictscore.middleware import ConflictScoreMiddleware
+from tests.fakes.openai_server import ChatRequest, Fault, Reply
+from tests.world import DISAGREEING, World
+
+__all__ = [
+    "CORRECTED",
+    "FOUND",
+    "QUESTION",
+    "AgentWorld",
+    "Invoke",
+    "Library",
+    "agent_of",
+    "call_tool",
+    "search",
+    "texts",
+]
+
+Invoke = Callable[..., dict[str, Any]]
+"""Invokes an agent, synchronously or not: the agent, its input, and what ``invoke`` takes."""
+
+QUESTION: dict[str, Any] = {"messages": [{"role": "user", "content": "When was the lamp lit?"}]}
+
+FOUND = "\n".join(document["text"] for document in DISAGREEING)
+CORRECTED = ["When was the lamp lit?", "search", FOUND, "It was lit in 1874."]
+
+_OURS = {"the separate claims": "decompose", '"document_snippet"': "label", "Say why": "justify"}
+
+
+class Library(BaseRetriever):
+    """Finds the same documents whatever is asked, and remembers what was."""
+
+    found: list[str]
+    queries: list[str] = Field(default_factory=list)
+
+    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+        self.queries.append(query)
+        return [Document(text) for text in self.found]
+
+
+@tool(response_format="content_and_artifact")
+def search(query: str) -> tuple[str, list[Document]]:
+    """Search for documents."""
+    found = [
+        Document(d["text"], metadata={"title": d["title"], "url": d["url"]}) for d in DISAGREEING
+    ]
+    return FOUND, found
+
+
+def agent_of(model: BaseChatModel, *, tools: Any = (search,), **settings: Any) -> Any:
+    """An agent that may search, with the middleware set up like this."""
+    return create_agent(
+        model, list(tools), middleware=[ConflictScoreMiddleware(cache=False, **settings)]
+    )
+
+
+def texts(messages: list[BaseMessage]) -> list[str]:
+    """What each message says; a call of tools says the tools' names."""
+    return [
+        " ".join(call["name"] for call in m.tool_calls)
+        if isinstance(m, AIMessage) and m.tool_calls
+        else str(m.text)
+        for m in messages
+    ]
+
+
+def call_tool(
+    request: ChatRequest, name: str, says: str | None = None, torn: bool = False, **arguments: Any
+) -> Fault:
+    """A reply that calls a tool, as OpenAI sends it: whole, or streamed where that is asked for.
+
+    With ``says`` it has words as well; where it is ``torn``, the arguments are half of a JSON text.
+    """
+    written = json.dumps(arguments)
+    call = {
+        "index": 0,
+        "id": f"call-{len(request.messages)}",
+        "type": "function",
+        "function": {"name": name, "arguments": written[: len(written) // 2] if torn else written},
+    }
+    message = {"role": "assistant", "content": says, "tool_calls": [call]}
+    common = {"id": "chatcmpl-1", "created": 0, "model": request.model}
+    if not request.body.get("stream"):
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+        whole = {**common, "object": "chat.completion", "choices": [choice]}
+        return Fault.raw(json.dumps(whole).encode())
+    lines = []
+    for delta, reason in ((message, None), ({}, "tool_calls")):
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        chunk = {**common, "object": "chat.completion.chunk", "choices": [choice]}
+        lines.append(f"data: {json.dumps(chunk)}\n\n")
+    return Fault.raw("".join([*lines, "data: [DONE]\n\n"]).encode())
+
+
+@dataclass
+class AgentWorld(World):
+    """What the agent's model says: it calls each tool of ``tools`` once a question, in turn.
+
+    Steps of the judge are those of :class:`World`; an answer is ``generate``, one that is asked for
+    again ``regenerate``, and a call of tools ``tools``.
+    """
+
+    tools: tuple[str, ...] = ("search",)
+    standing_alone: str = "When was the lamp of the lighthouse lit?"
+    failing: Counter[str] = field(default_factory=Counter)
+    """How many of a step's first requests get HTTP 503."""
+    instead: dict[str, Callable[[ChatRequest], Reply | str | Fault]] = field(default_factory=dict)
+    """What answers a step in the place of the world."""
+    requests: dict[str, list[ChatRequest]] = field(default_factory=dict)
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        step = self._step_of(request)
+        self.requests.setdefault(step, []).append(request)
+        if step in _OURS.values():
+            return super().__call__(request)
+        self.asked[step] += 1
+        self.prompts.setdefault(step, []).append(request.prompt)
+        if self.asked[step] <= self.failing[step]:
+            return Fault(status=503, message="overloaded")
+        if step in self.instead:
+            return self.instead[step](request)
+        if step == "tools":
+            return call_tool(request, self.tools[_tool_turns(request)], query="lamp")
+        if step == "generate":
+            return self.answer
+        if step == "contextualize":
+            return self.standing_alone
+        if isinstance(self.regenerated, str):
+            return self.regenerated
+        return self.regenerated[self.asked["regenerate"] - 1]
+
+    def _step_of(self, request: ChatRequest) -> str:
+        ours = next((step for mark, step in _OURS.items() if mark in request.prompt), None)
+        if ours is not None:
+            return ours
+        if "The user's last message:" in request.prompt:
+            return "contextualize"
+        if "on which the documents disagree" in request.prompt:
+            return "regenerate"
+        more = request.body.get("tools") and _tool_turns(request) < len(self.tools)
+        return "tools" if more else "generate"
+
+
+def _tool_turns(request: ChatRequest) -> int:
+    """How often tools were called since the last question."""
+    roles = [message["role"] for message in request.messages]
+    last = len(roles) - 1 - roles[::-1].index("user")
+    return roles[last:].count("tool")

@@ -1,0 +1,441 @@
+"""An agent that looks again, with the real create_agent and the real client."""
+
+import json
+import logging
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel
+
+from conflictscore.middleware import ConflictScoreMiddleware, calls
+from conflictscore.nodes.generate import REPLY_TOKENS
+from conflictscore.tokens import count_tokens
+from tests.fakes.openai_server import OpenAIServer
+from tests.middleware.agents import (
+    CORRECTED,
+    FOUND,
+    QUESTION,
+    AgentWorld,
+    Invoke,
+    Library,
+    agent_of,
+    call_tool,
+    search,
+    texts,
+)
+from tests.world import DISAGREEING, scripted_model
+
+Agent = Any
+
+
+# The answer
+
+
+def test_an_agent_whose_sources_disagree_answers_again(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    state = invoke(agent_of(agent_model), QUESTION)
+
+    assert texts(state["messages"]) == CORRECTED
+    run = state["conflict"]
+    assert (run["first_answer"], run["answer"]) == ("It was lit in 1871.", "It was lit in 1874.")
+    assert run["flipped"]
+    assert run["justification"] == agent_world.reason
+    assert [document["title"] for document in run["documents"]] == ["Gazette", "Log", "Walks"]
+    assert (run["report"]["cs_c"], run["report"]["cs_r"]) == (1.0, 0.5)
+    assert json.loads(json.dumps(run, allow_nan=False)) == run
+
+
+def test_the_second_answer_is_asked_for_at_the_end_of_the_conversation_without_tools(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    middleware = [ConflictScoreMiddleware(cache=False)]
+    agent = create_agent(agent_model, [search], system_prompt="Be brief.", middleware=middleware)
+
+    invoke(agent, QUESTION)
+
+    [request] = agent_world.requests["regenerate"]
+    roles = [message["role"] for message in request.messages]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert request.messages[-2]["content"] == "It was lit in 1871."
+    assert "tools" not in request.body
+    assert '- Document 2: "The log says the lamp was lit in 1874."' in request.prompt
+    assert "<document " not in request.prompt
+
+
+def test_the_final_message_is_the_second_answers_own_and_holds_the_run_in_brief(
+    agent_model: ChatOpenAI, invoke: Invoke
+) -> None:
+    state = invoke(agent_of(agent_model), QUESTION)
+
+    last = state["messages"][-1]
+    assert last.response_metadata["finish_reason"] == "stop"
+    short = last.response_metadata["conflictscore"]
+    assert short["run_id"] == state["conflict"]["run_id"]
+    assert short["flipped"]
+    assert "attempts" not in short
+    assert FOUND not in json.dumps(short)
+    assert len({message.id for message in state["messages"]}) == 4
+
+
+def test_an_agent_whose_sources_agree_is_left_alone(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent_world.answer = "The tower is white."
+
+    state = invoke(agent_of(agent_model), QUESTION)
+
+    assert texts(state["messages"])[-1] == "The tower is white."
+    assert agent_world.asked["regenerate"] == 0
+    assert state["conflict"]["reason"] == "no claim has evidence on both sides"
+    assert "conflictscore" in state["messages"][-1].response_metadata
+
+
+def test_only_the_answer_is_scored_and_not_the_calls_of_tools(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent_world.tools = ("search", "search")
+
+    invoke(agent_of(agent_model), QUESTION)
+
+    assert (agent_world.asked["tools"], agent_world.asked["decompose"]) == (2, 2)
+
+
+@pytest.mark.parametrize(("torn", "scored"), [(False, 2), (True, 0)])
+def test_words_beside_a_call_of_a_tool_are_no_answer(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, torn: bool, scored: int
+) -> None:
+    agent_world.instead["tools"] = lambda request: call_tool(
+        request, "search", says="It is from 1871, I think.", torn=torn, query="lamp"
+    )
+
+    invoke(agent_of(agent_model, retriever=Library(found=[FOUND])), QUESTION)
+
+    assert agent_world.asked["decompose"] == scored
+
+
+def test_the_loop_goes_on_from_the_newer_answer_while_there_is_new_evidence(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    years = {"lamp": (1871, 1874), "tower": (1840, 1850)}
+    documents = [f"The {what}: {year}." for what in years for year in years[what]]
+    agent_world.answer = "The lamp was lit in 1871."
+    agent_world.regenerated = ["The tower was built in 1840.", "The lamp was lit in 1874."]
+
+    @tool
+    def search(query: str) -> str:
+        """Search."""
+        return json.dumps([{"text": text} for text in documents])
+
+    state = invoke(agent_of(agent_model, tools=[search], max_rounds=5), QUESTION)
+
+    assert texts(state["messages"])[-1] == "The lamp was lit in 1874."
+    assert [a["round"] for a in state["conflict"]["attempts"]] == [0, 1, 2]
+    second = agent_world.requests["regenerate"][1]
+    assert second.messages[-2]["content"] == "The tower was built in 1840."
+    assert [message["role"] for message in second.messages].count("assistant") == 2
+
+
+def test_with_no_round_an_answer_is_scored_and_stands(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    state = invoke(agent_of(agent_model, max_rounds=0), QUESTION)
+
+    assert texts(state["messages"])[-1] == "It was lit in 1871."
+    assert state["conflict"]["report"]["cs_c"] == 1.0
+    assert agent_world.asked["regenerate"] == 0
+
+
+def test_usage_counts_the_answers_and_the_judge(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    state = invoke(agent_of(agent_model), QUESTION)
+
+    asked = agent_world.asked.total() - agent_world.asked["tools"]
+    assert state["conflict"]["usage"]["calls"] == asked
+    words = [len(text.split()) for text in ("It was lit in 1871.", "It was lit in 1874.")]
+    assert state["conflict"]["usage"]["output_tokens"] > sum(words)
+
+
+def test_the_agents_name_stays_on_its_answer(agent_model: ChatOpenAI, invoke: Invoke) -> None:
+    middleware = [ConflictScoreMiddleware(cache=False)]
+    agent = create_agent(agent_model, [search], middleware=middleware, name="keeper")
+
+    assert invoke(agent, QUESTION)["messages"][-1].name == "keeper"
+
+
+# What is no answer in words
+
+
+class Year(BaseModel):
+    """A year."""
+
+    year: int
+
+
+@pytest.mark.parametrize("strategy", [ToolStrategy, ProviderStrategy])
+def test_a_structured_answer_is_left_alone(
+    agent_world: AgentWorld, invoke: Invoke, strategy: type[Any]
+) -> None:
+    calls: list[str] = []
+
+    def reply(request: Any) -> Any:
+        calls.append(request.prompt)
+        if strategy is ProviderStrategy:
+            return '{"year": 1871}'
+        return call_tool(request, "Year", year=1871)
+
+    with OpenAIServer(reply) as server:
+        agent = create_agent(
+            scripted_model(server),
+            [search],
+            middleware=[ConflictScoreMiddleware(cache=False, retriever=Library(found=["x"]))],
+            response_format=strategy(Year),
+        )
+        state = invoke(agent, QUESTION)
+
+    assert state["structured_response"] == Year(year=1871)
+    assert calls == ["When was the lamp lit?"]
+    assert state["conflict"] is None
+
+
+def test_an_answer_in_words_in_the_place_of_a_structured_one_is_asked_for_again_in_words(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    middleware = [ConflictScoreMiddleware(cache=False)]
+    agent = create_agent(
+        agent_model, [search], middleware=middleware, response_format=ToolStrategy(Year)
+    )
+
+    state = invoke(agent, QUESTION)
+
+    assert texts(state["messages"]) == CORRECTED
+    assert "tools" not in agent_world.requests["regenerate"][0].body
+
+
+def test_an_empty_answer_is_left_alone(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent_world.answer = " "
+
+    state = invoke(agent_of(agent_model), QUESTION)
+
+    assert agent_world.asked["decompose"] == 0
+    assert state["conflict"] is None
+
+
+# The documents
+
+
+def test_without_documents_and_retriever_an_answer_is_left_with_a_note(
+    agent_model: ChatOpenAI,
+    agent_world: AgentWorld,
+    invoke: Invoke,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.INFO):
+        state = invoke(agent_of(agent_model, tools=[]), QUESTION)
+
+    assert agent_world.asked == {"generate": 1}
+    [note] = state["conflict"]["notes"]
+    assert "no tool brought documents" in note
+    assert state["conflict"]["report"] is None
+    assert "conflictscore" not in state["messages"][-1].response_metadata
+    assert note not in caplog.text
+
+
+def test_where_tools_brought_none_the_retriever_finds_the_documents(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    library = Library(found=[document["text"] for document in DISAGREEING])
+
+    state = invoke(agent_of(agent_model, tools=[], retriever=library), QUESTION)
+
+    assert library.queries == ["When was the lamp lit?"]
+    assert texts(state["messages"]) == ["When was the lamp lit?", "It was lit in 1874."]
+    [request] = agent_world.requests["regenerate"]
+    assert [message["role"] for message in request.messages] == ["user", "assistant", "user"]
+    assert request.prompt.count("<document ") == 3
+
+
+def test_where_tools_brought_documents_the_retriever_is_not_asked(
+    agent_model: ChatOpenAI, invoke: Invoke
+) -> None:
+    library = Library(found=["Nothing of this."])
+
+    state = invoke(agent_of(agent_model, retriever=library), QUESTION)
+
+    assert library.queries == []
+    assert state["conflict"]["flipped"]
+
+
+def test_for_the_retriever_a_follow_up_question_is_made_to_stand_alone(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    library = Library(found=[document["text"] for document in DISAGREEING])
+    talk = [
+        HumanMessage("Tell me of the lamp."),
+        AIMessage("It is a big one."),
+        HumanMessage("And when was it lit?"),
+    ]
+
+    state = invoke(agent_of(agent_model, tools=[], retriever=library), {"messages": talk})
+
+    assert state["conflict"]["question"] == agent_world.standing_alone
+    assert library.queries == [agent_world.standing_alone]
+
+
+def test_a_follow_up_question_whose_tools_brought_documents_is_taken_as_it_was_asked(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    talk = [HumanMessage("Hello!"), AIMessage("Hello."), *QUESTION["messages"]]
+
+    state = invoke(agent_of(agent_model), {"messages": talk})
+
+    assert agent_world.asked["contextualize"] == 0
+    assert state["conflict"]["question"] == "When was the lamp lit?"
+
+
+def test_documents_that_do_not_fit_beside_the_conversation_are_cut_with_a_note(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    found = [*(document["text"] for document in DISAGREEING), "A long walk by the sea. " * 2000]
+    middleware = [
+        ConflictScoreMiddleware(cache=False, retriever=Library(found=found), context_window=6000)
+    ]
+    rules = "Be brief, and kind to everybody. " * 300
+    agent = create_agent(agent_model, system_prompt=rules, middleware=middleware)
+
+    state = invoke(agent, QUESTION)
+
+    [request] = agent_world.requests["regenerate"]
+    assert "is left out here" in request.prompt
+    assert sum(count_tokens(m["content"]).n for m in request.messages) < 6000 - REPLY_TOKENS
+    assert any("to answer again, document 4 was cut" in n for n in state["conflict"]["notes"])
+
+
+def test_a_window_too_small_to_look_again_leaves_the_first_answer_with_a_note(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    library = Library(found=[document["text"] for document in DISAGREEING])
+    talk = {"messages": [HumanMessage("Tell me all. " * 600)]}
+
+    state = invoke(agent_of(agent_model, retriever=library, context_window=2000, tools=[]), talk)
+
+    assert texts(state["messages"])[-1] == "It was lit in 1871."
+    assert agent_world.asked["regenerate"] == 0
+    [note] = [n for n in state["conflict"]["notes"] if "stands" in n]
+    assert "too small" in note
+
+
+def test_a_turn_has_its_own_documents_and_its_own_run(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
+    agent = create_agent(
+        agent_model,
+        [search],
+        middleware=[ConflictScoreMiddleware(cache=False)],
+        checkpointer=InMemorySaver(),
+    )
+    first = invoke(agent, QUESTION, thread)
+    agent_world.tools = ()
+    second = invoke(agent, {"messages": [HumanMessage("Thank you!")]}, thread)
+    agent_world.answer = ""
+    third = invoke(agent, {"messages": [HumanMessage("Bye!")]}, thread)
+
+    assert first["conflict"]["flipped"]
+    assert "no tool brought documents" in second["conflict"]["notes"][0]
+    assert third["conflict"] is None
+    assert [m.type for m in third["messages"]].count("human") == 3
+
+
+def test_the_check_leaves_nothing_in_the_agents_checkpoints_but_its_run(
+    agent_model: ChatOpenAI, invoke: Invoke
+) -> None:
+    saver = InMemorySaver()
+    middleware = [ConflictScoreMiddleware(cache=False)]
+    agent = create_agent(agent_model, [search], middleware=middleware, checkpointer=saver)
+    thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
+
+    invoke(agent, QUESTION, thread)
+
+    assert {saved.config["configurable"]["checkpoint_ns"] for saved in saver.list(thread)} == {""}
+
+
+def test_what_a_middleware_shortens_for_the_model_is_still_evidence(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    from langchain.agents.middleware import ClearToolUsesEdit, ContextEditingMiddleware
+
+    shorten = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=1, keep=0)])
+    middleware: Any = [shorten, ConflictScoreMiddleware(cache=False)]
+
+    state = invoke(create_agent(agent_model, [search], middleware=middleware), QUESTION)
+
+    [request] = agent_world.requests["regenerate"]
+    assert [m["content"] for m in request.messages if m["role"] == "tool"] == ["[cleared]"]
+    assert state["conflict"]["flipped"]
+
+
+# The judge, and other settings
+
+
+def test_a_judge_of_its_own_decomposes_and_labels(agent_world: AgentWorld, invoke: Invoke) -> None:
+    judge_world = AgentWorld()
+    with OpenAIServer(agent_world) as server, OpenAIServer(judge_world) as judge:
+        invoke(agent_of(scripted_model(server), judge=scripted_model(judge)), QUESTION)
+
+    assert set(judge_world.asked) == {"decompose", "label"}
+    assert set(agent_world.asked) == {"tools", "generate", "regenerate", "justify"}
+
+
+def test_an_agent_with_a_context_of_its_own_keeps_it(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    @dataclass
+    class Who:
+        name: str
+
+    middleware = [ConflictScoreMiddleware(cache=False)]
+    agent = create_agent(agent_model, [search], middleware=middleware, context_schema=Who)
+
+    state = invoke(agent, QUESTION, context=Who("Ann"))
+
+    assert state["conflict"]["flipped"]
+
+
+def test_the_time_of_the_first_answer_counts_against_the_budget(
+    agent_model: ChatOpenAI,
+    agent_world: AgentWorld,
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    minutes = iter(range(0, 60 * 99, 60))
+    monkeypatch.setattr(calls, "time", SimpleNamespace(perf_counter=minutes.__next__))
+
+    late = invoke(agent_of(agent_model, budget_seconds=50), QUESTION)
+    early = invoke(agent_of(agent_model, budget_seconds=5000), QUESTION)
+
+    assert late["conflict"]["report"]["coverage"] == 0
+    assert texts(early["messages"]) == CORRECTED
+
+
+def test_only_so_many_claims_are_labelled_as_are_allowed(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent_world.decomposition = "Claims:\n- It was lit in 1871.\n- The tower is white."
+
+    state = invoke(agent_of(agent_model, max_claims=1, max_rounds=0), QUESTION)
+
+    assert agent_world.asked["label"] == 3
+    assert state["conflict"]["report"]["coverage"] == 0.5

@@ -1,0 +1,212 @@
+"""A person decides on a flip, and no model is paid for twice."""
+
+import json
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, hook_config
+from langchain_core.messages import HumanMessage, RemoveMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from conflictscore.middleware import ConflictScoreMiddleware
+from tests.middleware.agents import CORRECTED, QUESTION, AgentWorld, Invoke, search, texts
+
+THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
+FIRST = [*CORRECTED[:-1], "It was lit in 1871."]
+
+
+def reviewed(model: ChatOpenAI, *before: Any, after: tuple[Any, ...] = ()) -> Any:
+    """An agent whose flips a person approves, with other middleware before and after ours."""
+    ours = ConflictScoreMiddleware(cache=False, approve_flips=True)
+    return create_agent(
+        model, [search], middleware=[*before, ours, *after], checkpointer=InMemorySaver()
+    )
+
+
+def test_a_flip_waits_for_a_person_with_all_that_they_need_to_decide(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    state = invoke(reviewed(agent_model), QUESTION, THREAD)
+
+    [waiting] = state["__interrupt__"]
+    asked = waiting.value
+    assert asked["action"] == "approve_flip"
+    assert asked["question"] == "When was the lamp lit?"
+    assert asked["flip"]["before"] == "It was lit in 1871."
+    assert asked["flip"]["after"] == "It was lit in 1874."
+    assert asked["flip"]["justification"] == agent_world.reason
+    assert '- Document 2: "The log says the lamp was lit in 1874."' in asked["evidence"]
+    assert asked["documents"][1]["url"] == "https://log.test/b"
+    assert (asked["cs_c"], asked["cs_r"]) == (1.0, 0.5)
+    assert json.loads(json.dumps(asked)) == asked
+    assert texts(state["messages"]) == FIRST
+    assert state["conflict"] is None
+    assert "conflict_proposal" not in state
+
+
+@pytest.mark.parametrize(
+    ("decision", "said", "flipped"),
+    [
+        ("approve", "It was lit in 1874.", True),
+        ("reject", "It was lit in 1871.", False),
+        ({"edit": "Sources differ: 1871 or 1874."}, "Sources differ: 1871 or 1874.", True),
+        ({"edit": "it was lit in 1871."}, "it was lit in 1871.", False),
+    ],
+)
+def test_the_decision_is_what_the_agent_says_and_nothing_is_asked_of_a_model_again(
+    agent_model: ChatOpenAI,
+    agent_world: AgentWorld,
+    invoke: Invoke,
+    decision: Any,
+    said: str,
+    flipped: bool,
+) -> None:
+    agent = reviewed(agent_model)
+    invoke(agent, QUESTION, THREAD)
+    paid = dict(agent_world.asked)
+
+    state = invoke(agent, Command(resume=decision), THREAD)
+
+    assert dict(agent_world.asked) == paid
+    assert texts(state["messages"]) == [*CORRECTED[:-1], said]
+    run = state["conflict"]
+    assert (run["answer"], run["flipped"]) == (said, flipped)
+    assert (run["flip"] or {}).get("after") == (said if flipped else None)
+    assert run["first_answer"] == "It was lit in 1871."
+    assert [a["answer"]["text"] for a in run["attempts"]] == [FIRST[-1], CORRECTED[-1]]
+    short = state["messages"][-1].response_metadata["conflictscore"]
+    assert (short["answer"], short["flipped"]) == (said, flipped)
+    assert (run["final_report"] is None) == (decision != "approve")
+    assert any("a person" in note for note in run["notes"]) == (decision != "approve")
+
+
+@pytest.mark.parametrize("wrong", ["yes", True, {"edit": " "}, {"edit": 1}, {"edit": "x", "y": 1}])
+def test_a_decision_that_is_none_is_asked_for_again(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, wrong: Any
+) -> None:
+    agent = reviewed(agent_model)
+    invoke(agent, QUESTION, THREAD)
+
+    again = invoke(agent, Command(resume=wrong), THREAD)
+    state = invoke(agent, Command(resume="approve"), THREAD)
+
+    assert "none of the choices" in again["__interrupt__"][0].value["refused"]
+    assert texts(state["messages"]) == CORRECTED
+    assert agent_world.asked["generate"] == 1
+
+
+def test_without_a_flip_nobody_is_asked(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent_world.regenerated = "it was lit in  1871."
+
+    state = invoke(reviewed(agent_model), QUESTION, THREAD)
+
+    assert "__interrupt__" not in state
+    assert not state["conflict"]["flipped"]
+
+
+@pytest.mark.parametrize(
+    ("decision", "said"), [("approve", ["It was lit in 1874."]), ("reject", [])]
+)
+def test_who_streams_sees_what_the_decision_changed_and_it_alone(
+    agent_model: ChatOpenAI, decision: str, said: list[str]
+) -> None:
+    agent = reviewed(agent_model)
+
+    before = [m for m, _ in agent.stream(QUESTION, THREAD, stream_mode="messages") if m.text]
+    after = agent.stream(Command(resume=decision), THREAD, stream_mode="messages")
+
+    assert [m.text for m in before] == FIRST[-2:]
+    assert [m.text for m, _ in after] == said
+
+
+def test_an_approved_answer_is_a_message_of_its_own_and_a_rejected_one_leaves_the_first(
+    agent_model: ChatOpenAI, invoke: Invoke
+) -> None:
+    agent = reviewed(agent_model)
+    first = invoke(agent, QUESTION, THREAD)["messages"][-1]
+    approved = invoke(agent, Command(resume="approve"), THREAD)["messages"][-1]
+    other: RunnableConfig = {"configurable": {"thread_id": "two"}}
+    standing = invoke(agent, QUESTION, other)["messages"][-1]
+    rejected = invoke(agent, Command(resume="reject"), other)["messages"][-1]
+
+    assert approved.id != first.id
+    assert rejected.id == standing.id
+
+
+def test_a_question_in_the_place_of_a_decision_forgets_the_flip(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent = reviewed(agent_model)
+    invoke(agent, QUESTION, THREAD)
+    agent_world.answer, agent_world.tools = "You are welcome.", ()
+
+    state = invoke(agent, {"messages": [HumanMessage("Thank you!")]}, THREAD)
+
+    assert "__interrupt__" not in state
+    assert texts(state["messages"]) == [*FIRST, "Thank you!", "You are welcome."]
+
+
+class Shouting(AgentMiddleware[Any, Any, Any]):
+    """Changes what the model said, after the model."""
+
+    def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        last = state["messages"][-1]
+        if last.tool_calls:
+            return None
+        return {"messages": [last.model_copy(update={"content": last.text.upper()})]}
+
+
+def test_a_middleware_before_ours_works_on_the_decided_answer(
+    agent_model: ChatOpenAI, invoke: Invoke
+) -> None:
+    agent = reviewed(agent_model, Shouting())
+    invoke(agent, QUESTION, THREAD)
+
+    state = invoke(agent, Command(resume="approve"), THREAD)
+
+    assert texts(state["messages"])[-1] == "IT WAS LIT IN 1874."
+
+
+def test_a_middleware_after_ours_works_on_the_first_answer_which_a_rejection_keeps(
+    agent_model: ChatOpenAI, invoke: Invoke
+) -> None:
+    agent = reviewed(agent_model, after=(Shouting(),))
+    invoke(agent, QUESTION, THREAD)
+
+    state = invoke(agent, Command(resume="reject"), THREAD)
+
+    assert texts(state["messages"])[-1] == "IT WAS LIT IN 1871."
+
+
+class Doubting(AgentMiddleware[Any, Any, Any]):
+    """Sends the first answer in words back to the model, once."""
+
+    doubted = False
+
+    @hook_config(can_jump_to=["model"])
+    def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        last = state["messages"][-1]
+        if last.tool_calls or self.doubted:
+            return None
+        self.doubted = True
+        return {"messages": [RemoveMessage(id=last.id)], "jump_to": "model"}
+
+
+def test_nobody_is_asked_of_an_answer_that_another_middleware_took_back(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent_world.instead["generate"] = lambda _: (
+        "It was lit in 1871." if agent_world.asked["generate"] == 1 else "The tower is white."
+    )
+
+    state = invoke(reviewed(agent_model, after=(Doubting(),)), QUESTION, THREAD)
+
+    assert "__interrupt__" not in state
+    assert texts(state["messages"]) == [*CORRECTED[:-1], "The tower is white."]
+    assert not state["conflict"]["flipped"]

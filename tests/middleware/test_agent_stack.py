@@ -1,0 +1,401 @@
+"""The middleware among others, and what it does where something fails."""
+
+import importlib
+import logging
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    HumanInTheLoopMiddleware,
+    ModelCallLimitMiddleware,
+    ModelFallbackMiddleware,
+    ModelRetryMiddleware,
+)
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableConfig
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
+from pydantic import SecretStr
+
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.middleware import ConflictScoreMiddleware
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.middleware.agents import (
+    CORRECTED,
+    FOUND,
+    QUESTION,
+    AgentWorld,
+    Invoke,
+    Library,
+    agent_of,
+    call_tool,
+    search,
+    texts,
+)
+from tests.world import scripted_model
+
+THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
+
+BOTH_ORDERS = pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
+"""Whether ours is the first in the list, and so the outermost."""
+
+
+def stack(first: bool, other: AgentMiddleware[Any, Any, Any], **settings: Any) -> Any:
+    ours = ConflictScoreMiddleware(cache=False, **settings)
+    return [ours, other] if first else [other, ours]
+
+
+def retry(**settings: Any) -> ModelRetryMiddleware[Any, Any]:
+    return ModelRetryMiddleware(initial_delay=0, jitter=False, **settings)
+
+
+# Retries and fallbacks
+
+
+def test_retries_further_in_apply_to_the_second_answer(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent_world.failing["regenerate"] = 1
+
+    agent = create_agent(agent_model, [search], middleware=stack(True, retry(max_retries=1)))
+
+    assert texts(invoke(agent, QUESTION)["messages"]) == CORRECTED
+    assert (agent_world.asked["generate"], agent_world.asked["regenerate"]) == (1, 2)
+
+
+@BOTH_ORDERS
+def test_retries_apply_to_the_first_answer_from_either_side(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, first: bool
+) -> None:
+    agent_world.failing["generate"] = 1
+
+    agent = create_agent(agent_model, [search], middleware=stack(first, retry(max_retries=1)))
+
+    assert texts(invoke(agent, QUESTION)["messages"]) == CORRECTED
+
+
+def test_a_second_answer_that_fails_does_not_make_retries_further_out_begin_anew(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent_world.failing["regenerate"] = 1
+
+    agent = create_agent(agent_model, [search], middleware=stack(False, retry(max_retries=1)))
+    state = invoke(agent, QUESTION)
+
+    assert texts(state["messages"])[-1] == "It was lit in 1871."
+    assert agent_world.asked["generate"] == 1
+    [note] = state["conflict"]["notes"]
+    assert note.startswith("the earlier answer stands, because it could not be regenerated")
+    assert "HTTP 503" in note
+
+
+def test_a_fallback_further_in_gives_the_second_answer(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent_world.failing["regenerate"] = 9
+    other = AgentWorld(regenerated="It was lit in 1874, says the log.")
+    with OpenAIServer(other) as server:
+        fallback = ModelFallbackMiddleware(scripted_model(server))
+        agent = create_agent(agent_model, [search], middleware=stack(True, fallback))
+        state = invoke(agent, QUESTION)
+
+    assert texts(state["messages"])[-1] == "It was lit in 1874, says the log."
+    assert other.asked == {"regenerate": 1}
+
+
+@BOTH_ORDERS
+def test_a_fallback_gives_the_first_answer_from_either_side(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, first: bool
+) -> None:
+    agent_world.failing["generate"] = 9
+    with OpenAIServer(AgentWorld(answer="It was lit in 1871, they say.")) as server:
+        fallback = ModelFallbackMiddleware(scripted_model(server))
+        agent = create_agent(agent_model, [search], middleware=stack(first, fallback))
+        state = invoke(agent, QUESTION)
+
+    assert state["conflict"]["first_answer"] == "It was lit in 1871, they say."
+    assert state["conflict"]["flipped"]
+
+
+def test_an_error_in_the_place_of_an_answer_is_not_scored(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent_world.failing["generate"] = 9
+    failing = retry(max_retries=0, on_failure="continue")
+
+    state = invoke(create_agent(agent_model, [search], middleware=stack(True, failing)), QUESTION)
+
+    assert "Model call failed" in state["messages"][-1].text
+    assert agent_world.asked["decompose"] == 0
+    [note] = state["conflict"]["notes"]
+    assert "its model failed" in note
+
+
+def test_an_error_in_the_place_of_the_second_answer_leaves_the_first(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent_world.failing["regenerate"] = 9
+    failing = retry(max_retries=0, on_failure="continue")
+
+    state = invoke(create_agent(agent_model, [search], middleware=stack(True, failing)), QUESTION)
+
+    assert texts(state["messages"])[-1] == "It was lit in 1871."
+    assert "no answer in words" in state["conflict"]["notes"][0]
+
+
+# Limits, people and guards
+
+
+@BOTH_ORDERS
+def test_looking_again_is_no_step_of_its_own_for_a_limit_of_model_calls(
+    agent_model: ChatOpenAI, invoke: Invoke, first: bool
+) -> None:
+    limit: Any = ModelCallLimitMiddleware(run_limit=2, exit_behavior="error")
+
+    agent = create_agent(agent_model, [search], middleware=stack(first, limit))
+
+    assert texts(invoke(agent, QUESTION)["messages"]) == CORRECTED
+
+
+@BOTH_ORDERS
+def test_a_person_who_approves_tools_is_asked_as_ever(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, first: bool
+) -> None:
+    person: Any = HumanInTheLoopMiddleware(interrupt_on={"search": True})
+    agent = create_agent(
+        agent_model,
+        [search],
+        middleware=stack(first, person, approve_flips=True),
+        checkpointer=InMemorySaver(),
+    )
+
+    asked = invoke(agent, QUESTION, THREAD)
+    found = invoke(agent, Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
+    state = invoke(agent, Command(resume="approve"), THREAD)
+
+    assert asked["__interrupt__"][0].value["action_requests"][0]["name"] == "search"
+    assert found["__interrupt__"][0].value["action"] == "approve_flip"
+    assert texts(state["messages"]) == CORRECTED
+    assert agent_world.asked["generate"] == agent_world.asked["regenerate"] == 1
+
+
+class AtSecondAnswers(AgentMiddleware[Any, Any, Any]):
+    """Does something before a second answer is asked for."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        super().__init__()
+        self.act = act
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        if "on which the documents disagree" in request.messages[-1].text:
+            self.act()
+        return handler(request)
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        if "on which the documents disagree" in request.messages[-1].text:
+            self.act()
+        return await handler(request)
+
+
+def test_what_another_middleware_raises_is_not_swallowed(
+    agent_model: ChatOpenAI, invoke: Invoke
+) -> None:
+    def refuse() -> None:
+        raise PermissionError("over budget")
+
+    agent = create_agent(agent_model, [search], middleware=stack(True, AtSecondAnswers(refuse)))
+
+    with pytest.raises(PermissionError, match="over budget"):
+        invoke(agent, QUESTION)
+
+
+def test_an_interrupt_of_another_middleware_is_not_swallowed(
+    agent_model: ChatOpenAI, invoke: Invoke
+) -> None:
+    answers: list[Any] = []
+    asking = AtSecondAnswers(lambda: answers.append(interrupt("go on?")))
+    agent = create_agent(
+        agent_model, [search], middleware=stack(True, asking), checkpointer=InMemorySaver()
+    )
+
+    asked = invoke(agent, QUESTION, THREAD)
+    state = invoke(agent, Command(resume="yes"), THREAD)
+
+    assert asked["__interrupt__"][0].value == "go on?"
+    assert answers == ["yes"]
+    assert texts(state["messages"]) == CORRECTED
+
+
+class Asking(Library):
+    """Asks a person before it searches."""
+
+    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+        interrupt("may I search?")
+        return super()._get_relevant_documents(query)
+
+
+def test_an_interrupt_of_the_retriever_is_not_swallowed(
+    agent_model: ChatOpenAI, invoke: Invoke
+) -> None:
+    middleware = [ConflictScoreMiddleware(cache=False, retriever=Asking(found=[FOUND]))]
+    agent = create_agent(agent_model, middleware=middleware, checkpointer=InMemorySaver())
+
+    state = invoke(agent, QUESTION, THREAD)
+
+    assert state["__interrupt__"][0].value == "may I search?"
+
+
+# The second answer
+
+
+def unusable(kind: str) -> Callable[[Any], Any]:
+    replies: dict[str, Callable[[Any], Any]] = {
+        "a call of a tool": lambda request: call_tool(request, "search", query="more"),
+        "nothing": lambda _: " ",
+        "half an answer": lambda _: Reply("It was lit", finish_reason="length"),
+        "no completion": lambda _: Fault.raw(b"{}"),
+    }
+    return replies[kind]
+
+
+@pytest.mark.parametrize("kind", ["a call of a tool", "nothing", "half an answer", "no completion"])
+def test_a_second_answer_that_cannot_be_used_leaves_the_first_with_a_note(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, kind: str
+) -> None:
+    agent_world.instead["regenerate"] = unusable(kind)
+
+    state = invoke(agent_of(agent_model), QUESTION)
+
+    assert texts(state["messages"]) == [*CORRECTED[:-1], "It was lit in 1871."]
+    assert state["conflict"]["report"]["cs_c"] == 1.0
+    [note] = state["conflict"]["notes"]
+    assert note.startswith("the earlier answer stands")
+
+
+def test_what_a_model_fails_with_shows_no_key(
+    agent_world: AgentWorld, invoke: Invoke, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent_world.instead["regenerate"] = lambda _: Fault(500, message="no: key hush-hush-key")
+    with OpenAIServer(agent_world) as server:
+        model = scripted_model(server).model_copy()
+        model.openai_api_key = SecretStr("hush-hush-key")
+        state = invoke(agent_of(model), QUESTION)
+
+    assert "HTTP 500" in state["conflict"]["notes"][0]
+    assert "hush-hush-key" not in str(state) + caplog.text
+
+
+# The check
+
+
+@pytest.fixture
+def locked_out() -> Any:
+    """A judge whose key is wrong."""
+    with OpenAIServer(AgentWorld(), api_key="right") as server:
+        yield scripted_model(server)
+
+
+def test_a_check_that_fails_leaves_the_answer_with_a_note_and_a_warning(
+    agent_model: ChatOpenAI, locked_out: ChatOpenAI, invoke: Invoke, caplog: Any
+) -> None:
+    state = invoke(agent_of(agent_model, judge=locked_out), QUESTION)
+
+    assert texts(state["messages"])[-1] == "It was lit in 1871."
+    [note] = state["conflict"]["notes"]
+    assert note.startswith("the answer was left as it is: the check of it failed:")
+    assert "refused the key" in note
+    assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] == [note]
+    assert state["conflict"]["report"] is None
+
+
+def test_a_check_of_the_second_answer_that_fails_leaves_the_first(
+    agent_model: ChatOpenAI, invoke: Invoke
+) -> None:
+    world = AgentWorld()
+
+    def judge(request: ChatRequest) -> Any:
+        reply = world(request)
+        return Fault(401, message="revoked") if world.asked["decompose"] == 2 else reply
+
+    with OpenAIServer(judge) as server:
+        state = invoke(agent_of(agent_model, judge=scripted_model(server)), QUESTION)
+
+    assert texts(state["messages"])[-1] == state["conflict"]["answer"] == "It was lit in 1871."
+    assert "refused the key" in state["conflict"]["notes"][0]
+
+
+def test_a_check_that_fails_may_be_an_error(
+    agent_model: ChatOpenAI, locked_out: ChatOpenAI, invoke: Invoke
+) -> None:
+    with pytest.raises(ConfigurationError, match="refused the key"):
+        invoke(agent_of(agent_model, judge=locked_out, on_failure="raise"), QUESTION)
+
+
+def test_a_judge_that_is_down_leaves_the_answer_without_a_score(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent_world.broken |= {"decompose": Fault(503)}
+
+    state = invoke(agent_of(agent_model, on_failure="raise"), QUESTION)
+
+    assert state["conflict"]["report"]["cs_c"] is None
+    assert "has no score" in state["conflict"]["notes"][0]
+
+
+class Broken(BaseRetriever):
+    """Fails, and quotes its key."""
+
+    def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+        raise ConnectionError("https://search.test/?key=hush-hush-key")
+
+
+def test_a_search_that_fails_leaves_the_answer_and_shows_no_key(
+    agent_model: ChatOpenAI, invoke: Invoke, caplog: pytest.LogCaptureFixture
+) -> None:
+    state = invoke(agent_of(agent_model, tools=[], retriever=Broken()), QUESTION)
+
+    [note] = state["conflict"]["notes"]
+    assert note.endswith("the check of it failed: ConnectionError")
+    assert texts(state["messages"])[-1] == "It was lit in 1871."
+    assert "hush-hush-key" not in str(state) + caplog.text
+
+
+def test_a_search_that_fails_may_be_an_error(agent_model: ChatOpenAI, invoke: Invoke) -> None:
+    with pytest.raises(ConnectionError):
+        invoke(agent_of(agent_model, tools=[], retriever=Broken(), on_failure="raise"), QUESTION)
+
+
+# Settings
+
+
+def test_a_wrong_setting_is_an_error_also_where_failures_pass(
+    agent_model: ChatOpenAI, invoke: Invoke
+) -> None:
+    with pytest.raises(InputError, match="max_rounds is -1"):
+        invoke(agent_of(agent_model, max_rounds=-1), QUESTION)
+    with pytest.raises(InputError, match="on_failure is 'ignore'"):
+        ConflictScoreMiddleware(on_failure="ignore")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="unknown labeler 'none'"):
+        invoke(agent_of(agent_model, labeler="none"), QUESTION)
+
+
+def test_without_langchain_the_middleware_names_the_extra_and_the_rest_works(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "langchain"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in ("agent", "turn", "decorator"):
+        monkeypatch.delitem(sys.modules, f"conflictscore.middleware.{name}", raising=False)
+    package = importlib.import_module("conflictscore.middleware")
+
+    with pytest.raises(ConfigurationError, match=r"pip install 'conflictscore\[langchain\]'"):
+        _ = package.ConflictScoreMiddleware
+    assert callable(package.self_correct())
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = package.no_such_name

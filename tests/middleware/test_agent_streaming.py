@@ -1,0 +1,152 @@
+"""What somebody sees who streams an agent: the answer that stands, once, and no draft."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import ModelFallbackMiddleware
+from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+from langchain_openai import ChatOpenAI
+
+from conflictscore.middleware import ConflictScoreMiddleware
+from tests.fakes.openai_server import OpenAIServer
+from tests.middleware.agents import FOUND, QUESTION, AgentWorld, Library, agent_of, search
+from tests.world import DISAGREEING, scripted_model
+
+Stream = Callable[..., list[Any]]
+
+
+@pytest.fixture(params=["stream", "astream"])
+def stream(request: pytest.FixtureRequest) -> Iterator[Stream]:
+    """Everything that an agent streams, by one of its two faces."""
+
+    async def collected(agent: Any, options: dict[str, Any]) -> list[Any]:
+        return [part async for part in agent.astream(QUESTION, **options)]
+
+    def synchronously(agent: Any, **options: Any) -> list[Any]:
+        return list(agent.stream(QUESTION, **options))
+
+    def asynchronously(agent: Any, **options: Any) -> list[Any]:
+        return runner.run(collected(agent, options))
+
+    with asyncio.Runner() as runner:
+        yield synchronously if request.param == "stream" else asynchronously
+
+
+def messages_of(stream: Stream, agent: Any) -> list[Any]:
+    """The messages, without the empty chunks that end a stream."""
+    streamed = [message for message, _ in stream(agent, stream_mode="messages")]
+    return [m for m in streamed if m.text or getattr(m, "tool_calls", None)]
+
+
+def test_the_answer_that_stands_is_streamed_once_and_the_draft_and_the_judge_never(
+    agent_model: ChatOpenAI, stream: Stream
+) -> None:
+    call, found, answer = messages_of(stream, agent_of(agent_model))
+
+    assert isinstance(call, AIMessageChunk)
+    assert call.tool_calls[0]["name"] == "search"
+    assert isinstance(found, ToolMessage)
+    assert found.text == FOUND
+    assert isinstance(answer, AIMessage)
+    assert answer.text == "It was lit in 1874."
+    assert answer.response_metadata["conflictscore"]["flipped"]
+
+
+def test_the_streamed_answer_has_the_id_that_it_has_in_the_history(
+    agent_model: ChatOpenAI, stream: Stream
+) -> None:
+    parts = stream(agent_of(agent_model), stream_mode=["messages", "values"])
+
+    streamed = [part[0] for mode, part in parts if mode == "messages"]
+    assert streamed[-1].id == parts[-1][1]["messages"][-1].id
+
+
+def test_an_answer_that_is_kept_is_streamed_once(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, stream: Stream
+) -> None:
+    agent_world.answer = "The tower is white."
+
+    streamed = messages_of(stream, agent_of(agent_model))
+
+    assert [m.text for m in streamed] == ["", FOUND, "The tower is white."]
+
+
+def test_a_second_answer_that_fails_leaves_the_first_to_be_streamed_once(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, stream: Stream
+) -> None:
+    agent_world.failing["regenerate"] = 9
+
+    streamed = messages_of(stream, agent_of(agent_model))
+
+    assert [m.text for m in streamed] == ["", FOUND, "It was lit in 1871."]
+
+
+def test_where_nothing_can_be_replaced_the_answer_is_streamed_word_by_word(
+    agent_model: ChatOpenAI, stream: Stream
+) -> None:
+    bare = messages_of(stream, agent_of(agent_model, tools=[]))
+    scored = messages_of(stream, agent_of(agent_model, max_rounds=0))
+
+    words = ["It ", "was ", "lit ", "in ", "1871."]
+    assert [m.text for m in bare] == words
+    assert [m.text for m in scored] == ["", FOUND, *words]
+
+
+def test_a_call_of_tools_beside_documents_is_streamed_whole_and_once(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, stream: Stream
+) -> None:
+    agent_world.tools = ("search", "search")
+
+    first, _, second, _, _ = messages_of(stream, agent_of(agent_model))
+
+    assert (type(first), type(second)) == (AIMessageChunk, AIMessage)
+    assert [call["name"] for call in second.tool_calls] == ["search"]
+
+
+def test_with_a_retriever_the_draft_is_hidden_from_the_start(
+    agent_model: ChatOpenAI, stream: Stream
+) -> None:
+    library = Library(found=[document["text"] for document in DISAGREEING])
+
+    streamed = messages_of(stream, agent_of(agent_model, tools=[], retriever=library))
+
+    assert [m.text for m in streamed] == ["It was lit in 1874."]
+
+
+def test_the_draft_of_another_model_that_a_middleware_puts_in_is_hidden_as_well(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, stream: Stream
+) -> None:
+    agent_world.failing.update(generate=9, regenerate=9)
+    other = AgentWorld(answer="In 1871.", regenerated="In 1874.")
+    with OpenAIServer(other) as server:
+        middleware: Any = [
+            ConflictScoreMiddleware(cache=False),
+            ModelFallbackMiddleware(scripted_model(server)),
+        ]
+        streamed = messages_of(stream, create_agent(agent_model, [search], middleware=middleware))
+
+    assert [m.text for m in streamed] == ["", FOUND, "In 1874."]
+
+
+def test_the_steps_of_the_check_are_events_for_who_streams_what_is_inside(
+    agent_model: ChatOpenAI, stream: Stream
+) -> None:
+    inside = stream(agent_of(agent_model), stream_mode="custom", subgraphs=True)
+
+    events = [event["event"] for _, event in inside]
+    once = ["claims", "label", "label", "label", "scores", "decision"]
+    assert events == ["documents", *once, *once, "flip"]
+    assert stream(agent_of(agent_model), stream_mode="custom") == []
+
+
+def test_who_streams_updates_sees_no_message_of_the_draft(
+    agent_model: ChatOpenAI, stream: Stream
+) -> None:
+    updates = stream(agent_of(agent_model), stream_mode="updates")
+
+    parts = [part for update in updates for part in update.values() if part]
+    said = [message.text for part in parts for message in part.get("messages", [])]
+    assert said == ["", FOUND, "It was lit in 1874."]

@@ -1,0 +1,294 @@
+"""A plain function that looks again where its documents disagree."""
+
+import asyncio
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_openai import ChatOpenAI
+
+from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError, ProviderError
+from conflictscore.middleware import self_correct
+from conflictscore.records import Document
+from tests.fakes.openai_server import OpenAIServer
+from tests.middleware.agents import Library
+from tests.world import DISAGREEING, World, scripted_model
+
+QUESTION = "When was the lamp lit?"
+DOCUMENTS = tuple(Document.model_validate({**d, "number": 7}) for d in DISAGREEING)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def judge(world: World) -> Iterator[ChatOpenAI]:
+    with OpenAIServer(world) as server:
+        yield scripted_model(server)
+
+
+class Oracle:
+    """Functions that give these answers, or raise them, and remember what they were asked."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, tuple[Document, ...]]] = []
+
+    def answer(self, question: str, documents: tuple[Document, ...]) -> str:
+        """Answer a question."""
+        self.asked.append((question, documents))
+        given = self.answers.pop(0)
+        if isinstance(given, Exception):
+            raise given
+        text: str = given
+        return text
+
+    async def answer_async(self, question: str, documents: tuple[Document, ...]) -> str:
+        """Answer a question."""
+        await asyncio.sleep(0)
+        return self.answer(question, documents)
+
+
+def run(oracle: Oracle, face: str, *args: Any, **settings: Any) -> Any:
+    """The run of the decorated function, by one of its two faces."""
+    decorate = self_correct(cache=False, **settings)
+    if face == "sync":
+        return decorate(oracle.answer).run(*args)
+    return asyncio.run(decorate(oracle.answer_async).run(*args))
+
+
+BOTH_FACES = pytest.mark.parametrize("face", ["sync", "async"])
+
+
+@BOTH_FACES
+def test_a_function_whose_documents_disagree_is_asked_again(
+    judge: ChatOpenAI, world: World, face: str
+) -> None:
+    oracle = Oracle("It was lit in 1871.", "It was lit in 1874.")
+
+    came = run(oracle, face, QUESTION, DISAGREEING, judge=judge)
+
+    assert (came["first_answer"], came["answer"]) == ("It was lit in 1871.", "It was lit in 1874.")
+    assert came["flipped"]
+    assert came["justification"] == world.reason
+    (first, given), (second, same) = oracle.asked
+    assert first == QUESTION
+    assert '- Document 2: "The log says the lamp was lit in 1874."' in second
+    assert "<answer>\nIt was lit in 1871.\n</answer>" in second
+    assert QUESTION in second
+    assert [document.number for document in given] == [1, 2, 3]
+    assert same == given
+    assert json.loads(json.dumps(came, allow_nan=False)) == came
+
+
+def test_a_decorated_function_gives_the_corrected_text(judge: ChatOpenAI) -> None:
+    oracle = Oracle("It was lit in 1871.", "It was lit in 1874.")
+    answer = self_correct(judge=judge, cache=False)(oracle.answer)
+
+    assert answer(QUESTION, documents=DOCUMENTS) == "It was lit in 1874."
+
+
+async def test_a_decorated_coroutine_function_stays_one(judge: ChatOpenAI) -> None:
+    oracle = Oracle("It was lit in 1871.", "It was lit in 1874.")
+    answer = self_correct(judge=judge, cache=False)(oracle.answer_async)
+
+    assert await answer(QUESTION, documents=DOCUMENTS) == "It was lit in 1874."
+
+
+def test_an_object_that_is_called_asynchronously_is_a_coroutine_function_too(
+    judge: ChatOpenAI,
+) -> None:
+    class Answerer:
+        async def __call__(self, question: str, documents: tuple[Document, ...]) -> str:
+            return "The tower is white."
+
+    answer = self_correct(judge=judge, cache=False)(Answerer())
+
+    assert asyncio.run(answer(QUESTION, DISAGREEING)) == "The tower is white."
+
+
+@BOTH_FACES
+def test_a_function_whose_documents_agree_is_asked_once(judge: ChatOpenAI, face: str) -> None:
+    oracle = Oracle(" The tower is white.\n")
+
+    came = run(oracle, face, QUESTION, DISAGREEING, judge=judge)
+
+    assert came["answer"] == " The tower is white.\n"
+    assert len(oracle.asked) == 1
+
+
+@BOTH_FACES
+def test_the_retriever_finds_the_documents_unless_they_are_given(
+    judge: ChatOpenAI, face: str
+) -> None:
+    library = Library(found=["The tower is white."])
+    settings = {"judge": judge, "retriever": library}
+
+    found = run(Oracle("The tower is white."), face, QUESTION, **settings)
+    given = run(Oracle("The tower is white."), face, QUESTION, DOCUMENTS, **settings)
+
+    assert library.queries == [QUESTION]
+    assert [d["text"] for d in found["documents"]] == ["The tower is white."]
+    assert [d["number"] for d in given["documents"]] == [1, 2, 3]
+
+
+def test_the_function_runs_in_the_thread_of_its_caller(judge: ChatOpenAI) -> None:
+    import threading
+
+    threads: list[threading.Thread] = []
+
+    @self_correct(judge=judge, cache=False)
+    def answer(question: str, documents: tuple[Document, ...]) -> str:
+        threads.append(threading.current_thread())
+        return "It was lit in 1871."
+
+    answer(QUESTION, DISAGREEING)
+
+    assert threads == [threading.current_thread()] * 2
+
+
+async def test_a_function_may_be_called_inside_a_running_loop(judge: ChatOpenAI) -> None:
+    answer = self_correct(judge=judge, cache=False)(Oracle("It was 1871.", "It was 1874.").answer)
+
+    assert answer(QUESTION, DISAGREEING) == "It was 1874."
+
+
+# Failures
+
+
+@BOTH_FACES
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        (ConnectionError("https://x.test/?key=hush"), "failed: ConnectionError"),
+        (ProviderError("it was down", provider="p"), "failed: it was down"),
+        (17, "gave int, and not text"),
+        ("", "the new answer was empty"),
+    ],
+)
+def test_a_function_that_fails_when_asked_again_leaves_its_first_answer_with_a_note(
+    judge: ChatOpenAI, face: str, second: Any, reason: str
+) -> None:
+    came = run(Oracle("It was lit in 1871.", second), face, QUESTION, DISAGREEING, judge=judge)
+
+    assert came["answer"] == "It was lit in 1871."
+    [note] = came["notes"]
+    assert note.startswith("the earlier answer stands")
+    assert note.endswith(reason)
+
+
+@BOTH_FACES
+def test_what_a_function_raises_at_first_is_its_callers(judge: ChatOpenAI, face: str) -> None:
+    error = KeyError("mine")
+    error.__cause__ = cause = OSError("why")
+
+    with pytest.raises(KeyError) as caught:
+        run(Oracle(error), face, QUESTION, DISAGREEING, judge=judge)
+
+    assert caught.value is error
+    assert caught.value.__cause__ is cause
+
+
+@BOTH_FACES
+def test_an_interrupt_inside_a_graph_is_not_swallowed(judge: ChatOpenAI, face: str) -> None:
+    from langgraph.errors import GraphInterrupt
+
+    with pytest.raises(GraphInterrupt):
+        run(Oracle("It was 1871.", GraphInterrupt()), face, QUESTION, DISAGREEING, judge=judge)
+
+
+@BOTH_FACES
+@pytest.mark.parametrize(
+    ("args", "settings", "error", "message"),
+    [
+        ((" ",), {}, InputError, "the question is empty"),
+        ((QUESTION,), {}, ConfigurationError, "nothing to answer from"),
+        ((QUESTION,), {"retriever": Library(found=[])}, NoDocumentsError, "no documents found"),
+        ((QUESTION, [{"title": "x"}]), {}, InputError, "document 1, field text"),
+        ((QUESTION, DISAGREEING), {"max_rounds": 21}, InputError, "max_rounds is 21"),
+    ],
+)
+def test_bad_input_is_one_clear_line_before_the_function_is_called(
+    judge: ChatOpenAI, face: str, args: Any, settings: Any, error: type[Exception], message: str
+) -> None:
+    oracle = Oracle("never")
+
+    with pytest.raises(error, match=message):
+        run(oracle, face, *args, judge=judge, **settings)
+
+    assert oracle.asked == []
+
+
+@BOTH_FACES
+def test_a_function_that_gives_no_text_is_named(judge: ChatOpenAI, face: str) -> None:
+    with pytest.raises(InputError, match=r"answer(_async)? gave int, and not text"):
+        run(Oracle(17), face, QUESTION, DISAGREEING, judge=judge)
+
+
+def test_a_judge_whose_key_is_wrong_is_an_error(world: World) -> None:
+    with (
+        OpenAIServer(world, api_key="right") as server,
+        pytest.raises(ConfigurationError, match="refused the key"),
+    ):
+        run(Oracle("It was 1871."), "sync", QUESTION, DISAGREEING, judge=scripted_model(server))
+
+
+# The decorator
+
+
+def test_a_decorated_function_keeps_its_name_its_docstring_and_its_signature() -> None:
+    @self_correct()
+    def answer(question: str, documents: tuple[Document, ...]) -> str:
+        """Answer a question."""
+        return ""
+
+    assert answer.__name__ == "answer"  # type: ignore[attr-defined]
+    assert answer.__doc__ == "Answer a question."
+    assert list(inspect.signature(answer).parameters) == ["question", "documents"]
+    assert answer.function(QUESTION, ()) == ""
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda question: "", lambda self, question, documents: "", lambda *, question, documents: ""],
+)
+def test_what_takes_something_else_is_refused_where_it_is_decorated(function: Any) -> None:
+    with pytest.raises(ConfigurationError, match="a function of a question and documents"):
+        self_correct()(function)
+
+
+def test_nothing_is_opened_before_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", " ")
+
+    answer = self_correct(judge="openai:any")(Oracle("x").answer)
+
+    with pytest.raises(ConfigurationError, match="needs a key"):
+        answer(QUESTION, DISAGREEING)
+
+
+def test_the_default_judge_is_that_of_the_graph(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with OpenAIServer(world, api_key="sk-test") as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path))
+        answer = self_correct()(Oracle("It was lit in 1871.", "It was lit in 1874.").answer)
+        assert answer(QUESTION, DISAGREEING) == "It was lit in 1874."
+
+    assert {request.model for request in server.requests} == {"gpt-4.1-mini"}
+
+
+def test_a_prompt_of_ones_own_asks_again(judge: ChatOpenAI, tmp_path: Path) -> None:
+    (tmp_path / "reconsider.txt").write_text("$question|$answer|$claim|$evidence", "utf-8")
+    oracle = Oracle("It was lit in 1871.", "It was lit in 1874.")
+
+    run(oracle, "sync", QUESTION, DISAGREEING, judge=judge, prompts=tmp_path)
+
+    start = f"{QUESTION}|It was lit in 1871.|It was lit in 1871.|Documents that support"
+    assert oracle.asked[1][0].startswith(start)
