@@ -39,7 +39,7 @@ _search_options = [
         multiple=True,
         metavar="PATH ...",
         help="Files and folders to search: .txt, .md, .html, .jsonl. All words up to the next"
-        " option are paths, so put QUESTION first.",
+        " option are paths: a QUESTION stands before --docs.",
     ),
     click.option(
         "--search",
@@ -104,8 +104,8 @@ _scoring_options = [
         "--budget-seconds",
         type=click.FloatRange(min=0, min_open=True),
         metavar="S",
-        help="The time a run may take: the pairs that are likely to tell most are labelled first,"
-        " and the rest is left out visibly. Default: no limit.",
+        help="Labelling ends in time for a run of S seconds: the pairs that are likely to tell most"
+        " are labelled first, and the rest is left out visibly. Default: no limit.",
     ),
     click.option(
         "--max-claims",

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from conflictscore.errors import ConfigurationError, ContextWindowError, ProviderError
@@ -80,9 +79,13 @@ async def label_table(
         else:
             settle(alike, stored)
     if seconds is None or seconds > 0:
-        with suppress(TimeoutError):  # what is missing then is left out below
-            async with asyncio.timeout(seconds):
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
                 await _together([judge_all(alike) for alike in waiting])
+        except TimeoutError:  # what is missing then is left out below
+            if not limit.expired():
+                raise
     chosen = {claim.number for claim, _ in pairs}
     for claim in claims:
         reason = _OUT_OF_TIME if claim.number in chosen else _TOO_MANY_CLAIMS

@@ -12,13 +12,13 @@ from langchain_core.runnables.config import ensure_config, merge_configs, set_co
 
 from conflictscore.models.usage import UsageMeter
 
-__all__ = ["CallWatch"]
+__all__ = ["HIDDEN", "CallWatch"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
 
-_HIDDEN = ["nostream"]
-"""Tag that keeps a call's tokens out of LangGraph's ``messages`` stream."""
+HIDDEN: RunnableConfig = {"tags": ["nostream"]}
+"""Keeps the tokens of what is called out of LangGraph's ``messages`` stream."""
 
 
 class CallWatch(UsageMeter):
@@ -78,5 +78,4 @@ class CallWatch(UsageMeter):
             self.seconds += time.perf_counter() - started
 
     def _config(self, hidden: bool) -> RunnableConfig:
-        added: RunnableConfig = {"callbacks": [self], "tags": _HIDDEN if hidden else []}
-        return merge_configs(ensure_config(), added)
+        return merge_configs(ensure_config(), {"callbacks": [self]}, HIDDEN if hidden else None)

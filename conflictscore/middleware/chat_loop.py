@@ -2,30 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import RunnableConfig
-from langgraph.errors import GraphBubbleUp
 
-from conflictscore.errors import (
-    ConflictScoreError,
-    ContextWindowError,
-    InputError,
-    NoDocumentsError,
-)
 from conflictscore.graph.self_correction import SelfCorrectionGraph
+from conflictscore.middleware.calls import HIDDEN
+from conflictscore.middleware.excuses import OnFailure, excused
 from conflictscore.middleware.messages import Asked, asked_in, documents_from_messages
 from conflictscore.middleware.replies import corrected, unscored
 from conflictscore.models.faces import call
 from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Document
 
-__all__ = ["HIDDEN", "ChatLoop"]
-
-HIDDEN: RunnableConfig = {"tags": ["nostream"]}
-"""Keeps what is not the reply out of LangGraph's ``messages`` stream."""
+__all__ = ["ChatLoop"]
 
 _ABOUT_TOOLS = {"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"}
 
@@ -36,7 +27,7 @@ class ChatLoop:
 
     context: RunContext
     graph: SelfCorrectionGraph
-    on_failure: Literal["raise", "pass_through"]
+    on_failure: OnFailure
 
     @property
     def chat(self) -> BaseChatModel:
@@ -65,7 +56,7 @@ class ChatLoop:
                 context=replace(self.context, answer_parameters=said),
             )
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
-            reason = self._excuse(error)
+            reason = f"not scored: {excused(error, self.on_failure)}"
             if draft is None:
                 draft = await self._own(messages, parameters)
             return unscored(draft, reason, question=asked.question)
@@ -92,21 +83,6 @@ class ChatLoop:
                 " retriever"
             )
         return None
-
-    def _excuse(self, error: Exception) -> str:
-        """Why the model's own reply is returned in spite of an error.
-
-        Raises:
-            Exception: The error itself, where it is not to be excused.
-        """
-        if isinstance(error, NoDocumentsError):
-            return f"not scored: {error}"
-        wrong = isinstance(error, InputError) and not isinstance(error, ContextWindowError)
-        if wrong or isinstance(error, GraphBubbleUp) or self.on_failure == "raise":
-            raise error
-        # an error of another library may quote an address with a key in it
-        reason = str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
-        return f"not scored: {reason}"
 
 
 def _start(asked: Asked, documents: Sequence[Document], draft: AIMessage | None) -> RagInput:

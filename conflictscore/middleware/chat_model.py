@@ -30,7 +30,9 @@ from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import Model, run_context
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.labelers.protocol import Labeler
-from conflictscore.middleware.chat_loop import HIDDEN, ChatLoop
+from conflictscore.middleware.calls import HIDDEN
+from conflictscore.middleware.chat_loop import ChatLoop
+from conflictscore.middleware.excuses import OnFailure
 from conflictscore.middleware.replies import as_chunk
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import default_spec
@@ -62,6 +64,8 @@ _SETTINGS = (
     "max_rounds",
     "content_cache",
     "duplicates",
+    "budget_seconds",
+    "max_claims",
     "on_failure",
 )
 
@@ -126,7 +130,11 @@ class SelfCorrectingChatModel(BaseChatModel):
     """Where verdicts and replies are kept; True is the user's cache, False keeps none."""
     duplicates: Literal["vote", "once"] = "vote"
     """What near-identical documents count; see :func:`create_self_correcting_rag`."""
-    on_failure: Literal["raise", "pass_through"] = "raise"
+    budget_seconds: float | None = None
+    """The time that a reply may take; see :func:`create_self_correcting_rag`."""
+    max_claims: int | None = None
+    """The most claims of an answer to label; None for all."""
+    on_failure: OnFailure = "raise"
     """What a search or a model that fails comes to: ``pass_through`` returns the model's own reply
     with a note. A wrong key or setting is always raised."""
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -321,8 +329,7 @@ class SelfCorrectingChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        result = self._generate(messages, stop, run_manager, **kwargs)
-        yield from map(_chunk, result.generations)
+        yield from map(_chunk, self._generate(messages, stop, run_manager, **kwargs).generations)
 
     async def _astream(
         self,
@@ -395,6 +402,6 @@ def _known(setting: object) -> Any:
         return dict(setting._identifying_params)
     if isinstance(setting, PromptSet):
         return setting.sha256
-    if setting is None or isinstance(setting, str | int):
+    if setting is None or isinstance(setting, str | int | float):
         return setting
     return str(setting) if isinstance(setting, Path) else type(setting).__name__

@@ -1,18 +1,23 @@
 """Self-correction for a plain function that answers a question from documents."""
 
+import asyncio
 import inspect
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import Context
 from functools import cached_property, partial, update_wrapper
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar, cast, overload
 
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
 from langgraph.errors import GraphBubbleUp
 
 from conflictscore.errors import ConfigurationError, ConflictScoreError, InputError, ProviderError
 from conflictscore.graph.create import Model, run_context
 from conflictscore.labelers.protocol import Labeler
+from conflictscore.middleware.calls import HIDDEN
 from conflictscore.middleware.steps import (
     AnswerAgain,
     AnswerFirst,
@@ -76,6 +81,8 @@ def self_correct(
     evidence on both sides, the function is called again with the same documents, and with a
     question that holds the first answer and that evidence (template ``reconsider``). What the
     function raises then leaves the first answer, with a note. The judge says why an answer changed.
+    Inside a LangGraph graph, the words of a model that the function calls are not streamed, since
+    its answer may be replaced.
 
     A coroutine function stays one, and ``run`` is to be awaited as well. Functions only: to
     decorate a method, decorate the bound one where the object is made.
@@ -137,6 +144,7 @@ class _Decorated(Generic[F]):
     def __init__(self, function: F, open_context: Callable[[], RunContext]) -> None:
         update_wrapper(cast("Callable[..., Any]", self), function)
         self.function, self._open_context = function, open_context
+        self._opening = threading.Lock()
         self._name = getattr(function, "__name__", type(function).__name__)
         try:
             inspect.signature(function).bind("question", ())
@@ -149,6 +157,15 @@ class _Decorated(Generic[F]):
     @cached_property
     def _context(self) -> RunContext:
         return self._open_context()
+
+    def _opened(self) -> RunContext:
+        with self._opening:  # the first calls may come from several threads at once
+            return self._context
+
+    def _unseen(self) -> AbstractContextManager[Context]:
+        """Where the tokens of an answer that may be replaced are not streamed."""
+        added = HIDDEN if self._context.max_rounds else None
+        return set_config_context(merge_configs(ensure_config(), added))
 
     def _steps(self, question: str, documents: Sources | None) -> Steps:
         given = [d.to_json() if isinstance(d, Document) else d for d in documents or ()]
@@ -195,11 +212,11 @@ class SelfCorrecting(_Decorated[Callable[[str, Documents], str]]):
 
     def run(self, question: str, documents: Sources | None = None) -> Run:
         """The whole run, with the corrected answer, the first one and the scores."""
-        return drive(self._steps(question, documents), self._context, self._answer)
+        return drive(self._steps(question, documents), self._opened(), self._answer)
 
     def _answer(self, step: AnswerFirst | AnswerAgain) -> Given:
-        with self._failures(step):
-            answer = self.function(self._question(step), step.documents)
+        with self._failures(step), self._unseen() as context:
+            answer = context.run(self.function, self._question(step), step.documents)
         return self._given(step, answer)
 
 
@@ -212,9 +229,14 @@ class AsyncSelfCorrecting(_Decorated[Callable[[str, Documents], Awaitable[str]]]
 
     async def run(self, question: str, documents: Sources | None = None) -> Run:
         """The whole run, with the corrected answer, the first one and the scores."""
-        return await drive_async(self._steps(question, documents), self._context, self._answer)
+        context = await asyncio.to_thread(self._opened)
+        return await drive_async(self._steps(question, documents), context, self._answer)
 
     async def _answer(self, step: AnswerFirst | AnswerAgain) -> Given:
-        with self._failures(step):
-            answer = await self.function(self._question(step), step.documents)
+
+        async def answering() -> object:
+            return await self.function(self._question(step), step.documents)
+
+        with self._failures(step), self._unseen() as context:
+            answer = await asyncio.create_task(answering(), context=context)
         return self._given(step, answer)

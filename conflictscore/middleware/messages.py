@@ -69,7 +69,7 @@ def documents_from_messages(messages: Sequence[BaseMessage]) -> tuple[Document, 
     text (``page_content``, ``text``, ``content`` or ``snippet``), or a list of such, alone or under
     ``results`` or ``documents``. Without such an artifact its text is read, as JSON of the same
     forms where it is that, and as one document named after the tool where it is not. What a failed
-    tool said is no document, and neither is anything but text.
+    tool said is no document, and neither is an empty list of results, or anything but text.
 
     Args:
         messages: Any messages; all but tool messages are passed over.
@@ -108,10 +108,20 @@ def _found(message: ToolMessage) -> list[Retrieved]:
     if in_artifact:
         return in_artifact
     try:
-        in_text = list(_documents(json.loads(message.text)))
+        read = json.loads(message.text)
+        in_text = list(_documents(read))
     except (ValueError, RecursionError):
-        in_text = []
-    return in_text or [Retrieved(page_content=message.text, metadata={"title": message.name or ""})]
+        read, in_text = None, []
+    if in_text or _none_found(read):
+        return in_text
+    return [Retrieved(page_content=message.text, metadata={"title": message.name or ""})]
+
+
+def _none_found(read: object) -> bool:
+    """Whether this is a search tool's list of results with nothing in it."""
+    if isinstance(read, Mapping):
+        return any(read.get(key) == [] for key in _LIST_KEYS)
+    return read == []
 
 
 def _documents(found: object) -> Iterator[Retrieved]:

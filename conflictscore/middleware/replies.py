@@ -55,6 +55,8 @@ def corrected(state: Mapping[str, Any], *, draft: AIMessage | None, name: str) -
         "usage_metadata": add_usage(draft.usage_metadata, usage),
     }
     if differs(draft.text, state["answer"]):
+        # these were the draft's: how it ended, and how likely its tokens were
+        update["response_metadata"] |= {"finish_reason": "stop"}
         update["response_metadata"].pop("logprobs", None)
         update |= {"content": state["answer"], "additional_kwargs": {}}
     return draft.model_copy(update=update)

@@ -178,7 +178,9 @@ def correction(
         cannot be had a second time (:class:`ProviderError`, :class:`ContextWindowError`, or an
         empty text) leaves the earlier one, with a note. Any other error ends the loop.
     """
-    start: RagState = {"question": question, "documents": [dict(item) for item in documents]}
+    # as they are: `retrieve` refuses what is no mapping, with one clear line
+    brought = cast("list[dict[str, Any]]", list(documents))
+    start: RagState = {"question": question, "documents": brought}
     finding: tuple[str, ...] = ("retrieve",)
     if not start["documents"] and (turns := [dict(turn) for turn in history]):
         start, finding = {**start, "history": turns}, ("contextualize", "retrieve")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
@@ -13,13 +13,17 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableBinding
-from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 from pydantic import SecretStr
 
-from conflictscore.errors import ConfigurationError, ConflictScoreError, UnreadableReplyError
+from conflictscore.errors import (
+    ConfigurationError,
+    NoDocumentsError,
+    UnreadableReplyError,
+)
 from conflictscore.middleware.approval import propose, with_run
 from conflictscore.middleware.calls import CallWatch
+from conflictscore.middleware.excuses import OnFailure, excused
 from conflictscore.middleware.messages import asked_in, documents_from_messages
 from conflictscore.middleware.steps import AnswerAgain, Given, Run, Steps, correction, unscored
 from conflictscore.models.failures import clear_error
@@ -49,7 +53,7 @@ class Settings:
     prompts: PromptSet
     max_rounds: int
     approve_flips: bool
-    on_failure: Literal["pass_through", "raise"]
+    on_failure: OnFailure
 
 
 class _Said(NamedTuple):
@@ -199,11 +203,11 @@ class Turn:
         Raises:
             Exception: The error itself, where it is not ours, or where failures are to be raised.
         """
-        ours = error is not self._foreign and not isinstance(error, GraphBubbleUp)
-        if not ours or self._settings.on_failure == "raise":
+        if error is self._foreign:
             raise error
-        # an error of another library may quote an address with a key in it
-        reason = str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
+        reason = excused(error, self._settings.on_failure)
+        if isinstance(error, NoDocumentsError):
+            return self._left(reason, logging.INFO)
         return self._left(f"the check of it failed: {reason}")
 
     def finished(self, run: Run) -> Response:

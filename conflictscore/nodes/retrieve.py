@@ -1,5 +1,6 @@
 """retrieve: from the question to numbered documents, once a question."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
@@ -58,7 +59,7 @@ async def _documents(
     state: RagState, runtime: RunRuntime, question: str
 ) -> tuple[tuple[Document, ...], list[str]]:
     if given := given_documents(state):
-        return mark_duplicates(given), []
+        return await asyncio.to_thread(mark_duplicates, given), []
     retriever = runtime.context.retriever
     if retriever is None:
         raise ConfigurationError(
@@ -88,7 +89,7 @@ async def find_documents(
     if not documents:
         why = f" ({'; '.join(left)})" if left else ""
         raise NoDocumentsError(f"no documents found for: {question}{why}")
-    return mark_duplicates(documents), notes
+    return await asyncio.to_thread(mark_duplicates, documents), notes
 
 
 def what_is_asked(state: RagState) -> tuple[str, list[str]]:

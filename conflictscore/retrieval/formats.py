@@ -19,7 +19,7 @@ _BOMS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.B
 _NEVER_GUESSED = ["utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "utf_32_le", "utf_7"]
 """Encodings that announce themselves by a byte order mark or are not in use; a guess of them is
 wrong, and likely for a short text."""
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+([^\s#].*)$", re.MULTILINE)
 _BLANKS = re.compile(r"\s+")
 _SPACES = re.compile(r"[^\S\n]+")
 _LINE_END = re.compile(r" ?\n\s*")
@@ -82,7 +82,8 @@ def _read_text(text: str, url: str, notes: Notes) -> Iterator[Document]:
     text = clean_text(text)
     heading = _HEADING.search(text)
     if text:
-        yield Document(number=1, text=text, title=heading[1] if heading else _stem(url), url=url)
+        title = heading[1].rstrip(" \t#") if heading else _stem(url)
+        yield Document(number=1, text=text, title=title, url=url)
 
 
 def _read_html(text: str, url: str, notes: Notes) -> Iterator[Document]:

@@ -21,7 +21,7 @@ PASSAGE_TOKENS = 512
 def open_retrieval(
     search: str | None = None,
     *,
-    docs: Sequence[str] = (),
+    docs: str | Sequence[str] = (),
     top_k: int = 10,
     read_pages: bool = False,
     passage_tokens: int = PASSAGE_TOKENS,
@@ -33,7 +33,7 @@ def open_retrieval(
 
     Args:
         search: Where to search; see ``open_search``.
-        docs: Files and folders to search, for ``corpus``.
+        docs: A file or folder to search, or several, for ``corpus``.
         top_k: The number of documents a question gets, at least 1.
         read_pages: Whether to fetch the page behind each result, for its text in place of the
             snippet.
@@ -50,8 +50,16 @@ def open_retrieval(
     """
     if passage_tokens < 0:
         raise InputError(f"the tokens of a passage are 0 or more, not {passage_tokens}")
+    if not passage_tokens and passages != 1:
+        raise InputError("passages are kept of documents that are cut; passage_tokens is 0")
     kept = ContentCache.default() if cache and ranking != "bm25" else None
-    retriever = open_search(search, docs=docs, top_k=top_k, ranking=ranking, cache=kept)
+    retriever = open_search(
+        search,
+        docs=[docs] if isinstance(docs, str) else docs,
+        top_k=top_k,
+        ranking=ranking,
+        cache=kept,
+    )
     if read_pages:
         from conflictscore.retrieval.pages.reader import PageReadingRetriever
 

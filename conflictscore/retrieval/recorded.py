@@ -95,7 +95,8 @@ class RecordedRetriever(TopKRetriever):
         recorded = {question_key(text).casefold(): text for text in self.questions()}
         near = difflib.get_close_matches(question_key(question).casefold(), recorded, n=1)
         nearest = f"; the nearest one is {recorded[near[0]]!r}" if near else ""
+        half = "".join(f"; {text}" for text in self.notes)
         return MissingRecordingError(
             f"{self.path.as_posix()}: there is no recording for the question {question!r};"
-            f" {len(self.questions())} questions are recorded{nearest}"
+            f" questions recorded: {len(self.questions())}{nearest}{half}"
         )

@@ -11,6 +11,7 @@ from pydantic import Field, PrivateAttr, SecretStr, model_validator
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError, QuotaError
 from conflictscore.retrieval.base import TopKRetriever
+from conflictscore.retrieval.documents import clean_text
 from conflictscore.retrieval.faults import Fault, insistently, retry_after_seconds, scrubbed
 from conflictscore.retrieval.results import Hit, Page, hit_document
 
@@ -84,7 +85,8 @@ class WebSearchRetriever(TopKRetriever):
 
     def search(self, query: str, k: int) -> list[Document]:
         """See the class."""
-        if not query.strip():
+        query = clean_text(query)  # no address can hold a lone surrogate, which JSON can
+        if not query:
             raise InputError("the question to search for is empty")
         size = min(self.page_size, k)
         hits: dict[str, Hit] = {}

@@ -1,5 +1,6 @@
 """Every claim against every document: folded, cached, ordered, and whole where one pair fails."""
 
+import asyncio
 import re
 import traceback
 from collections.abc import Callable
@@ -360,6 +361,26 @@ class InOrder:
         return EvidenceLabel(claim=claim.number, document=document.number, label=IRRELEVANT)
 
 
+class Stuck(InOrder):
+    """Never comes back with a verdict on one document."""
+
+    def __init__(self, document: Document) -> None:
+        super().__init__()
+        self._document = document
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        if document == self._document:
+            await asyncio.Event().wait()
+        return await super().label(claim, document, meter)
+
+
+class Broken(InOrder):
+    """Fails with an error that no judge of this package raises."""
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        raise TimeoutError("the socket gave up")
+
+
 class TestLimits:
     async def test_with_a_time_limit_the_pairs_that_are_likely_to_tell_most_go_first(self) -> None:
         judge = InOrder()
@@ -381,3 +402,17 @@ class TestLimits:
         assert errors == {"left out: the time for labelling was used up"}
         assert judge.asked == []
         assert len(told) == 6
+
+    async def test_pairs_that_are_not_done_in_time_are_left_out_and_the_others_kept(self) -> None:
+        rows = await table(Stuck(DOCUMENTS[1]), seconds=0.5)
+        assert [[pair.error for pair in row] for row in rows] == [
+            [None, "left out: the time for labelling was used up", None]
+        ] * 2
+
+    @pytest.mark.parametrize("seconds", [None, 60])
+    async def test_a_judge_that_times_out_by_itself_has_not_used_up_the_time(
+        self, seconds: float | None
+    ) -> None:
+        with pytest.raises(ExceptionGroup) as caught:
+            await table(Broken(), seconds=seconds)
+        assert caught.group_contains(TimeoutError, match="the socket gave up")

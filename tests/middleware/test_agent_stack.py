@@ -1,7 +1,6 @@
 """The middleware among others, and what it does where something fails."""
 
 import importlib
-import logging
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +24,7 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.middleware import ConflictScoreMiddleware
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.fakes.openai_server import Fault, OpenAIServer, Reply
 from tests.middleware.agents import (
     CORRECTED,
     FOUND,
@@ -301,40 +300,12 @@ def locked_out() -> Any:
         yield scripted_model(server)
 
 
-def test_a_check_that_fails_leaves_the_answer_with_a_note_and_a_warning(
-    agent_model: ChatOpenAI, locked_out: ChatOpenAI, invoke: Invoke, caplog: Any
-) -> None:
-    state = invoke(agent_of(agent_model, judge=locked_out), QUESTION)
-
-    assert texts(state["messages"])[-1] == "It was lit in 1871."
-    [note] = state["conflict"]["notes"]
-    assert note.startswith("the answer was left as it is: the check of it failed:")
-    assert "refused the key" in note
-    assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] == [note]
-    assert state["conflict"]["report"] is None
-
-
-def test_a_check_of_the_second_answer_that_fails_leaves_the_first(
-    agent_model: ChatOpenAI, invoke: Invoke
-) -> None:
-    world = AgentWorld()
-
-    def judge(request: ChatRequest) -> Any:
-        reply = world(request)
-        return Fault(401, message="revoked") if world.asked["decompose"] == 2 else reply
-
-    with OpenAIServer(judge) as server:
-        state = invoke(agent_of(agent_model, judge=scripted_model(server)), QUESTION)
-
-    assert texts(state["messages"])[-1] == state["conflict"]["answer"] == "It was lit in 1871."
-    assert "refused the key" in state["conflict"]["notes"][0]
-
-
-def test_a_check_that_fails_may_be_an_error(
-    agent_model: ChatOpenAI, locked_out: ChatOpenAI, invoke: Invoke
+@pytest.mark.parametrize("on_failure", ["raise", "pass_through"])
+def test_a_wrong_key_of_the_judge_is_an_error_whatever_the_policy(
+    agent_model: ChatOpenAI, locked_out: ChatOpenAI, invoke: Invoke, on_failure: str
 ) -> None:
     with pytest.raises(ConfigurationError, match="refused the key"):
-        invoke(agent_of(agent_model, judge=locked_out, on_failure="raise"), QUESTION)
+        invoke(agent_of(agent_model, judge=locked_out, on_failure=on_failure), QUESTION)
 
 
 def test_a_judge_that_is_down_leaves_the_answer_without_a_score(

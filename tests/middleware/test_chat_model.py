@@ -397,6 +397,20 @@ def test_an_answer_after_tools_that_stands_is_the_models_own_message(
     assert reply.response_metadata["id"] == own.response_metadata["id"]
 
 
+def test_a_whole_answer_in_the_place_of_a_draft_that_was_cut_off_does_not_look_cut_off(
+    world: Talk,
+) -> None:
+    def cut_off_at_first(request: ChatRequest) -> Reply | str | Fault:
+        if any(message["role"] == "tool" for message in request.messages):
+            return Reply(FIRST, finish_reason="length")
+        return world(request)
+
+    with OpenAIServer(cut_off_at_first) as server:
+        reply = wrapped(server, None).invoke(_searched(json.dumps(DISAGREEING)))
+
+    assert (reply.text, reply.response_metadata["finish_reason"]) == (LAST, "stop")
+
+
 def test_an_agent_takes_it_for_its_model(world: Talk) -> None:
     agents = pytest.importorskip("langchain.agents")
 
@@ -714,3 +728,10 @@ def test_the_package_is_light_until_a_wrapper_is_used() -> None:
     script = "import sys, conflictscore.middleware; assert 'langgraph' not in sys.modules"
 
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_a_bound_on_claims_and_on_time_reaches_the_loop() -> None:
+    chat = SelfCorrectingChatModel("local", max_claims=3, budget_seconds=1.5)
+    assert "max_claims" not in chat.model_kwargs
+    assert chat._identifying_params["max_claims"] == 3
+    assert chat._identifying_params["budget_seconds"] == 1.5

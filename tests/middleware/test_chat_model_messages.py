@@ -79,6 +79,11 @@ def test_any_other_text_is_one_document_named_after_its_tool(text: str) -> None:
     assert found(said(text)) == [(1, text, "search", "")]
 
 
+@pytest.mark.parametrize("text", ["[]", '{"query": "lamp", "results": []}', '{"documents": []}'])
+def test_a_search_that_found_nothing_brings_no_document(text: str) -> None:
+    assert found(said(text)) == []
+
+
 def test_an_artifact_without_documents_leaves_the_text() -> None:
     assert found(said("Lit in 1871.", artifact={"took_ms": 7})) == [
         (1, "Lit in 1871.", "search", "")

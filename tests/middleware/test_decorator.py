@@ -3,14 +3,20 @@
 import asyncio
 import inspect
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
+from langgraph.graph import START, MessagesState, StateGraph
 
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError, ProviderError
+from conflictscore.graph.create import run_context
 from conflictscore.middleware import self_correct
 from conflictscore.records import Document
 from tests.fakes.openai_server import OpenAIServer
@@ -210,6 +216,7 @@ def test_an_interrupt_inside_a_graph_is_not_swallowed(judge: ChatOpenAI, face: s
         ((QUESTION,), {}, ConfigurationError, "nothing to answer from"),
         ((QUESTION,), {"retriever": Library(found=[])}, NoDocumentsError, "no documents found"),
         ((QUESTION, [{"title": "x"}]), {}, InputError, "document 1, field text"),
+        ((QUESTION, ["The lamp was lit."]), {}, InputError, "document 1.*it is no mapping"),
         ((QUESTION, DISAGREEING), {"max_rounds": 21}, InputError, "max_rounds is 21"),
     ],
 )
@@ -260,6 +267,92 @@ def test_a_decorated_function_keeps_its_name_its_docstring_and_its_signature() -
 def test_what_takes_something_else_is_refused_where_it_is_decorated(function: Any) -> None:
     with pytest.raises(ConfigurationError, match="a function of a question and documents"):
         self_correct()(function)
+
+
+@BOTH_FACES
+@pytest.mark.parametrize(("max_rounds", "streamed"), [(1, ""), (0, "It was lit in 1871.")])
+def test_an_answer_that_may_be_replaced_is_not_streamed_from_a_graph_around_it(
+    judge: ChatOpenAI, face: str, max_rounds: int, streamed: str
+) -> None:
+    decorate = self_correct(judge=judge, cache=False, max_rounds=max_rounds)
+    graph: Any = StateGraph(MessagesState)
+    if face == "sync":
+        ask = decorate(lambda question, _: str(judge.invoke(question).text))
+        graph.add_node("ask", lambda _: {"messages": [_named(ask(QUESTION, DISAGREEING))]})
+    else:
+
+        @decorate
+        async def ask_async(question: str, documents: tuple[Document, ...]) -> str:
+            return str((await judge.ainvoke(question)).text)
+
+        async def node(_: MessagesState) -> dict[str, Any]:
+            return {"messages": [_named(await ask_async(QUESTION, DISAGREEING))]}
+
+        graph.add_node("ask", node)
+    graph.add_edge(START, "ask")
+    compiled = graph.compile()
+
+    async def words() -> list[Any]:
+        stream = compiled.astream({"messages": []}, stream_mode="messages")
+        return [chunk async for chunk, _ in stream]
+
+    if face == "sync":
+        came: list[Any] = [
+            chunk for chunk, _ in compiled.stream({"messages": []}, stream_mode="messages")
+        ]
+    else:
+        came = asyncio.run(words())
+
+    assert "".join(chunk.text for chunk in came if chunk.id != "last") == streamed
+    assert came[-1].text == ("It was lit in 1874." if max_rounds else "It was lit in 1871.")
+
+
+def _named(text: str) -> AIMessage:
+    return AIMessage(text, id="last")
+
+
+def test_a_judge_is_opened_once_however_many_call_at_first(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, everybody_calls = list[str](), threading.Barrier(4)
+
+    def opening(*args: Any, **settings: Any) -> Any:
+        opened.append(threading.current_thread().name)
+        with suppress(threading.BrokenBarrierError):
+            both_inside.wait(timeout=0.2)
+        return run_context(*args, **settings)
+
+    both_inside = threading.Barrier(2)
+    monkeypatch.setattr("conflictscore.middleware.decorator.run_context", opening)
+    with OpenAIServer(world) as server, ThreadPoolExecutor(4) as pool:
+        decorate = self_correct(judge=scripted_model(server), cache=False)
+        answer = decorate(lambda question, documents: "It was lit in 1874.")
+
+        def first_call(_: int) -> str:
+            everybody_calls.wait(timeout=10)
+            return answer(QUESTION, DISAGREEING)
+
+        assert set(pool.map(first_call, range(4))) == {"It was lit in 1874."}
+
+    assert len(opened) == 1
+
+
+async def test_a_judge_is_not_opened_in_the_event_loop(
+    judge: ChatOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = list[threading.Thread]()
+
+    def opening(*args: Any, **settings: Any) -> Any:
+        opened.append(threading.current_thread())
+        return run_context(*args, **settings)
+
+    monkeypatch.setattr("conflictscore.middleware.decorator.run_context", opening)
+    oracle = Oracle("It was lit in 1871.", "It was lit in 1874.")
+
+    await self_correct(judge=judge, cache=False)(oracle.answer_async)(QUESTION, DISAGREEING)
+
+    [thread] = opened
+    assert thread is not threading.current_thread()
 
 
 def test_nothing_is_opened_before_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:

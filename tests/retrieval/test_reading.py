@@ -75,6 +75,20 @@ def test_a_folder_that_links_to_itself_is_read_once() -> None:
     assert len(read_documents(["docs"]).documents) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Before\n\n## The lamp  ##\nAfter", "The lamp"),
+        ("# C# in a day", "C# in a day"),
+        ("# #\n### \n# Second", "Second"),
+        ("#hashtag", "notes"),
+        ("# Wide" + " " * 50_000 + "table", "Wide" + " " * 50_000 + "table"),
+    ],
+)
+def test_a_text_is_called_by_its_first_heading_or_else_by_its_file(text: str, title: str) -> None:
+    assert only(write("notes.md", text)).title == title
+
+
 def test_a_web_page_gives_its_title_and_its_text_without_menus_and_scripts() -> None:
     write(
         "page.html",

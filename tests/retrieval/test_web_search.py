@@ -154,6 +154,14 @@ def test_an_empty_question_is_refused_without_a_request(case: Case) -> None:
     assert server.requests == []
 
 
+def test_what_no_address_can_hold_of_a_question_is_replaced(case: Case) -> None:
+    with serving(case) as server:
+        assert case.searching(server).invoke(" Is \ud800 the sky\x00 blue?\n")
+    [request] = server.requests
+    sent = request.json if request.method == "POST" else request.parameters
+    assert sent["q"] == "Is \ufffd the sky blue?"
+
+
 async def test_k_of_one_call_also_holds_when_awaited(case: Case) -> None:
     with serving(case) as server:
         assert len(await case.searching(server).ainvoke("sky", k=2)) == 2

@@ -154,14 +154,22 @@ class SentenceEncoder:
         return vectors
 
 
-@cache
 def shared_encoder() -> SentenceEncoder:
-    """The encoder of this process; its model is fetched where it is not there yet.
+    """The one encoder of this process; its model is fetched where it is not there yet.
 
     Raises:
         ProviderError: The model cannot be fetched.
         ConfigurationError: The cache folder cannot be written.
     """
+    with _loading:  # a cache alone would load one for each thread that comes first
+        return _encoder()
+
+
+_loading = Lock()
+
+
+@cache
+def _encoder() -> SentenceEncoder:
     return SentenceEncoder(fetched(MINILM) or fetch_with_bar(MINILM))
 
 

@@ -58,18 +58,31 @@ def cut_to_passages(
     scores = np.where([bool(text.strip()) for text in texts], scores, -np.inf)
     ends = np.cumsum([len(cut) for cut in cuts])[:-1]
     return [
-        _passage(document, cut, _best(own, windows)) if len(cut) > 1 else document
+        _passage(document, cut, _best(cut, own, windows)) if len(cut) > 1 else document
         for document, cut, own in zip(documents, cuts, np.split(scores, ends), strict=True)
     ]
 
 
-def _best(scores: NDArray[np.floating], count: int) -> list[int]:
-    """Which windows to keep, in the text's order."""
+def _best(windows: Sequence[Window], scores: NDArray[np.floating], count: int) -> list[int]:
+    """Which windows to keep, in the text's order.
+
+    One that overlaps a better one comes after all that do not: the two have the best place of the
+    text in common, and another place is worth more.
+    """
     fitting = np.flatnonzero(scores > 0)
     if not len(fitting):
         return [int(np.argmax(scores > -np.inf))]
-    best = fitting[np.argsort(-scores[fitting], kind="stable")[:count]]
-    return sorted(best.tolist())
+    ranked = fitting[np.argsort(-scores[fitting], kind="stable")].tolist()
+    apart: list[int] = []
+    for number in ranked:
+        if not any(_overlap(windows[number], windows[other]) for other in apart):
+            apart.append(number)
+    rest = [number for number in ranked if number not in apart]
+    return sorted([*apart, *rest][:count])
+
+
+def _overlap(one: Window, other: Window) -> bool:
+    return one.start < other.end and other.start < one.end
 
 
 def _passage(document: Document, windows: Sequence[Window], kept: Sequence[int]) -> Document:

@@ -145,6 +145,15 @@ def test_windows_overlap_by_half_where_nothing_else_is_said() -> None:
     assert passages(*texts) != passages(*texts, stride=64)
 
 
+def test_a_second_passage_is_another_place_of_the_text() -> None:
+    early, late = "The lamp was first lit in 1844.", "The lamp was first lit in 1845."
+    text = f"{FILLER} {early} {FILLER} {FILLER} {late} {FILLER}"
+    (found,) = passages(text, windows=2)
+    assert early in found.page_content
+    assert late in found.page_content
+    assert MARK in found.page_content
+
+
 def test_windows_that_overlap_or_touch_become_one_passage() -> None:
     text = f"{FILLER} {NEEDLE} {FILLER}"
     (found,) = passages(text, windows=2, stride=16)
