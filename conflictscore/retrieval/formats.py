@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from conflictscore.errors import InputError
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import Scalar, clean_text, is_scalar
+from conflictscore.retrieval.pages.whole_text import whole_text
 
 __all__ = ["ENDINGS", "UnusableFileError", "read_file"]
 
@@ -20,14 +21,6 @@ _NEVER_GUESSED = ["utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "ut
 """Encodings that announce themselves by a byte order mark or are not in use; a guess of them is
 wrong, and likely for a short text."""
 _HEADING = re.compile(r"^#{1,6}[ \t]+([^\s#].*)$", re.MULTILINE)
-_BLANKS = re.compile(r"\s+")
-_SPACES = re.compile(r"[^\S\n]+")
-_LINE_END = re.compile(r" ?\n\s*")
-_HIDDEN = ("script", "style", "nav", "noscript", "template", "svg")
-_BLOCKS = (
-    "address,article,aside,blockquote,br,dd,div,dl,dt,figcaption,figure,footer,form,h1,h2,h3,h4,"
-    "h5,h6,header,hr,li,main,ol,option,p,pre,section,summary,table,td,th,tr,ul"
-)
 
 Notes = list[str]
 
@@ -87,18 +80,7 @@ def _read_text(text: str, url: str, notes: Notes) -> Iterator[Document]:
 
 
 def _read_html(text: str, url: str, notes: Notes) -> Iterator[Document]:
-    from selectolax.lexbor import LexborHTMLParser
-
-    # Line ends of the source mean nothing in a web page; those put around blocks are the text's.
-    page = LexborHTMLParser(_BLANKS.sub(" ", text))
-    title = page.css_first("head > title")
-    heading = clean_text(title.text()) if title else ""
-    page.strip_tags(list(_HIDDEN))
-    for block in page.css(_BLOCKS):
-        block.insert_before("\n")
-        block.insert_after("\n")
-    body = page.body.text() if page.body else ""
-    body = clean_text(_LINE_END.sub("\n", _SPACES.sub(" ", body)))
+    heading, body = map(clean_text, whole_text(text))
     if body:
         yield Document(number=1, text=body, title=heading or _stem(url), url=url)
 

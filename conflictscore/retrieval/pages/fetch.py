@@ -1,0 +1,221 @@
+"""Fetching a page from the open web: bounded, without memory, and never from inside.
+
+Every hop of a page goes through the same gate. Its address must be plain http or https, its name
+is looked up once, every number found must be public, and the connection is made to such a number,
+so that nothing is looked up a second time in between. httpx-secure stands behind that and checks
+the number of each connection once more.
+"""
+
+import asyncio
+import os
+import re
+import ssl
+from functools import cache
+from importlib.metadata import version
+from types import TracebackType
+from typing import Self
+
+import httpx
+from httpx_secure import SSRFProtectionError, httpx_ssrf_protection
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.retrieval.pages.addresses import NOT_PUBLIC, admitted, resolve
+from conflictscore.retrieval.pages.inflate import ACCEPTED, Body
+from conflictscore.retrieval.pages.page import FetchedPage, FetchSettings, PageError
+
+__all__ = ["PageFetcher"]
+
+_TYPES = ("text/html", "application/xhtml+xml", "text/plain")
+_HEADERS = {
+    "accept": ", ".join(_TYPES),
+    "accept-encoding": ACCEPTED,
+    # Two sites at one number are one to a pool of connections, which would mix up their TLS.
+    "connection": "close",
+    "user-agent": f"conflictscore/{version('conflictscore')} (reads pages for its user)",
+}
+_AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+"""Environment variables with authorities of one's own, in place of the usual ones."""
+_REDIRECTS = (301, 302, 303, 307, 308)
+_HOST = re.compile(rb"[\w.:-]+")
+_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
+_LONGEST_TYPE = 60
+"""Characters of a media type that a reason repeats."""
+
+
+class PageFetcher:
+    """Fetches pages; an async context manager, for one event loop.
+
+    It keeps no cookies, sends no credentials, and heeds no proxy of the environment, since a
+    proxy looks names up by itself; SSL_CERT_FILE and SSL_CERT_DIR hold. Any port of a public
+    address is asked. robots.txt speaks to crawlers and is not read: each page here is one that a
+    person's own search found.
+
+    Args:
+        settings: What a fetch may cost, and where it may go.
+
+    Raises:
+        ConfigurationError: SSL_CERT_FILE or SSL_CERT_DIR is wrong.
+    """
+
+    def __init__(self, settings: FetchSettings | None = None) -> None:
+        self._settings = settings or FetchSettings()
+        allowed = self._settings.allowed_networks
+        # The transport alone is used. Around it the client keeps cookies, and looks into every
+        # redirect even where it is told not to follow one.
+        self._transport = httpx.AsyncHTTPTransport(verify=_authorities())
+        self._client = httpx_ssrf_protection(
+            httpx.AsyncClient(transport=self._transport),
+            check_globally_reachable=not allowed,
+            custom_validator=lambda _host, address, _port: admitted(address, allowed),
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._client.aclose()
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """The page at this address, as far as the settings allow.
+
+        Raises:
+            PageError: There is no page to be had; says why.
+        """
+        timeout = self._settings.timeout
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._follow(url)
+        except TimeoutError:
+            raise PageError(f"did not arrive within {timeout:g} s") from None
+        except SSRFProtectionError:
+            raise PageError(NOT_PUBLIC) from None
+        except httpx.ConnectError as error:
+            raise PageError(_why_not_connected(error)) from None
+        except httpx.ConnectTimeout:
+            raise PageError("is on a server that cannot be reached") from None
+        except httpx.HTTPError:
+            raise PageError("breaks off") from None
+
+    async def _follow(self, url: str) -> FetchedPage:
+        target = _checked(url)
+        for _ in range(self._settings.max_redirects + 1):
+            response = await self._send(target)
+            try:
+                location = response.headers.get("location")
+                if response.status_code not in _REDIRECTS or location is None:
+                    return await self._read(response, url, target)
+            finally:
+                await response.aclose()
+            target = _checked(location, target)
+        raise PageError(f"redirects more than {self._settings.max_redirects} times")
+
+    async def _send(self, target: httpx.URL) -> httpx.Response:
+        """Asks one hop's server at its numbers, in turn until one answers."""
+        host = target.raw_host.decode()
+        port = target.port or (443 if target.scheme == "https" else 80)
+        numbers = await resolve(host, port, self._settings.allowed_networks)
+        while True:
+            request = httpx.Request(
+                "GET",
+                target.copy_with(host=numbers[0]),
+                headers={"host": target.netloc.decode(), **_HEADERS},
+                extensions={
+                    "sni_hostname": host.rstrip("."),
+                    "timeout": {"connect": self._settings.timeout / len(numbers)},
+                },
+            )
+            try:
+                return await self._transport.handle_async_request(request)
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                del numbers[0]
+                if not numbers:
+                    raise
+
+    async def _read(self, response: httpx.Response, url: str, target: httpx.URL) -> FetchedPage:
+        if not response.is_success:
+            raise PageError(f"answered with status {response.status_code}")
+        content_type = _content_type(response.headers.get("content-type", ""))
+        body = Body(response.headers.get("content-encoding", ""), self._settings.max_bytes)
+        async for chunk in response.aiter_raw():
+            body.add(chunk)
+            if body.full:
+                break
+        return FetchedPage(
+            url=url,
+            final_url=str(target),
+            content_type=content_type,
+            charset=response.charset_encoding,
+            body=body.content(),
+            truncated=body.full,
+        )
+
+
+def _authorities() -> ssl.SSLContext:
+    """What decides which certificates are good.
+
+    Raises:
+        ConfigurationError: The environment names a file or folder that holds none.
+    """
+    try:
+        return _read_authorities(*(os.environ.get(name) for name in _AUTHORITIES))
+    except OSError as error:
+        raise ConfigurationError(
+            f"no certificates can be read from what {' or '.join(_AUTHORITIES)} names"
+            f" ({error.strerror or error})"
+        ) from None
+
+
+@cache
+def _read_authorities(*_named: str | None) -> ssl.SSLContext:
+    return httpx.create_ssl_context()
+
+
+def _checked(address: str, base: httpx.URL | None = None) -> httpx.URL:
+    """An address that may be asked, relative to the one that leads to it.
+
+    Raises:
+        PageError: It is none.
+    """
+    how = "redirects to" if base else "has"
+    try:
+        url = base.join(address) if base else httpx.URL(address)
+    except (httpx.InvalidURL, ValueError):
+        raise PageError(f"{how} an address that is no URL") from None
+    if url.scheme not in ("http", "https"):
+        raise PageError(f"{how} an address that is neither http nor https")
+    if url.userinfo:
+        raise PageError(f"{how} an address with a user name in it")
+    no_port = url.port is not None and not 0 < url.port < 65536
+    if no_port or not _HOST.fullmatch(url.raw_host):
+        raise PageError(f"{how} an address that is no URL")
+    return url.copy_with(fragment=None)
+
+
+def _content_type(header: str) -> str:
+    """The media type.
+
+    Raises:
+        PageError: It is none of those that are read.
+    """
+    found = re.split("[;,]", header, maxsplit=1)[0].strip().lower()[:_LONGEST_TYPE]
+    if not _TYPE.fullmatch(found):
+        raise PageError("does not say what type it is")
+    if found not in _TYPES:
+        raise PageError(f"is {found}")
+    return found
+
+
+def _why_not_connected(error: httpx.ConnectError) -> str:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return "is on a server whose certificate is not good"
+        if isinstance(cause, ssl.SSLError):
+            return "is on a server that fails at TLS"
+        cause = cause.__cause__ or cause.__context__
+    return "is on a server that cannot be reached"

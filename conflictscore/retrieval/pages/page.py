@@ -1,0 +1,83 @@
+"""What a page is on its way from an address to a text, and how that can fail."""
+
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
+
+from conflictscore.errors import ConfigurationError
+
+__all__ = ["FetchSettings", "FetchedPage", "PageError", "PageText"]
+
+
+class PageError(Exception):
+    """A page cannot be read.
+
+    Its text is the reason, in words that go on where "the page" stops, such as ``"answered with
+    status 404"``; it holds nothing of the page but what was checked to be harmless.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class FetchSettings:
+    """What a fetch may cost, and where it may go.
+
+    Attributes:
+        timeout: Seconds for one page, from its name's look-up to its last byte; above 0.
+        max_bytes: Bytes of a page after decompression, at least 1; what is over is left out.
+        max_redirects: The most redirects that are followed for one page, from 0.
+        allowed_networks: Networks that are reached although they are not public, such as an
+            intranet's. A name is reached where all of its addresses are public or in these.
+
+    Raises:
+        ConfigurationError: A number is out of range.
+    """
+
+    timeout: float = 10.0
+    max_bytes: int = 2_000_000
+    max_redirects: int = 3
+    allowed_networks: tuple[IPv4Network | IPv6Network, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.timeout > 0:
+            raise ConfigurationError(f"timeout is {self.timeout}; give seconds above 0")
+        if self.max_bytes < 1:
+            raise ConfigurationError(f"max_bytes is {self.max_bytes}; give at least 1")
+        if self.max_redirects < 0:
+            raise ConfigurationError(f"max_redirects is {self.max_redirects}; give at least 0")
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """What a server sent.
+
+    Attributes:
+        url: The address that was asked for.
+        final_url: The address that answered, after redirects.
+        content_type: Its media type, in lower case and without parameters.
+        charset: The encoding that the server names; None where it names none.
+        body: The content, decompressed.
+        truncated: Whether the content goes on where ``body`` ends.
+    """
+
+    url: str
+    final_url: str
+    content_type: str
+    charset: str | None
+    body: bytes
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """What a page says.
+
+    Attributes:
+        text: Its main text, never empty.
+        title: Its title; empty where it has none.
+        date: When it was published, as ``YYYY-MM-DD``; None where the page does not tell.
+        cut: Whether the page's text goes on where ``text`` ends.
+    """
+
+    text: str
+    title: str = ""
+    date: str | None = None
+    cut: bool = False

@@ -1,0 +1,208 @@
+"""Search results with the text of their pages in place of their snippets."""
+
+import asyncio
+import logging
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from typing import Annotated, Any, Self
+
+from anyio.from_thread import start_blocking_portal
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import Field, model_validator
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.retrieval.base import TopKRetriever
+from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.notes import note
+from conflictscore.retrieval.pages.page import FetchSettings, PageError, PageText
+
+__all__ = ["PageReadingRetriever"]
+
+_log = logging.getLogger(__name__)
+
+_AT_ONCE = 8
+"""Pages that are read at the same time, and held in memory."""
+_NEEDED = ("httpx", "httpx_secure", "trafilatura")
+_URL_KEYS = ("url", "source", "link")
+
+_WORD = re.compile(r"\w{4,}")
+_WORDS_A_SHARED_ONE = 6
+"""A page holds at least one word in so many of its snippet. Each of 221 results of a web search
+held one in 5.5, even without the passage that the snippet was taken from; notices about cookies,
+robots and subscriptions, which many sites send in place of the page, hold one in 7 at most."""
+
+_Outcome = PageText | PageError
+
+
+class PageReadingRetriever(TopKRetriever):
+    """What another retriever finds, each with the text of the page at its address.
+
+    A page that cannot be read, says less than its snippet or is about something else, such as
+    cookies, leaves the snippet, and one note counts these pages by reason. A document without a
+    web address is passed on as it is. The others keep their metadata, and get ``snippet`` (the
+    text they came with), ``text_from`` (``page`` or ``snippet``) and ``fetched_at`` (UTC, ISO
+    8601); ``page_error`` where the page was not used, and ``page_truncated`` where its text goes
+    on; and from the page a ``title`` and a ``date`` where they had none. Safe to use from many
+    threads and event loops at once.
+
+    Attributes:
+        k: The number of documents asked for, at least 1. A retriever that is no
+            ``TopKRetriever`` decides itself how many it finds; the best ``k`` are kept.
+        retriever: Finds the documents.
+        settings: What a fetch may cost, and where it may go.
+        deadline: Seconds for all pages of a question, above 0. Then the snippets stand.
+
+    Raises:
+        ConfigurationError: The extra ``fetch`` is not installed.
+        InputError: ``k`` is out of range.
+    """
+
+    retriever: BaseRetriever
+    settings: FetchSettings = FetchSettings()
+    deadline: Annotated[float, Field(gt=0)] = 60.0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about the wrapped retriever."""
+        return tuple(getattr(self.retriever, "notes", ()))
+
+    def search(self, query: str, k: int) -> list[Document]:
+        """See the class."""
+        return self.invoke(query, k=k)
+
+    @model_validator(mode="after")
+    def _has_its_libraries(self) -> Self:
+        if not all(map(find_spec, _NEEDED)):
+            raise ConfigurationError(
+                "reading pages needs the extra [fetch]: pip install 'conflictscore[fetch]'"
+            )
+        return self
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        k = self.k if k is None else self._usable(k)
+        options = _options(self.retriever, k)
+        found = self.retriever.invoke(query, {"callbacks": run_manager.get_child()}, **options)[:k]
+        # A loop of its own, in a thread that ends with it: this thread may be running one already.
+        with start_blocking_portal() as portal:
+            return portal.call(self._read, found)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        k = self.k if k is None else self._usable(k)
+        options = _options(self.retriever, k)
+        found = await self.retriever.ainvoke(
+            query, {"callbacks": run_manager.get_child()}, **options
+        )
+        return await self._read(found[:k])
+
+    async def _read(self, found: Sequence[Document]) -> list[Document]:
+        urls = [_url(document.metadata) for document in found]
+        outcomes = await self._outcomes(list(dict.fromkeys(filter(None, urls))))
+        read = [
+            _with_page(document, outcomes[url]) if url else document
+            for document, url in zip(found, urls, strict=True)
+        ]
+        _note_failures([document.metadata for document, url in zip(read, urls, strict=True) if url])
+        return read
+
+    async def _outcomes(self, urls: Sequence[str]) -> dict[str, _Outcome]:
+        """The text of each page, or why there is none; the first are read first."""
+        if not urls:
+            return {}
+        from conflictscore.retrieval.pages.extractor import shared_extractor
+        from conflictscore.retrieval.pages.fetch import PageFetcher
+
+        extractor = shared_extractor()
+        outcomes: dict[str, _Outcome] = {}
+        at_once = asyncio.Semaphore(_AT_ONCE)
+
+        async def read(url: str) -> None:
+            async with at_once:
+                try:
+                    outcomes[url] = await extractor.extract(await fetcher.fetch(url))
+                except PageError as error:
+                    outcomes[url] = error
+                except Exception as error:  # noqa: BLE001 - no page may end the search
+                    _log.info("a page could not be read", exc_info=error)
+                    outcomes[url] = PageError(f"fails with {type(error).__name__}")
+
+        try:
+            async with (
+                asyncio.timeout(self.deadline),
+                PageFetcher(self.settings) as fetcher,
+                asyncio.TaskGroup() as tasks,
+            ):
+                for url in urls:
+                    tasks.create_task(read(url))
+        except TimeoutError:
+            late = PageError(f"was not reached within {self.deadline:g} s for all pages")
+            return dict.fromkeys(urls, late) | outcomes
+        return outcomes
+
+
+def _options(retriever: BaseRetriever, k: int) -> dict[str, Any]:
+    return {"k": k} if isinstance(retriever, TopKRetriever) else {}
+
+
+def _url(metadata: Mapping[str, Any]) -> str | None:
+    """The document's web address; None where it has none, or was read when it was recorded."""
+    if "text_from" in metadata:
+        return None
+    for key in _URL_KEYS:
+        value = metadata.get(key)
+        if isinstance(value, str) and value.strip().lower().startswith(("http:", "https:")):
+            return value.strip()
+    return None
+
+
+def _with_page(document: Document, outcome: _Outcome) -> Document:
+    snippet = document.page_content
+    if isinstance(outcome, PageText):
+        outcome = _fitting(outcome, clean_text(snippet))
+    metadata = document.metadata | {
+        "snippet": snippet,
+        "fetched_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    if isinstance(outcome, PageError):
+        metadata |= {"text_from": "snippet", "page_error": str(outcome)}
+        return document.model_copy(update={"metadata": metadata})
+    metadata["text_from"] = "page"
+    if outcome.cut:
+        metadata["page_truncated"] = True
+    for key, value in (("title", outcome.title), ("date", outcome.date)):
+        if value and not metadata.get(key):
+            metadata[key] = value
+    return document.model_copy(update={"page_content": outcome.text, "metadata": metadata})
+
+
+def _fitting(page: PageText, snippet: str) -> _Outcome:
+    """The page, where it can stand for its snippet."""
+    if len(page.text) < len(snippet):
+        return PageError("says less than its snippet")
+    words, text = set(_WORD.findall(snippet.casefold())), page.text.casefold()
+    if sum(word in text for word in words) * _WORDS_A_SHARED_ONE < len(words):
+        return PageError("is about something else than its snippet")
+    return page
+
+
+def _note_failures(read: Sequence[Mapping[str, Any]]) -> None:
+    reasons = Counter(
+        metadata["page_error"] for metadata in read if metadata["text_from"] == "snippet"
+    )
+    if reasons:
+        counted = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
+        note(
+            f"{reasons.total()} of {len(read)} pages could not be read,"
+            f" their snippets stand ({counted})"
+        )

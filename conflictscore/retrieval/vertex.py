@@ -1,0 +1,176 @@
+"""Vertex AI Search over the websites listed in one's own search engine, with an API key."""
+
+import http.client
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import httplib2
+from googleapiclient.discovery import build
+from googleapiclient.errors import HttpError
+from googleapiclient.http import HttpRequest
+from pydantic import PrivateAttr, model_validator
+
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.retrieval.faults import Fault
+from conflictscore.retrieval.google_results import result_hits
+from conflictscore.retrieval.json_search import listed
+from conflictscore.retrieval.results import Hit, Page
+from conflictscore.retrieval.web_search import OTHER_WAYS, WebSearchRetriever
+
+__all__ = ["CONFIG_VARIABLE", "VertexRetriever"]
+
+CONFIG_VARIABLE = "VERTEX_SERVING_CONFIG"
+
+_LIMITS = "it searches the public websites listed in one engine, about 50 domains, and not the web"
+_FORM = (
+    "PROJECT/ENGINE or projects/PROJECT/locations/LOCATION/collections/COLLECTION/engines/ENGINE/"
+    "servingConfigs/CONFIG"
+)
+_SHORT = re.compile(r"([^/\s]+)/([^/\s]+)")
+_FULL = re.compile(
+    r"projects/[^/\s]+/locations/([a-z0-9-]+)/collections/[^/\s]+"
+    r"/(engines|dataStores)/[^/\s]+/servingConfigs/[^/\s]+"
+)
+_INVALID_KEY = re.compile(r"api[ _]key", re.IGNORECASE)
+
+
+class VertexRetriever(WebSearchRetriever):
+    """The first ``k`` results of a Vertex AI search; see the base for the rest.
+
+    Searched are the websites listed in one engine, about 50 domains at most, and not the web.
+    With an API key, Google allows that only for an engine of public websites.
+
+    Attributes:
+        k: The number of results, 1 to 100; every 25 cost one request.
+        api_key: Google's API key; without it, the environment's VERTEX_API_KEY or GOOGLE_API_KEY.
+        serving_config: The engine's serving config, by its full resource name or as
+            ``PROJECT/ENGINE``; without it, the environment's VERTEX_SERVING_CONFIG.
+        endpoint: The service's address, where it is not Google's own, such as a proxy's.
+    """
+
+    provider: ClassVar[str] = "vertex"
+    title: ClassVar[str] = "Vertex AI"
+    key_variables: ClassVar[tuple[str, ...]] = ("VERTEX_API_KEY", "GOOGLE_API_KEY")
+    page_size: ClassVar[int] = 25
+
+    serving_config: str | None = None
+    endpoint: str | None = None
+
+    _config: str = PrivateAttr()
+    _service: Any = PrivateAttr()
+    """The client's resource that holds the serving config."""
+
+    def no_key(self) -> ConfigurationError:
+        """See the base."""
+        return _missing(" or ".join(self.key_variables))
+
+    def ask(self, query: str, number: int, size: int) -> Page | Fault:
+        """See the base."""
+        body = {
+            "query": query,
+            "pageSize": size,
+            "offset": number * size,
+            "contentSearchSpec": {"snippetSpec": {"returnSnippet": True}},
+        }
+        request = self._service.searchLite(servingConfig=self._config, body=body)
+        try:
+            reply = request.execute()
+            return Page(_hits(reply), more=bool(reply.get("nextPageToken")))
+        except HttpError as error:
+            return self._explain(error)
+        except TimeoutError:
+            return self.timed_out()
+        except (OSError, http.client.HTTPException, httplib2.HttpLib2Error) as error:
+            return self.unreachable(error)
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
+            return self.wrong_form()
+
+    def _explain(self, error: Any) -> Fault:
+        status, reason = error.status_code, error.reason
+        body = error.content.decode("utf-8", "replace")
+        said = f"{status}: {self.shown(reason)}"
+        if "FAILED_PRECONDITION" in body:
+            message = (
+                f"with an API key, Vertex AI searches only an engine of public websites ({said}): "
+                f"check {CONFIG_VARIABLE}; {_LIMITS}; {OTHER_WAYS}"
+            )
+            return Fault(ConfigurationError(message))
+        if status == 400 and _INVALID_KEY.search(reason):
+            return self.refused(401, reason)
+        if status == 404:
+            message = f"Vertex AI has no such engine ({said}): check {CONFIG_VARIABLE}"
+            return Fault(ConfigurationError(message))
+        if status == 400:
+            what = f"check {CONFIG_VARIABLE} and the length of the question"
+            return Fault(InputError(f"Vertex AI cannot use the request ({said}): {what}"))
+        return self.refused(status, reason, error.resp.get("retry-after"))
+
+    def _request(self, _shared: Any, *args: Any, headers: dict[str, str], **kwargs: Any) -> Any:
+        # A connection of its own for each request: httplib2's are not thread-safe. The key is in
+        # a header, since the client library logs and quotes addresses.
+        connection = httplib2.Http(timeout=self.timeout)
+        connection.follow_redirects = False  # they would take the key along
+        keyed = {**headers, "x-goog-api-key": self._key.get_secret_value()}
+        return HttpRequest(connection, *args, headers=keyed, **kwargs)
+
+    @model_validator(mode="after")
+    def _connect(self) -> Self:
+        given = (self.serving_config or os.environ.get(CONFIG_VARIABLE, "")).strip()
+        if not given:
+            raise _missing(CONFIG_VARIABLE)
+        if short := _SHORT.fullmatch(given):
+            project, engine = short.groups()
+            given = (
+                f"projects/{project}/locations/global/collections/default_collection"
+                f"/engines/{engine}/servingConfigs/default_search"
+            )
+        full = _FULL.fullmatch(given)
+        if full is None:
+            raise ConfigurationError(f"{CONFIG_VARIABLE} is no serving config: give it as {_FORM}")
+        location, kind = full.groups()
+        regional = f"https://{location}-discoveryengine.googleapis.com"
+        service = build(
+            "discoveryengine",
+            "v1",
+            http=httplib2.Http(),  # replaced in each request; without it, credentials are sought
+            requestBuilder=self._request,
+            static_discovery=True,
+            cache_discovery=False,
+            client_options={
+                "api_endpoint": self.endpoint or (regional if location != "global" else None)
+            },
+        )
+        parents = service.projects().locations().collections()
+        self._config, self._service = given, getattr(parents, kind)().servingConfigs()
+        return self
+
+
+def _missing(variable: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"Vertex AI search needs an API key and {CONFIG_VARIABLE}; not set: {variable}; both come "
+        "from console.cloud.google.com (Credentials, AI Applications), the second to be given as "
+        f"{_FORM}; {_LIMITS}; {OTHER_WAYS}"
+    )
+
+
+def _hits(reply: Mapping[str, Any]) -> Sequence[Hit]:
+    """The results in a reply, which has no ``results`` where nothing was found.
+
+    Raises:
+        LookupError, TypeError, AttributeError: The reply has another form.
+    """
+    found = listed({"results": [], **reply}, "results")
+    pages = [result["document"]["derivedStructData"] for result in found]
+    # What is known of a page has the form of a Custom Search result, but for the snippets.
+    return result_hits({"items": [{**page, "snippet": _snippet(page)} for page in pages]})
+
+
+def _snippet(page: Mapping[str, Any]) -> str:
+    return " [...] ".join(
+        part["snippet"]
+        for part in page.get("snippets", [])
+        # Google then writes a sentence of its own, which does not stand in the page.
+        if part.get("snippet_status") != "NO_SNIPPET_AVAILABLE"
+    )

@@ -1,0 +1,203 @@
+"""Pages are taken apart in processes that a page can keep busy or break, and nothing else."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conflictscore.retrieval.pages.extractor import PageExtractor, shared_extractor
+from conflictscore.retrieval.pages.page import FetchedPage, PageError, PageText
+
+ENDLESS = '<script type="application/ld+json">' + '"@type": [' * 50_000 + "</script>"
+"""Half a minute for one search by a library that does not let go of the interpreter meanwhile."""
+
+
+def html(text: str, heads: str = "") -> FetchedPage:
+    body = f"<html><head>{heads}</head><body><p>{text}</p></body></html>".encode()
+    return FetchedPage("https://a.example/", "https://a.example/", "text/html", None, body)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """The processes that were started."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    class Kept(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            processes.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Kept)
+    return processes
+
+
+@pytest.fixture
+def extractor(started: list[subprocess.Popen[bytes]]) -> Iterator[PageExtractor]:
+    """One whose processes are ended, which is seen at the end."""
+    with closing(PageExtractor()) as extractor:
+        yield extractor
+    assert all(process.poll() is not None for process in started)
+
+
+async def test_one_page_after_the_other_goes_through_the_same_process(
+    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+) -> None:
+    for n in range(5):
+        assert await extractor.extract(html(f"It is {n}.")) == PageText(f"It is {n}.")
+    assert [process.poll() for process in started] == [None]
+
+
+async def test_pages_at_the_same_time_share_a_few_processes(
+    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+) -> None:
+    found = await asyncio.gather(*(extractor.extract(html(f"It is {n}.")) for n in range(30)))
+    assert [one.text for one in found] == [f"It is {n}." for n in range(30)]
+    assert len(started) <= min(4, os.cpu_count() or 1)
+
+
+def test_threads_and_event_loops_share_them_too(
+    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+) -> None:
+    def read(n: int) -> str:
+        return asyncio.run(extractor.extract(html(f"It is {n}."))).text
+
+    with ThreadPoolExecutor(10) as threads:
+        assert list(threads.map(read, range(20))) == [f"It is {n}." for n in range(20)]
+    assert len(started) <= min(4, os.cpu_count() or 1)
+
+
+async def test_the_text_is_one_that_any_reader_can_take(extractor: PageExtractor) -> None:
+    page = html("It is&#7; blue.&#xD800;\r\n", "<title>The\x1b[31m\n  sky</title>")
+    found = await extractor.extract(page)
+    assert found.text.startswith("It is blue.")
+    assert found.title == "The[31m sky"
+    (found.text + found.title).encode()
+
+
+async def test_a_page_without_text_is_a_reason_and_not_a_broken_process(
+    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+) -> None:
+    for page in (html(""), html("&#7;")):
+        with pytest.raises(PageError, match="has no text"):
+            await extractor.extract(page)
+    assert (await extractor.extract(html("It is blue."))).text == "It is blue."
+    assert len(started) == 1
+
+
+async def test_a_page_that_takes_for_ever_costs_its_process_and_no_other_page(
+    started: list[subprocess.Popen[bytes]],
+) -> None:
+    """The event loop runs on meanwhile, which it would not if a thread did the work."""
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0.01)
+            turns += 1
+
+    counting = asyncio.create_task(count())
+    with closing(PageExtractor(seconds=1)) as extractor:
+        with pytest.raises(PageError, match="holds no text that was found within 1 s"):
+            await extractor.extract(html("x", ENDLESS))
+        assert (await extractor.extract(html("It is blue."))).text == "It is blue."
+    counting.cancel()
+    assert turns > 20
+    assert len(started) == 2
+
+
+async def test_a_process_that_has_answered_is_not_ended_for_waiting(
+    started: list[subprocess.Popen[bytes]],
+) -> None:
+    with closing(PageExtractor(seconds=2)) as extractor:
+        await extractor.extract(html("It is blue."))
+        with pytest.raises(subprocess.TimeoutExpired):
+            await asyncio.to_thread(started[0].wait, 3)
+
+
+async def test_a_process_that_breaks_costs_its_page(
+    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+) -> None:
+    extracting = asyncio.create_task(extractor.extract(html("x", ENDLESS)))
+    while not started:  # noqa: ASYNC110 - it starts in a thread
+        await asyncio.sleep(0.01)
+    started[0].kill()
+    with pytest.raises(PageError, match="breaks the extraction of its text"):
+        await extracting
+    assert (await extractor.extract(html("It is blue."))).text == "It is blue."
+    assert len(started) == 2
+
+
+async def test_a_process_that_is_gone_is_replaced_before_it_costs_a_page(
+    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+) -> None:
+    await extractor.extract(html("It is blue."))
+    started[0].kill()
+    started[0].wait()
+    assert (await extractor.extract(html("It is blue."))).text == "It is blue."
+    assert len(started) == 2
+
+
+async def test_a_cancelled_page_ends_its_process_and_lets_the_next_one_in(
+    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+) -> None:
+    everyone = [asyncio.create_task(extractor.extract(html("x", ENDLESS))) for _ in range(9)]
+    while not started:  # noqa: ASYNC110 - it starts in a thread
+        await asyncio.sleep(0.01)
+    for task in everyone:
+        task.cancel()
+    results = await asyncio.gather(*everyone, return_exceptions=True)
+    assert all(isinstance(result, asyncio.CancelledError) for result in results)
+    for thread in threading.enumerate():
+        if thread.name == "conflictscore page":
+            thread.join(5)
+            assert not thread.is_alive()
+    assert all(process.poll() is not None for process in started)
+    assert (await extractor.extract(html("It is blue."))).text == "It is blue."
+
+
+async def test_a_machine_that_starts_no_process_is_a_reason_each_time(
+    extractor: PageExtractor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/no/such/interpreter")
+    for _ in range(9):
+        with pytest.raises(PageError, match="no process starts"):
+            await extractor.extract(html("It is blue."))
+
+
+def test_there_is_one_for_this_process_and_another_one_for_a_forked_child(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours = shared_extractor()
+    assert shared_extractor() is ours
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert shared_extractor() is not ours
+
+
+@pytest.mark.parametrize(("end", "code"), [("", 0), ("os.kill(os.getpid(), 9)", -9)])
+def test_a_process_ends_when_the_one_that_started_it_does(
+    tmp_path: Path, end: str, code: int
+) -> None:
+    """However that one ends: who is killed can tidy nothing up."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import asyncio, os\n"
+        "from conflictscore.retrieval.pages.extractor import shared_extractor\n"
+        "from conflictscore.retrieval.pages.page import FetchedPage\n"
+        "page = FetchedPage('u', 'u', 'text/plain', None, b'It is blue.')\n"
+        "print(asyncio.run(shared_extractor().extract(page)).text, flush=True)\n"
+        f"{end}\n"  # and without a main guard, as scripts are
+    )
+    # The grandchild shares this pipe: its end is seen only when both are gone.
+    done = subprocess.run(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (code, b"It is blue.\n")

@@ -1,0 +1,418 @@
+"""Search results with the text of their pages, and with their snippets where there is none."""
+
+import asyncio
+import gc
+import importlib.util
+import logging
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+from pydantic import ValidationError
+
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.retrieval.corpus import CorpusRetriever
+from conflictscore.retrieval.documents import to_documents
+from conflictscore.retrieval.notes import collecting
+from conflictscore.retrieval.pages.page import FetchSettings
+from conflictscore.retrieval.pages.reader import PageReadingRetriever
+from tests.fakes.web_pages import HTML, WebServer, endless, hang, head, page, redirect, reset
+from tests.retrieval.pages.finding import PATIENT, SETTINGS, SNIPPET, Found, Plain, reading, result
+
+STORY = "The lamp was first lit on 4 October 1871, and burned until 1899. Its keeper kept a log."
+ARTICLE = page(
+    "<html><head><title>The page's title</title>"
+    "<meta property='article:published_time' content='2021-05-06T07:00Z'></head>"
+    f"<body><article><p>{STORY}</p></article></body></html>"
+)
+
+
+@pytest.fixture
+def web() -> Iterator[WebServer]:
+    with WebServer({"/": ARTICLE}) as server:
+        yield server
+
+
+class TestPageReadingIsALangChainRetriever(RetrieversIntegrationTests):
+    @pytest.fixture(autouse=True)
+    def _pages(self, web: WebServer) -> None:
+        self.found = Found(documents=[result(web.url()) for _ in range(5)])
+
+    @property
+    def retriever_constructor(self) -> type[PageReadingRetriever]:
+        return PageReadingRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"retriever": self.found, "settings": SETTINGS}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return "when was the lamp lit?"
+
+
+def test_the_pages_text_stands_in_for_the_snippet(web: WebServer) -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    with collecting() as notes:
+        (found,) = reading(result(web.url(), title="", provider="google")).invoke("when?")
+    assert found.page_content == STORY
+    fetched_at = datetime.fromisoformat(found.metadata.pop("fetched_at"))
+    assert before <= fetched_at <= datetime.now(UTC)
+    assert found.metadata == {
+        "source": web.url(),
+        "rank": 1,
+        "provider": "google",
+        "snippet": SNIPPET,
+        "text_from": "page",
+        "title": "The page's title",
+        "date": "2021-05-06",
+    }
+    assert notes == []
+
+
+def test_what_the_search_knows_stands_before_what_the_page_says(web: WebServer) -> None:
+    (found,) = reading(result(web.url(), title="From the search", date="2020-01-01")).invoke("?")
+    assert (found.metadata["title"], found.metadata["date"]) == ("From the search", "2020-01-01")
+
+
+def test_the_record_of_a_run_says_which_text_was_judged(web: WebServer) -> None:
+    read, left = to_documents(reading(result(web.url()), result(web.url("/gone"))).invoke("?"))
+    assert (read.text, read.metadata["text_from"]) == (STORY, "page")
+    assert (left.text, left.metadata["text_from"]) == (SNIPPET, "snippet")
+    assert left.metadata["page_error"] == "answered with status 404"
+
+
+def test_every_page_that_fails_leaves_its_snippet_and_one_note_counts_them(web: WebServer) -> None:
+    web.pages |= {
+        "/hang": hang(),
+        "/slow": hang(head(content_type=HTML)),
+        "/pdf": page(b"%PDF", "application/pdf"),
+        "/loop": redirect("/loop"),
+        "/inside": redirect("http://169.254.169.254/latest/meta-data/"),
+        "/reset": reset(),
+        "/empty": page("<html></html>"),
+        "/short": page("<html><body><p>Lit.</p></body></html>"),
+        "/binary": page(bytes(range(256)) * 9),
+        "/large": endless(head(content_type=HTML), b"<p>The lamp was first lit in 1871.</p>" * 999),
+    }
+    urls = [web.url(path) for path in ("/", *web.pages)]
+    retriever = reading(
+        *map(result, urls),
+        settings=FetchSettings(timeout=1, allowed_networks=SETTINGS.allowed_networks),
+        k=20,
+    )
+    with collecting() as notes:
+        found = retriever.invoke("when?")
+    assert [document.metadata["source"] for document in found] == urls
+    errors = {
+        document.metadata["source"].removeprefix(web.url()): document.metadata["page_error"]
+        for document in found
+        if document.metadata["text_from"] == "snippet"
+    }
+    assert errors == {
+        "hang": "did not arrive within 1 s",
+        "slow": "did not arrive within 1 s",
+        "pdf": "is application/pdf",
+        "loop": "redirects more than 3 times",
+        "inside": "is at an address that is not public",
+        "reset": "breaks off",
+        "empty": "has no text",
+        "short": "says less than its snippet",
+        "binary": "is not text",
+    }
+    for document in found:
+        assert document.metadata["snippet"] == SNIPPET
+        if document.metadata["text_from"] == "snippet":
+            assert document.page_content == SNIPPET
+            assert "page_truncated" not in document.metadata
+    assert found[-1].metadata["page_truncated"] is True
+    assert notes[0].startswith(
+        "9 of 12 pages could not be read, their snippets stand (2: did not arrive within 1 s; "
+    )
+    assert "1: is application/pdf" in notes[0]
+    assert len(notes) == 1
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "We and our partners use cookies to personalise content and ads. Accept all, reject all, "
+        "or manage your settings. You can change your choice at any time in the privacy centre.",
+        "Checking your browser before you go on. This takes up to 5 seconds. Please enable "
+        "JavaScript and complete the CAPTCHA to show that you are a human, and no robot.",
+    ],
+)
+def test_a_notice_in_place_of_the_page_leaves_the_snippet(web: WebServer, notice: str) -> None:
+    web.pages["/wall"] = page(f"<html><body><p>{notice}</p></body></html>")
+    snippet = (
+        "The lighthouse at Vennick Point first lit its lamp in October 1871, says the Gazette."
+    )
+    (found,) = reading(result(web.url("/wall"), snippet)).invoke("when?")
+    assert found.page_content == snippet
+    assert found.metadata["page_error"] == "is about something else than its snippet"
+
+
+@pytest.mark.parametrize("snippet", ["", " \n", "Log: 4 Oct, lit", "灯台"])
+def test_a_snippet_without_long_words_is_no_obstacle(web: WebServer, snippet: str) -> None:
+    (found,) = reading(result(web.url(), snippet)).invoke("when?")
+    assert (found.page_content, found.metadata["snippet"]) == (STORY, snippet)
+
+
+@pytest.mark.parametrize("key", ["url", "source", "link"])
+def test_the_address_may_stand_under_any_of_its_names(web: WebServer, key: str) -> None:
+    document = Document(page_content=SNIPPET, metadata={key: f" {web.url()} ".replace("h", "H", 1)})
+    (found,) = reading(document).invoke("when?")
+    assert found.page_content == STORY
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {},
+        {"source": "notes/lamp.txt"},
+        {"source": "C:\\http\\lamp.html"},
+        {"url": None},
+        {"url": 7},
+        {"link": ""},
+        {"source": "file:///etc/hostname"},
+        {"source": "ftp://a.example/"},
+    ],
+)
+def test_a_document_without_a_web_address_is_passed_on_as_it_is(metadata: dict[str, Any]) -> None:
+    document = Document(page_content=SNIPPET, metadata=metadata, id="7")
+    with collecting() as notes:
+        (found,) = reading(document).invoke("when?")
+    assert found == document
+    assert notes == []
+
+
+def test_a_document_that_is_read_keeps_its_id_and_leaves_the_searchs_own_alone(
+    web: WebServer,
+) -> None:
+    document = result(web.url())
+    document.id = "seven"
+    (found,) = reading(document).invoke("when?")
+    assert found.id == "seven"
+    assert document == Document(id="seven", **result(web.url()).model_dump(exclude={"id", "type"}))
+
+
+def test_a_page_that_is_found_twice_is_fetched_once(web: WebServer) -> None:
+    found = reading(result(web.url()), result(web.url(), "The lamp: another snippet")).invoke("?")
+    assert [document.page_content for document in found] == [STORY, STORY]
+    assert len(web.visits) == 1
+
+
+def test_k_goes_to_a_retriever_that_takes_it_and_cuts_what_another_one_finds() -> None:
+    documents = [Document(page_content=f"{n}") for n in range(20)]
+    found = Found(documents=documents)
+    assert len(PageReadingRetriever(retriever=found, k=3).invoke("?")) == 3
+    assert len(PageReadingRetriever(retriever=found).invoke("?", k=4)) == 4
+    assert found.asked == [3, 4]
+    assert len(PageReadingRetriever(retriever=Plain(documents=documents), k=3).invoke("?")) == 3
+    with pytest.raises(InputError, match="at least 1, and k is 0"):
+        PageReadingRetriever(retriever=found).invoke("?", k=0)
+
+
+async def test_awaited_it_does_the_same(web: WebServer) -> None:
+    with collecting() as notes:
+        found = await reading(result(web.url()), result(web.url("/gone"))).ainvoke("?", k=2)
+    plain = Plain(documents=[Document(page_content=f"{n}") for n in range(20)])
+    assert len(await reading(retriever=plain).ainvoke("?", k=3)) == 3
+    assert [document.metadata["text_from"] for document in found] == ["page", "snippet"]
+    assert notes == [
+        "1 of 2 pages could not be read, their snippets stand (1: answered with status 404)"
+    ]
+
+
+async def test_it_can_be_invoked_synchronously_inside_a_running_loop(web: WebServer) -> None:
+    with collecting() as notes:
+        found = reading(result(web.url()), result(web.url("/gone"))).invoke("?")
+    assert [document.metadata["text_from"] for document in found] == ["page", "snippet"]
+    assert len(notes) == 1
+
+
+def test_ten_threads_share_one_retriever(web: WebServer) -> None:
+    retriever = reading(result(web.url()))
+    with ThreadPoolExecutor(10) as threads:
+        for found in threads.map(retriever.invoke, ["?"] * 10):
+            assert found[0].page_content == STORY
+
+
+def test_callbacks_and_notes_of_the_search_come_through() -> None:
+    class Names(BaseCallbackHandler):
+        def __init__(self) -> None:
+            self.queries: list[str] = []
+
+        def on_retriever_start(self, serialized: Any, query: str, **_: Any) -> None:
+            self.queries.append(query)
+
+    names = Names()
+    retriever = reading(retriever=Found(documents=[], notes=("a file was left out",)))
+    assert retriever.invoke("when?", {"callbacks": [names]}) == []
+    assert names.queries == ["when?", "when?"]
+    assert retriever.notes == ("a file was left out",)
+    assert reading(retriever=Plain(documents=[])).notes == ()
+
+
+def test_at_most_eight_pages_are_read_at_once() -> None:
+    lock, at_once, most = threading.Lock(), 0, 0
+
+    def reply(exchange: Any) -> None:
+        nonlocal at_once, most
+        with lock:
+            at_once += 1
+            most = max(most, at_once)
+        exchange.closing.wait(0.1)
+        with lock:
+            at_once -= 1
+        ARTICLE(exchange)
+
+    with WebServer({f"/{n}": reply for n in range(30)}) as web:
+        reading(*(result(web.url(path)) for path in web.pages), k=30).invoke("?")
+    assert 2 <= most <= 8
+
+
+def test_the_best_results_are_read_first() -> None:
+    with WebServer({f"/{n}": ARTICLE for n in range(30)}) as web:
+        reading(*(result(web.url(path)) for path in web.pages), k=30).invoke("?")
+        first = {visit.path for visit in web.visits[:8]}
+    assert len(first & {f"/{n}" for n in range(12)}) >= 6
+
+
+def test_the_deadline_leaves_the_rest_to_their_snippets(web: WebServer) -> None:
+    web.pages["/hang"] = hang()
+    reading(result(web.url())).invoke("?")  # the first page of all starts a process
+    retriever = reading(result(web.url()), result(web.url("/hang")), settings=PATIENT, deadline=3)
+    started = time.monotonic()
+    read, left = retriever.invoke("?")
+    assert time.monotonic() - started < 30
+    assert read.metadata["text_from"] == "page"
+    assert left.metadata["page_error"] == "was not reached within 3 s for all pages"
+
+
+def test_nothing_is_left_behind(web: WebServer, caplog: pytest.LogCaptureFixture) -> None:
+    """No thread, no open connection, and no task that nobody waits for."""
+    web.pages["/hang"] = hang()
+    before = set(threading.enumerate())
+    retriever = reading(result(web.url()), result(web.url("/hang")), deadline=2)
+    with warnings.catch_warnings(), caplog.at_level(logging.WARNING):
+        warnings.simplefilter("error")
+        retriever.invoke("?")
+        asyncio.run(retriever.ainvoke("?"))
+        gc.collect()
+    ours = [t for t in set(threading.enumerate()) - before if "process_request" not in t.name]
+    for thread in ours:
+        thread.join(5)
+    assert [thread.name for thread in ours if thread.is_alive()] == []
+    assert caplog.records == []
+
+
+async def test_a_cancelled_run_cancels_its_fetches(web: WebServer) -> None:
+    loop, come, gone = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+
+    def reply(exchange: Any) -> None:
+        loop.call_soon_threadsafe(come.set)
+        exchange.connection.recv(1)  # nothing comes any more, but the end does
+        loop.call_soon_threadsafe(gone.set)
+
+    web.pages["/hang"] = reply
+    async with asyncio.timeout(10):
+        run = asyncio.create_task(reading(result(web.url("/hang"))).ainvoke("?"))
+        await come.wait()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        await gone.wait()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal to send")
+@pytest.mark.parametrize("how", ["main(retriever)", "asyncio.run(awaited(retriever))"])
+def test_ctrl_c_ends_a_run_at_once(tmp_path: Path, how: str) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import asyncio, sys\n"
+        "from tests.retrieval.pages.finding import PATIENT, reading, result\n"
+        "retriever = reading(result(sys.argv[1]), result(sys.argv[1]), settings=PATIENT)\n"
+        "def main(retriever): retriever.invoke('?')\n"
+        "async def awaited(retriever): await retriever.ainvoke('?')\n"
+        f"{how}\n"
+    )
+    come = threading.Event()
+
+    def reply(exchange: Any) -> None:
+        come.set()
+        exchange.closing.wait()
+
+    with WebServer({"/": reply}) as web:
+        run = subprocess.Popen(
+            [sys.executable, str(script), web.url()],
+            stderr=subprocess.PIPE,
+            cwd=Path(__file__).parents[3],
+            env={"PYTHONPATH": str(Path(__file__).parents[3])},
+        )
+        assert come.wait(60)
+        run.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        _, shown = run.communicate(timeout=60)
+    assert time.monotonic() - started < 30
+    assert shown.rstrip().endswith(b"KeyboardInterrupt")
+
+
+def test_a_fault_of_our_own_leaves_the_snippet_too(
+    web: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_down(*_args: object) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("conflictscore.retrieval.pages.fetch.Body", break_down)
+    (found,) = reading(result(web.url())).invoke("?")
+    assert found.metadata["page_error"] == "fails with RuntimeError"
+
+
+@pytest.mark.parametrize("missing", ["httpx", "httpx_secure", "trafilatura"])
+def test_without_the_extra_it_cannot_be_built(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        "conflictscore.retrieval.pages.reader.find_spec",
+        lambda name: None if name == missing else find(name),
+    )
+    with pytest.raises(ConfigurationError, match=r"pip install 'conflictscore\[fetch\]'"):
+        reading()
+
+
+@pytest.mark.parametrize("option", [{"deadline": 0}, {"k": 0}, {"timeout": 3}, {"retriever": 1}])
+def test_a_wrong_option_is_refused(option: dict[str, Any]) -> None:
+    with pytest.raises((ValidationError, InputError)):
+        reading(**option)
+
+
+def test_documents_of_ones_own_that_name_a_web_address_are_read_there(
+    web: WebServer, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_text(f'{{"text": "{SNIPPET}", "url": "{web.url()}"}}\n')
+    (tmp_path / "b.txt").write_text("The lamp was lit in 1874.")
+    corpus = CorpusRetriever.from_paths([str(tmp_path)])
+    first, second = reading(retriever=corpus).invoke("lamp lit")
+    texts = {first.page_content, second.page_content}
+    assert texts == {STORY, "The lamp was lit in 1874."}
+
+
+def test_a_page_that_was_read_when_it_was_recorded_is_not_fetched_again(web: WebServer) -> None:
+    recorded = result(web.url(), text_from="page", snippet="As the search gave it.")
+    (found,) = reading(recorded).invoke("when?")
+    assert found == recorded
+    assert not web.visits
