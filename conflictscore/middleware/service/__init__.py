@@ -1,0 +1,16 @@
+"""An OpenAI-compatible HTTP service in front of any endpoint: answers that have been checked."""
+
+from conflictscore.errors import ConfigurationError
+
+try:
+    import fastapi as _fastapi  # noqa: F401
+    import prometheus_client as _prometheus_client  # noqa: F401
+except ModuleNotFoundError:
+    raise ConfigurationError(
+        "the service needs the extra [serve]: pip install 'conflictscore[serve]'"
+    ) from None
+
+from conflictscore.middleware.service.app import create_app
+from conflictscore.middleware.service.settings import ServiceSettings
+
+__all__ = ["ServiceSettings", "create_app"]

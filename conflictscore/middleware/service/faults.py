@@ -1,0 +1,165 @@
+"""What a request that cannot be served is told, in the form of OpenAI's errors."""
+
+import logging
+import traceback
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import openai
+
+from conflictscore.errors import (
+    ConfigurationError,
+    ConflictScoreError,
+    InputError,
+    UnreadableReplyError,
+)
+from conflictscore.middleware.service.wire import header_value
+from conflictscore.models.failures import clear_error
+from conflictscore.models.language_model import LanguageModel
+
+__all__ = ["RefusedError", "plain_reason", "refusal_of", "told", "upstream_fault"]
+
+_log = logging.getLogger(__name__)
+
+_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+_TOO_MANY_REQUESTS = 429
+_SERVER = 500
+_THE_CALLERS = frozenset({400, 409, 413, 415, 422})
+"""What an upstream says of a request that we hand on as it is: the caller's to mend."""
+
+
+class RefusedError(Exception):
+    """A request that ends with an error, as OpenAI's API words one.
+
+    Attributes:
+        status: The HTTP status.
+        code: What went wrong, in one word for programs.
+        param: The field that is wrong, such as ``messages[0].role``.
+        retry_after: Seconds to wait, as an upstream or we ourselves say.
+        run: Headers that tell of the run that failed, where there is one.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        code: str | None = None,
+        param: str | None = None,
+        retry_after: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.param = status, code, param
+        self.retry_after = retry_after
+        self.run: Mapping[str, str] = {}
+
+    def body(self) -> dict[str, Any]:
+        """The JSON object that goes out."""
+        kind = "server_error" if self.status >= _SERVER else "invalid_request_error"
+        error = {
+            "message": str(self),
+            "type": _TYPES.get(self.status, kind),
+            "param": self.param,
+            "code": self.code,
+        }
+        return {"error": error}
+
+    def headers(self) -> dict[str, str]:
+        """What stands beside the body."""
+        waiting = {"retry-after": self.retry_after} if self.retry_after else {}
+        return {**self.run, **waiting}
+
+
+def plain_reason(error: BaseException) -> str:
+    """Why something failed, in words that carry no secret."""
+    # an error of another library may quote an address with a key in it
+    known = isinstance(error, ConflictScoreError | RefusedError)
+    return str(error) if known else f"{type(error).__name__} in a library"
+
+
+def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
+    """What the client of a model said, where that is what an error of ours came from.
+
+    A reply that could be read by nobody, and a prompt that is too long, are no fault of the
+    upstream's.
+    """
+    if not isinstance(error, ConflictScoreError) or isinstance(error, UnreadableReplyError):
+        return None
+    return next((e for e in _behind(error) if isinstance(e, openai.OpenAIError)), None)
+
+
+def refusal_of(error: Exception, model: LanguageModel, *, handed_on: bool = False) -> RefusedError:
+    """How an error is told to the caller.
+
+    Args:
+        error: One of ours, or of the upstream's client.
+        model: Who was called.
+        handed_on: Whether the upstream got the caller's own request, so that a fault in it is the
+            caller's.
+    """
+    said = error if isinstance(error, openai.OpenAIError) else upstream_fault(error)
+    if said is not None:
+        return _of_upstream(said, model, handed_on=handed_on)
+    if isinstance(error, InputError) and not isinstance(error, ConfigurationError):
+        return RefusedError(400, plain_reason(error), code="invalid_input")
+    return RefusedError(502, plain_reason(error), code="failed")
+
+
+def _of_upstream(
+    error: openai.OpenAIError, model: LanguageModel, *, handed_on: bool
+) -> RefusedError:
+    message = _clear(error, model)
+    match error:
+        case openai.AuthenticationError() | openai.PermissionDeniedError():
+            # whatever it says, it says of our key, which the caller can do nothing about
+            return RefusedError(
+                502,
+                "the upstream refuses our key; whoever runs this service must set it right",
+                code="upstream_authentication",
+            )
+        case openai.NotFoundError():
+            return RefusedError(
+                502,
+                "the upstream does not know the model of this service; whoever runs it must set"
+                " that right",
+                code="upstream_model_not_found",
+            )
+        case openai.RateLimitError():
+            return RefusedError(
+                _TOO_MANY_REQUESTS,
+                message,
+                code=error.code or "upstream_rate_limit",
+                retry_after=header_value(error.response.headers.get("retry-after")),
+            )
+        case openai.APITimeoutError():
+            return RefusedError(504, message, code="upstream_timeout")
+        case openai.APIConnectionError():
+            return RefusedError(502, message, code="upstream_unreachable")
+        case openai.APIStatusError() if handed_on and error.status_code in _THE_CALLERS:
+            return RefusedError(error.status_code, message, code=error.code, param=error.param)
+    return RefusedError(502, message, code="upstream_failed")
+
+
+def _clear(error: openai.OpenAIError, model: LanguageModel) -> str:
+    client = getattr(model.chat, "root_async_client", None)
+    secrets = [client.api_key] if client else []
+    clear = clear_error(error, provider=model.name, endpoint=model.endpoint, secrets=secrets)
+    return str(clear)
+
+
+def _behind(error: BaseException) -> Iterator[BaseException]:
+    """The error, and what it was raised from or while handling."""
+    here: BaseException | None = error
+    while here is not None:
+        yield here
+        here = here.__cause__ or here.__context__
+
+
+def told(error: Exception) -> RefusedError:
+    """What the caller hears of a fault in this program; where it was, the log says.
+
+    What it says itself stays out of both, since it may quote a caller.
+    """
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    _log.error("%s, which should not happen, at\n%s", type(error).__name__, frames)
+    return RefusedError(500, "the service failed; its log says where", code="internal_error")

@@ -1,0 +1,116 @@
+"""What the service counts, for Prometheus."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    Summary,
+    generate_latest,
+)
+
+__all__ = ["CONTENT_TYPE", "Metrics"]
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_SECONDS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class Metrics:
+    """The counters of one service, in a registry of their own.
+
+    No label comes from what a caller sends, so their number is bounded.
+    """
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self._requests = Counter(
+            "conflictscore_requests",
+            "Requests, by route, HTTP status and mode.",
+            ("route", "status", "mode"),
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "conflictscore_request_seconds",
+            "Seconds from a request to the end of its response.",
+            ("route",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.in_flight = Gauge(
+            "conflictscore_requests_in_flight", "Requests that are served now.", registry=registry
+        )
+        self._runs = Counter(
+            "conflictscore_runs", "Runs, by what they came to.", ("status",), registry=registry
+        )
+        self._nodes = Summary(
+            "conflictscore_node_seconds",
+            "Seconds that a run spends in a node of the graph.",
+            ("node",),
+            registry=registry,
+        )
+        self._labels = Counter(
+            "conflictscore_labels", "Labels of first answers.", ("label",), registry=registry
+        )
+        self._conflicts = Counter(
+            "conflictscore_conflicts",
+            "Runs whose first answer has a claim with evidence on both sides.",
+            registry=registry,
+        )
+        self._flips = Counter(
+            "conflictscore_flips", "Runs whose answer was changed.", registry=registry
+        )
+        self._failures = Counter(
+            "conflictscore_failures",
+            "What failed: search, answer, judge, regeneration, upstream, timeout, client_gone,"
+            " runs_file, internal.",
+            ("kind",),
+            registry=registry,
+        )
+        self._tokens = Counter(
+            "conflictscore_tokens",
+            "Tokens of the runs, as the models report them.",
+            ("direction",),
+            registry=registry,
+        )
+        self.observed_waiting = Gauge(
+            "conflictscore_observed_waiting",
+            "Observed answers that wait to be scored.",
+            registry=registry,
+        )
+        self.dropped = Counter(
+            "conflictscore_observed_dropped",
+            "Observed answers that were not scored, since too many waited already.",
+            registry=registry,
+        )
+
+    def request(self, route: str, status: int, mode: str, seconds: float) -> None:
+        """Count a request whose response is at its end."""
+        self._requests.labels(route, str(status), mode).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def failure(self, kind: str) -> None:
+        """Count a failure."""
+        self._failures.labels(kind).inc()
+
+    def run(self, run: Mapping[str, Any]) -> None:
+        """Count a run by its evidence."""
+        self._runs.labels(run["status"]).inc()
+        for node, seconds in run["timings"].items():
+            self._nodes.labels(node).observe(seconds)
+        for direction in ("input", "output"):
+            self._tokens.labels(direction).inc(run["usage"][f"{direction}_tokens"])
+        claims = (run["report"] or {}).get("claims", ())
+        for claim in claims:
+            for label in claim["labels"]:
+                self._labels.labels(label["label"]).inc()
+        self._conflicts.inc(any(claim["conflicting"] for claim in claims))
+        self._flips.inc(bool(run["flipped"]))
+
+    def exposition(self) -> bytes:
+        """Everything, in Prometheus' text format."""
+        return generate_latest(self._registry)

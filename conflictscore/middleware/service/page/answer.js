@@ -1,0 +1,182 @@
+/** A finished run, for a reader. */
+
+import { claimList, source } from "./claims.js";
+import { wordDiff } from "./diff.js";
+import { count, el, plain, told } from "./dom.js";
+
+const SCORES = [
+  ["cs_c", "CS-C", "Share of claims with sources on both sides. Lower is better."],
+  ["cs_r", "CS-R", "Mean share of sources that contradict a claim. Lower is better."],
+  ["coverage", "Coverage", "Share of pairs of claim and document that got a verdict. Higher is better."],
+];
+
+/**
+ * The answer, what changed, its claims, scores and sources.
+ * @param {any} run As the service gives it; a run that failed has no report.
+ * @returns {HTMLElement}
+ */
+export function answerView(run) {
+  const last = run.final_report ?? run.report;
+  return el(
+    "div",
+    { class: "answer" },
+    run.answer && told("div", "text", run.answer),
+    told("p", `outcome ${run.status}`, outcome(run), 1000),
+    run.flipped && change(run),
+    !run.flipped && run.final_report && run.justification && reason(run.justification),
+    last && claimList("Claims of this answer", last, run.documents),
+    run.flipped && run.final_report && earlier(run),
+    last && scores(run.report, run.final_report),
+    run.documents.length > 0 && sources(run.documents),
+    run.notes.length > 0 && notes(run.notes),
+    foot(run),
+  );
+}
+
+/**
+ * What a run came to, in a sentence.
+ * @param {any} run
+ * @returns {string}
+ */
+export function outcome(run) {
+  if (!run.answer) return "This run came to no answer.";
+  const report = run.report;
+  if (!report || report.cs_c === null) return "This answer was not checked.";
+  const of = `${count(report.claims.filter((claim) => claim.conflicting).length, "claim")}`;
+  const split = `The sources disagree about ${of} of the first answer`;
+  if (run.flipped) return `${split}. Asked again with both sides laid out, the model changed it.`;
+  if (run.final_report) return `${split}. Asked again with both sides laid out, the model kept it.`;
+  const against = `held against ${count(run.documents.length, "document")}`;
+  if (run.status === "scored") {
+    return `${count(report.claims.length, "claim")}, ${against}. None has sources on both sides.`;
+  }
+  return `The sources disagree about ${of} of this answer (${plain(run.reason, 300)}).`;
+}
+
+/** @param {any} run */
+function change(run) {
+  const sides = wordDiff(plain(run.first_answer), plain(run.answer));
+  return el(
+    "section",
+    { class: "change" },
+    el("h3", {}, "What changed"),
+    el(
+      "div",
+      { class: "sides" },
+      half("before", "Before", sides.before),
+      half("after", "After", sides.after),
+    ),
+    reason(run.justification ?? "The model gave no reason."),
+    run.flip && reconsidered(run.flip),
+  );
+}
+
+/**
+ * @param {string} name
+ * @param {string} title
+ * @param {Node[]} text
+ */
+function half(name, title, text) {
+  const body = el("p", { class: "text", dir: "auto" }, ...text);
+  return el("section", { class: `side ${name}` }, el("h4", {}, title), body);
+}
+
+/** @param {string} text */
+function reason(text) {
+  return el("div", { class: "reason" }, el("h4", {}, "The model's reason"), told("p", "", text, 4000));
+}
+
+/** @param {any} flip */
+function reconsidered(flip) {
+  const sides = `For it: ${named(flip.supports)}. Against it: ${named(flip.contradicts)}.`;
+  return el(
+    "div",
+    { class: "reason" },
+    el("h4", {}, "The claim that was reconsidered"),
+    told("p", "", flip.claim, 2000),
+    el("p", { class: "faint" }, sides),
+  );
+}
+
+/** @param {number[]} numbers */
+function named(numbers) {
+  return `${numbers.length === 1 ? "document" : "documents"} ${numbers.join(", ")}`;
+}
+
+/** @param {any} run */
+function earlier(run) {
+  return el(
+    "details",
+    { class: "earlier" },
+    el("summary", {}, `Claims of the first answer: ${run.report.claims.length}`),
+    claimList("Claims of the first answer", run.report, run.documents),
+  );
+}
+
+/**
+ * @param {any} first
+ * @param {any} final
+ */
+function scores(first, final) {
+  const rows = SCORES.map(([field, name, meaning]) =>
+    el(
+      "div",
+      {},
+      el("dt", {}, name),
+      el(
+        "dd",
+        {},
+        el("span", { class: "value" }, value(first[field])),
+        final && el("span", { class: "value" }, ` then ${value(final[field])}`),
+        el("span", { class: "faint" }, meaning),
+      ),
+    ),
+  );
+  return el("section", { class: "scores" }, el("h3", {}, "Scores"), el("dl", {}, ...rows));
+}
+
+/** @param {number | null} score */
+function value(score) {
+  return score === null ? "none" : score.toFixed(2);
+}
+
+/** @param {any[]} documents */
+function sources(documents) {
+  return el(
+    "details",
+    { class: "sources" },
+    el("summary", {}, `Sources: ${count(documents.length, "document")}`),
+    el("ul", {}, ...documents.map((document) => el("li", {}, source(document)))),
+  );
+}
+
+/** @param {string[]} texts */
+function notes(texts) {
+  const items = texts.map((text) => told("li", "", text, 1000));
+  return el("section", { class: "notes" }, el("h3", {}, "Notes"), el("ul", {}, ...items));
+}
+
+/** @param {any} run */
+function foot(run) {
+  const usage = run.usage;
+  const spent =
+    `${count(usage.calls, "model call")}, ${usage.cached_calls.toLocaleString("en")} from the cache, ` +
+    `${count(usage.input_tokens, "token")} in, ${usage.output_tokens.toLocaleString("en")} out, ` +
+    `${run.seconds.toFixed(1)} s`;
+  const save = el("button", { type: "button", class: "quiet" }, "Download JSON");
+  save.addEventListener("click", () => download(run));
+  return el(
+    "footer",
+    { class: "foot" },
+    el("p", {}, spent),
+    el("p", { class: "row" }, el("a", { href: `#run=${run.run_id}` }, `Run ${run.run_id}`), save),
+  );
+}
+
+/** @param {any} run */
+function download(run) {
+  const file = new Blob([JSON.stringify(run, null, 2)], { type: "application/json" });
+  const address = URL.createObjectURL(file);
+  el("a", { href: address, download: `conflictscore-${run.run_id}.json` }).click();
+  setTimeout(() => URL.revokeObjectURL(address));
+}

@@ -1,0 +1,148 @@
+/** The service's API: a run as a stream of events, and a finished run by its id. */
+
+const KEY = "conflictscore.key";
+const LONGEST_WAIT_S = 10;
+
+/** The key of this tab; an empty text where there is none. */
+export const key = {
+  get: () => sessionStorage.getItem(KEY) ?? "",
+  /** @param {string} value */
+  set: (value) => sessionStorage.setItem(KEY, value),
+  forget: () => sessionStorage.removeItem(KEY),
+};
+
+/** What the service, or the way to it, refused. */
+export class Refusal extends Error {
+  /**
+   * @param {string} message
+   * @param {string} code A word for programs, as the service gives it, or one of ours.
+   * @param {string} [wait] Seconds to wait, as the service says.
+   */
+  constructor(message, code, wait = "") {
+    super(message);
+    this.code = code;
+    this.wait = wait;
+  }
+}
+
+/**
+ * Ask, and hear of every step.
+ * @param {{question: string, history: {role: string, content: string}[]}} asked
+ * @param {AbortSignal} signal Stops it, here and in the service.
+ * @yields {{event: string, data: any}}
+ */
+export async function* run(asked, signal) {
+  const response = await send("v1/runs", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(asked),
+    signal,
+  });
+  yield* whole(eventsOf(response));
+}
+
+/**
+ * A finished run; one that is worked on is waited for.
+ * @param {string} id
+ * @param {AbortSignal} signal
+ * @returns {Promise<any>}
+ */
+export async function finished(id, signal) {
+  for (;;) {
+    const response = await send(`v1/runs/${encodeURIComponent(id)}`, { signal });
+    if (response.status !== 202) return await response.json();
+    const seconds = Number(response.headers.get("retry-after")) || 1;
+    await pause(Math.min(seconds, LONGEST_WAIT_S), signal);
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} request
+ */
+async function send(path, request) {
+  const headers = new Headers(request.headers);
+  if (key.get()) headers.set("authorization", `Bearer ${key.get()}`);
+  let response;
+  try {
+    response = await fetch(path, { ...request, headers, cache: "no-store", redirect: "error" });
+  } catch (error) {
+    if (request.signal?.aborted) throw error;
+    throw new Refusal("The service cannot be reached.", "unreachable");
+  }
+  if (!response.ok) throw await refusalIn(response);
+  return response;
+}
+
+/** @param {Response} response */
+async function refusalIn(response) {
+  const wait = response.headers.get("retry-after") ?? "";
+  const body = await response.json().catch(() => null);
+  const error = body?.error;
+  const message = error?.message ?? `The service answered with HTTP ${response.status}.`;
+  const code = response.status === 401 ? "invalid_api_key" : (error?.code ?? "http");
+  return new Refusal(message, code, wait);
+}
+
+/**
+ * Make sure that a stream ends as a run ends.
+ * @param {AsyncIterable<{event: string, data: any}>} events
+ */
+async function* whole(events) {
+  for await (const said of events) {
+    if (said.event === "error") {
+      const error = said.data.error ?? {};
+      throw new Refusal(error.message ?? "The run failed.", error.code ?? "failed");
+    }
+    yield said;
+    if (said.event === "run") return;
+  }
+  throw new Refusal("The connection ended before the answer.", "cut_off");
+}
+
+/**
+ * Server-sent events; comments and unnamed fields are passed over.
+ * @param {Response} response
+ */
+async function* eventsOf(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read().catch(broken);
+    if (done) return;
+    const blocks = (rest + value.replaceAll("\r", "")).split("\n\n");
+    rest = blocks.pop() ?? "";
+    yield* blocks.map(eventIn).filter((event) => event !== null);
+  }
+}
+
+/** @param {Error} error @returns {never} */
+function broken(error) {
+  if (error.name === "AbortError") throw error;
+  throw new Refusal("The connection broke before the answer.", "cut_off");
+}
+
+/** @param {string} block */
+function eventIn(block) {
+  let event = "message";
+  let data = "";
+  for (const line of block.split("\n")) {
+    if (line.startsWith("event: ")) event = line.slice(7);
+    if (line.startsWith("data: ")) data += line.slice(6);
+  }
+  return data ? { event, data: JSON.parse(data) } : null;
+}
+
+/**
+ * @param {number} seconds
+ * @param {AbortSignal} signal
+ */
+function pause(seconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, seconds * 1000);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}

@@ -1,0 +1,89 @@
+/**
+ * Building elements. Whatever a model, a document or a person wrote becomes a text node and
+ * nothing else; no module of this page parses markup.
+ */
+
+/** @typedef {Node | string | null | undefined | false} Child */
+
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+const SHOWN_CHARS = 20000;
+
+/**
+ * An element.
+ * @param {string} tag
+ * @param {Record<string, string | number | boolean>} [attributes] True stands for an empty value,
+ *   and with false there is no such attribute.
+ * @param {...Child} children Strings become text.
+ * @returns {HTMLElement}
+ */
+export function el(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== false) element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.filter((child) => child || child === ""));
+  return element;
+}
+
+/**
+ * Text that somebody else wrote: no control characters, no direction overrides, not endless.
+ * @param {unknown} value
+ * @param {number} [most] The most characters.
+ * @returns {string}
+ */
+export function plain(value, most = SHOWN_CHARS) {
+  const text = String(value ?? "").replace(/\r\n?/g, "\n").replace(CONTROLS, " ").trim();
+  return text.length > most ? `${text.slice(0, most).trimEnd()} …` : text;
+}
+
+/**
+ * An element that holds such a text, in its own direction.
+ * @param {string} tag
+ * @param {string} name Its class.
+ * @param {unknown} value
+ * @param {number} [most]
+ */
+export function told(tag, name, value, most) {
+  return el(tag, { class: name, dir: "auto" }, plain(value, most));
+}
+
+/**
+ * A link to a source, or its name alone where the address is not one of the web.
+ * @param {unknown} address
+ * @param {string} name
+ */
+export function sourceLink(address, name) {
+  const url = webAddress(address);
+  if (!url) return told("span", "source-name", name, 300);
+  const safe = { href: url, target: "_blank", rel: "noopener noreferrer nofollow", dir: "auto" };
+  return el("a", safe, plain(name, 300));
+}
+
+/**
+ * Where a source comes from, in short: the host, or the file's address as it is.
+ * @param {unknown} address
+ */
+export function origin(address) {
+  const url = webAddress(address);
+  return url ? new URL(url).host : plain(address, 120);
+}
+
+/**
+ * @param {unknown} address
+ * @returns {string | null}
+ */
+function webAddress(address) {
+  if (typeof address !== "string" || !URL.canParse(address)) return null;
+  const url = new URL(address);
+  return url.protocol === "http:" || url.protocol === "https:" ? url.href : null;
+}
+
+/**
+ * A count with its noun.
+ * @param {number} n
+ * @param {string} one
+ * @param {string} [many]
+ */
+export function count(n, one, many = `${one}s`) {
+  return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+}

@@ -1,0 +1,107 @@
+/** One question of the conversation, from the asking to the answer or the reason for none. */
+
+import { Refusal } from "./api.js";
+import { answerView, outcome } from "./answer.js";
+import { el, plain, told } from "./dom.js";
+import { Steps } from "./steps.js";
+
+/** What the reader can do about a refusal, by its code. */
+const ADVICE = {
+  unreachable: "Check that it still runs and that you are connected, then try again.",
+  cut_off: "Try again; what was done so far may come from the cache.",
+  invalid_api_key: "Give the key that you got from whoever runs this service.",
+  host_not_allowed: "Open this page as localhost, on the machine that the service runs on.",
+  no_documents: "Word the question differently, so that the search finds something.",
+  too_many_requests: "The service is busy. Try again in a moment.",
+  upstream_rate_limit: "The model's provider is busy. Try again in a moment.",
+  body_too_large: "Shorten the question, or start a new conversation.",
+  timeout: "Ask for less at once, or try again.",
+  run_not_found: "The service keeps a limited number of runs. Ask the question again.",
+  invalid_value: "Change the question and ask again.",
+};
+
+const USUAL_ADVICE = "Try again; if it stays so, tell whoever runs this service.";
+
+/** A question with its answer. */
+export class Exchange {
+  #steps;
+  #title;
+  #body = el("div", {});
+
+  /**
+   * @param {string} question
+   * @param {string} first What is done first.
+   * @param {() => void} again Does the same once more.
+   */
+  constructor(question, first, again) {
+    this.again = again;
+    this.#steps = new Steps(first);
+    this.#title = told("h2", "question", question);
+    this.#title.tabIndex = -1;
+    this.element = el("article", { class: "exchange" }, this.#title, this.#body);
+    this.#body.replaceChildren(this.#steps.element);
+  }
+
+  /**
+   * A step of the run.
+   * @param {string} event
+   * @param {any} data
+   */
+  hear(event, data) {
+    this.#steps.hear(event, data);
+  }
+
+  /**
+   * The end of it.
+   * @param {any} run
+   * @param {boolean} watched Whether its steps were shown.
+   * @returns {string} What is said of it aloud.
+   */
+  finish(run, watched) {
+    this.element.id = `run=${run.run_id}`;
+    this.#title.textContent = plain(run.asked ?? run.question);
+    this.#end(answerView(run), watched && this.#steps.closed());
+    return `${run.answer ? "Answered" : "No answer"}. ${outcome(run)}`;
+  }
+
+  /**
+   * Another end of it.
+   * @param {unknown} error
+   * @returns {string} What is said of it aloud.
+   */
+  fail(error) {
+    const known = error instanceof Refusal;
+    const message = known ? plain(error.message, 1000) : "This page failed.";
+    const advice = (known && ADVICE[error.code]) || USUAL_ADVICE;
+    const wait = known && error.wait ? ` The service says to wait ${plain(error.wait, 20)} s.` : "";
+    this.#end(
+      el(
+        "div",
+        { class: "trouble" },
+        el("h3", {}, "There is no answer"),
+        told("p", "", message),
+        el("p", {}, advice + wait),
+        this.#retry("Try again"),
+      ),
+    );
+    return `There is no answer. ${message}`;
+  }
+
+  /** @returns {string} What is said of it aloud. */
+  stop() {
+    this.#end(el("div", { class: "stopped" }, el("p", {}, "Stopped."), this.#retry("Ask again")));
+    return "Stopped.";
+  }
+
+  /** @param {...(HTMLElement | false)} parts */
+  #end(...parts) {
+    this.#body.replaceChildren(...parts.filter(Boolean));
+  }
+
+  /** @param {string} name */
+  #retry(name) {
+    const button = el("button", { type: "button" }, name);
+    button.addEventListener("click", () => this.again());
+    return button;
+  }
+}

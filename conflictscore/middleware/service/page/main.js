@@ -1,0 +1,187 @@
+/** The conversation: asking, following up, stopping, and opening a run by its address. */
+
+import { Refusal, finished, key, run } from "./api.js";
+import { askForKey } from "./door.js";
+import { Exchange } from "./exchange.js";
+
+const MOST_TURNS = 20;
+
+const byId = (id) => document.getElementById(id);
+const conversation = byId("conversation");
+const question = /** @type {HTMLTextAreaElement} */ (byId("question"));
+
+/** @type {AbortController | null} What goes on now. */
+let current = null;
+/** @type {{role: string, content: string}[]} */
+let turns = [];
+
+byId("composer").addEventListener("submit", (event) => {
+  event.preventDefault();
+  submit();
+});
+question.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  submit();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !byId("door").open) current?.abort();
+});
+byId("stop").addEventListener("click", () => current?.abort());
+byId("fresh").addEventListener("click", () => {
+  empty();
+  window.history.replaceState(null, "", window.location.pathname);
+  question.focus();
+});
+byId("forget").addEventListener("click", () => {
+  key.forget();
+  say("The key is forgotten.");
+  show();
+  question.focus();
+});
+byId("latest").addEventListener("click", (event) => {
+  event.preventDefault();
+  const headings = conversation.querySelectorAll(".exchange > h2");
+  headings[headings.length - 1]?.focus();
+});
+window.addEventListener("hashchange", openAddressed);
+
+function submit() {
+  const text = question.value.trim();
+  if (!text || current) return;
+  question.value = "";
+  ask(text);
+}
+
+/** @param {string} text */
+function ask(text) {
+  const exchange = place(
+    new Exchange(text, "Looking for documents", () => replace(exchange, () => ask(text))),
+  );
+  work(exchange, async (signal) => {
+    for await (const { event, data } of run({ question: text, history: turns }, signal)) {
+      signal.throwIfAborted();
+      if (event !== "run") exchange.hear(event, data);
+      else close(exchange, data, true);
+    }
+  });
+}
+
+/** Show the run that the page's address names, unless it stands here already. */
+function openAddressed() {
+  const id = /^#run=([\w-]{1,64})$/.exec(window.location.hash)?.[1];
+  if (!id) return;
+  const shown = document.getElementById(`run=${id}`);
+  if (shown) {
+    shown.querySelector("h2").focus();
+    return;
+  }
+  empty();
+  open(id);
+}
+
+/** @param {string} id */
+function open(id) {
+  const exchange = place(
+    new Exchange("A run of this service", "Fetching it", () => replace(exchange, () => open(id))),
+  );
+  work(exchange, async (signal) => {
+    const found = await finished(id, signal);
+    signal.throwIfAborted();
+    close(exchange, found, false);
+  });
+}
+
+/**
+ * Do something for an exchange until it ends, is stopped or fails; a missing key is asked for.
+ * @param {Exchange} exchange
+ * @param {(signal: AbortSignal) => Promise<void>} task
+ */
+async function work(exchange, task) {
+  const mine = new AbortController();
+  current = mine;
+  show();
+  try {
+    await withKey(() => task(mine.signal));
+  } catch (error) {
+    if (mine.signal.aborted) say(exchange.stop());
+    else say(exchange.fail(error));
+    if (!(error instanceof Refusal) && !mine.signal.aborted) console.error(error);
+  }
+  if (current === mine) current = null;
+  show();
+}
+
+/** @param {() => Promise<void>} task */
+async function withKey(task) {
+  for (;;) {
+    try {
+      return await task();
+    } catch (error) {
+      const locked = error instanceof Refusal && error.code === "invalid_api_key";
+      if (!locked || !(await askForKey())) throw error;
+    }
+  }
+}
+
+/**
+ * @param {Exchange} exchange
+ * @param {any} found
+ * @param {boolean} watched
+ */
+function close(exchange, found, watched) {
+  say(exchange.finish(found, watched));
+  if (!found.answer) return;
+  const asked = found.asked ?? found.question;
+  turns.push({ role: "user", content: asked }, { role: "assistant", content: found.answer });
+  turns = turns.slice(-MOST_TURNS);
+  window.history.replaceState(null, "", `#run=${found.run_id}`);
+}
+
+/** @param {Exchange} exchange */
+function place(exchange) {
+  byId("welcome").hidden = true;
+  conversation.append(exchange.element);
+  exchange.element.scrollIntoView({ block: "start" });
+  return exchange;
+}
+
+/**
+ * @param {Exchange} exchange
+ * @param {() => void} again
+ */
+function replace(exchange, again) {
+  if (current) return;
+  exchange.element.remove();
+  again();
+}
+
+function empty() {
+  current?.abort();
+  current = null;
+  turns = [];
+  for (const exchange of conversation.querySelectorAll(".exchange")) exchange.remove();
+  byId("welcome").hidden = false;
+  show();
+}
+
+/** @param {string} text What is read aloud; everything else is to be looked at. */
+function say(text) {
+  byId("said").textContent = text;
+}
+
+/** Show what can be done now. */
+function show() {
+  const busy = current !== null;
+  const begun = conversation.querySelector(".exchange") !== null;
+  if (!busy && document.activeElement === byId("stop")) question.focus();
+  byId("send").hidden = busy;
+  byId("stop").hidden = !busy;
+  byId("forget").hidden = !key.get();
+  byId("fresh").hidden = !begun;
+  byId("latest").hidden = !begun;
+}
+
+show();
+question.focus();
+openAddressed();

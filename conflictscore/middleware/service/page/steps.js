@@ -1,0 +1,121 @@
+/** What a run does, while it does it. */
+
+import { count, el, told } from "./dom.js";
+
+/** The steps of one run, as a list that grows, with a bar for the verdicts. */
+export class Steps {
+  #list = el("ol", { class: "steps", "aria-live": "polite", "aria-relevant": "additions" });
+  #bar = el("progress", { value: 0, max: 1, "aria-label": "Verdicts" });
+  #barText = el("span", { class: "bar-text" });
+  #barRow = el("p", { class: "bar", hidden: true }, this.#bar, this.#barText);
+  #draft = el("div", { class: "draft", hidden: true });
+  #documents = 0;
+  #labelled = 0;
+  #pairs = 0;
+  /** @type {Set<string>} Texts of claims that have their verdicts. */
+  #known = new Set();
+
+  /** What is shown. */
+  element = el("div", { class: "work" }, this.#list, this.#barRow, this.#draft);
+
+  /** @param {string} first What is done first. */
+  constructor(first) {
+    this.#say(first);
+  }
+
+  /**
+   * @param {string} event
+   * @param {any} data
+   */
+  hear(event, data) {
+    const heard = {
+      question: () => this.#say(`Understood as: ${data.question}`),
+      documents: () => this.#found(data.documents),
+      answer: () => this.#answered(data),
+      claims: () => this.#claims(data.claims),
+      label: () => this.#label(),
+      scores: () => this.#scores(data),
+      decision: () => this.#decided(data),
+      flip: () => this.#say("The answer changed"),
+    };
+    heard[event]?.();
+  }
+
+  /** The steps alone, once there is nothing more to come. */
+  closed() {
+    for (const step of this.#list.children) step.className = "done";
+    return el(
+      "details",
+      { class: "log" },
+      el("summary", {}, `How it came about: ${count(this.#list.children.length, "step")}`),
+      this.#list,
+    );
+  }
+
+  /** @param {any[]} documents */
+  #found(documents) {
+    this.#documents = documents.length;
+    this.#say(`Found ${count(documents.length, "document")}; answering`);
+  }
+
+  /** @param {{round: number, answer: string}} data */
+  #answered(data) {
+    this.#say(data.round === 0 ? "Answered; taking the answer apart" : "Answered again; taking it apart");
+    const title = data.round === 0 ? "First answer, being checked" : "Second answer, being checked";
+    this.#draft.hidden = false;
+    this.#draft.replaceChildren(el("h3", {}, title), told("p", "text", data.answer));
+  }
+
+  /** @param {{text: string}[]} claims */
+  #claims(claims) {
+    const fresh = claims.filter((claim) => !this.#known.has(claim.text));
+    for (const claim of fresh) this.#known.add(claim.text);
+    this.#labelled = 0;
+    this.#pairs = fresh.length * this.#documents;
+    const reused = claims.length - fresh.length;
+    this.#say(
+      `${count(claims.length, "claim")}${reused ? `, ${reused} of them known already` : ""};` +
+        " holding each against every document",
+    );
+    this.#progress();
+  }
+
+  #label() {
+    this.#labelled += 1;
+    this.#progress();
+  }
+
+  #progress() {
+    this.#barRow.hidden = this.#labelled >= this.#pairs;
+    this.#bar.setAttribute("max", String(this.#pairs));
+    this.#bar.setAttribute("value", String(this.#labelled));
+    this.#barText.textContent = `${this.#labelled} of ${count(this.#pairs, "verdict")}`;
+  }
+
+  /** @param {{conflicting: number[]}} data */
+  #scores(data) {
+    this.#barRow.hidden = true;
+    const split = data.conflicting.length;
+    this.#say(
+      split
+        ? `The sources disagree about ${count(split, "claim")}`
+        : "No claim has sources on both sides",
+    );
+  }
+
+  /** @param {{decision: string, reason: string}} data */
+  #decided(data) {
+    const said = {
+      regenerate: `Looking again: ${data.reason}`,
+      justify: "Asking why the answer changed",
+    };
+    const text = said[data.decision];
+    if (text) this.#say(text);
+  }
+
+  /** @param {string} text */
+  #say(text) {
+    for (const step of this.#list.children) step.className = "done";
+    this.#list.append(told("li", "now", text, 500));
+  }
+}

@@ -1,0 +1,124 @@
+"""The runs that can be asked for afterwards, bounded in number and in bytes."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from conflictscore.errors import ConfigurationError
+
+__all__ = ["Runs"]
+
+_BUSY_SECONDS = 10.0
+
+
+class Runs:
+    """Finished runs in SQLite, in memory or in a file, each for the owner of one key.
+
+    Where there is no room for another one, the run that was last used longest ago goes.
+
+    Args:
+        most: The most runs.
+        most_bytes: The most bytes that they take. A run that is larger than that is not kept.
+        path: The file; None keeps them in memory. A new one is readable to its owner only, since
+            it holds what was asked and answered.
+
+    Raises:
+        ConfigurationError: The file cannot be used.
+    """
+
+    def __init__(self, *, most: int, most_bytes: int, path: Path | None = None) -> None:
+        self._most, self._most_bytes, self._path = most, most_bytes, path
+        self._at_work: dict[str, str] = {}
+        try:
+            if path is not None:
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            self._file = sqlite3.connect(
+                path or ":memory:",
+                timeout=_BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,  # built in one thread, served in another
+            )
+            self._file.execute("PRAGMA journal_mode=WAL")
+            self._file.execute("PRAGMA synchronous=NORMAL")
+            self._file.execute(
+                "CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
+                " used INTEGER NOT NULL, run TEXT NOT NULL)"
+            )
+            self._file.execute("CREATE INDEX IF NOT EXISTS by_use ON runs (used)")
+            row = self._one(
+                "SELECT coalesce(max(used), 0), coalesce(sum(length(run)), 0) FROM runs"
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise self._unusable(error) from error
+        self._clock, self._bytes = row or (0, 0)
+
+    def begin(self, run_id: str, owner: str) -> None:
+        """Announce a run that is being worked on."""
+        self._at_work[run_id] = owner
+
+    def finish(self, run_id: str, run: Mapping[str, Any]) -> None:
+        """Keep a run that was announced.
+
+        Raises:
+            ConfigurationError: The file can no longer be written.
+        """
+        owner = self._at_work.pop(run_id)
+        text = json.dumps(run)
+        if len(text) > self._most_bytes:
+            return
+        self._clock += 1
+        self._bytes += len(text)
+        try:
+            self._file.execute(
+                "INSERT INTO runs VALUES (?, ?, ?, ?)", (run_id, owner, self._clock, text)
+            )
+            self._make_room()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def get(self, run_id: str, owner: str) -> dict[str, Any] | None:
+        """A finished run of this owner's; None where there is none.
+
+        Raises:
+            ConfigurationError: The file can no longer be used.
+        """
+        self._clock += 1
+        try:
+            row = self._one("SELECT run FROM runs WHERE id = ? AND owner = ?", run_id, owner)
+            if row is None:
+                return None
+            self._file.execute("UPDATE runs SET used = ? WHERE id = ?", (self._clock, run_id))
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+        run: dict[str, Any] = json.loads(row[0])
+        return run
+
+    def at_work(self, run_id: str, owner: str) -> bool:
+        """Whether a run of this owner's is being worked on."""
+        return self._at_work.get(run_id) == owner
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _make_room(self) -> None:
+        [count] = self._one("SELECT count(*) FROM runs") or (0,)
+        while count > self._most or self._bytes > self._most_bytes:
+            row = self._one("SELECT id, length(run) FROM runs ORDER BY used LIMIT 1")
+            if row is None:
+                return
+            self._file.execute("DELETE FROM runs WHERE id = ?", row[:1])
+            count, self._bytes = count - 1, self._bytes - row[1]
+
+    def _one(self, statement: str, *values: str) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = self._file.execute(statement, values).fetchone()
+        return row
+
+    def _unusable(self, error: Exception) -> ConfigurationError:
+        return ConfigurationError(
+            f"the file of runs {self._path or 'in memory'} cannot be used ({error}); give another"
+            " --runs-file"
+        )

@@ -1,0 +1,90 @@
+"""What a deployment of the service decides."""
+
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from typing import Literal, get_args
+
+from conflictscore.errors import InputError
+
+__all__ = ["FirstAnswer", "Mode", "OnFailure", "ServiceSettings"]
+
+Mode = Literal["correct", "annotate", "observe"]
+"""``correct`` answers again where the sources disagree; ``annotate`` gives the first answer, with a
+note about the disagreement; ``observe`` gives the upstream's answer untouched and scores it after.
+"""
+OnFailure = Literal["pass_through", "annotate", "refuse"]
+"""What an answer that could not be checked comes to: the answer as it is, the answer with a note
+that says so, or an error in its place."""
+FirstAnswer = Literal["rag", "upstream"]
+"""Where the first answer comes from: the documents, or the caller's own messages as they are."""
+
+_LEAST_KEY_CHARS = 16
+_MOST_HEARTBEAT_S = 30
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class ServiceSettings:
+    """The policy and the limits of a service.
+
+    Raises:
+        InputError: A setting is out of range.
+    """
+
+    mode: Mode = "correct"
+    on_failure: OnFailure = "pass_through"
+    first_answer: FirstAnswer = "rag"
+    """In the mode ``observe``, and for requests with tools, it is always the upstream's."""
+    answer_early: bool = False
+    """Whether a reply that is not streamed goes out the moment its answer stands. The second
+    answer's scores, the reason for a change and their tokens are then in the run only."""
+    keys: tuple[str, ...] = field(default=(), repr=False)
+    """Bearer keys; whoever has one is let in, and sees its own runs. Without any, the service
+    answers only to a name of this very machine."""
+    no_auth: bool = False
+    """Whether it answers to every name although there are no keys."""
+    max_body: int = _MIB
+    """The most bytes of a request."""
+    max_concurrent: int = 32
+    """The most requests worked on at once. As many again wait; more get HTTP 429."""
+    timeout: float = 300.0
+    """The most seconds that a request may take, waiting included."""
+    heartbeat: float = 10.0
+    """Seconds between two signs of life in a stream that has nothing to say yet."""
+    observed_waiting: int = 100
+    """The most observed answers that wait to be scored; more are dropped, and counted."""
+    runs_kept: int = 1000
+    """The most runs that can be asked for afterwards; the one last used longest ago goes first."""
+    runs_bytes: int = 256 * _MIB
+    """The most bytes that they take."""
+    runs_file: Path | None = None
+    """Where runs are kept over a restart; by default in memory."""
+    grace: float = 30.0
+    """Seconds that what runs has left to finish once the service is told to stop."""
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("mode", get_args(Mode)),
+            ("on_failure", get_args(OnFailure)),
+            ("first_answer", get_args(FirstAnswer)),
+        ):
+            if getattr(self, name) not in known:
+                raise InputError(f"{name} is {getattr(self, name)!r}; one of {', '.join(known)}")
+        for name in ("max_body", "max_concurrent", "observed_waiting", "runs_kept", "runs_bytes"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; give at least 1")
+        for name in ("timeout", "heartbeat", "grace"):
+            if not 0 < getattr(self, name) < inf:
+                raise InputError(f"{name} is {getattr(self, name)}; give seconds above 0")
+        if self.heartbeat > _MOST_HEARTBEAT_S:
+            raise InputError(f"heartbeat is {self.heartbeat}; give at most {_MOST_HEARTBEAT_S} s")
+        for number, key in enumerate(self.keys, start=1):
+            if len(key) < _LEAST_KEY_CHARS or not (key.isascii() and key.isprintable()):
+                # the key is not shown, since it may be right but for one character
+                raise InputError(
+                    f"key {number} is no bearer key: give at least {_LEAST_KEY_CHARS} ASCII"
+                    " characters without spaces"
+                )
+            if " " in key:
+                raise InputError(f"key {number} has a space in it; give one key a line")

@@ -1,0 +1,139 @@
+"""The upstream endpoint, called with the caller's own request."""
+
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import httpx2
+import openai
+from langchain_openai.chat_models.base import BaseChatOpenAI
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.middleware.service.faults import RefusedError, refusal_of
+from conflictscore.middleware.service.wire import header_value
+from conflictscore.models.language_model import LanguageModel
+
+__all__ = ["OWN_NAME", "Upstream", "UpstreamReply", "read_completion"]
+
+OWN_NAME = "conflictscore"
+"""The model name that every deployment answers to."""
+
+
+class UpstreamReply:
+    """What the upstream sends to a request that was handed on: headers are there, the body comes.
+
+    Attributes:
+        content_type: What kind of body it is.
+    """
+
+    def __init__(self, response: Any) -> None:
+        self._response = response
+        given = header_value(response.headers.get("content-type"))
+        self.content_type = given or "application/json"
+
+    async def read(self) -> bytes:
+        """The whole body.
+
+        Raises:
+            RefusedError: It breaks off.
+        """
+        with _breaking_off():
+            data: bytes = await self._response.read()
+        return data
+
+    async def stream(self) -> AsyncIterator[bytes]:
+        """The body, piece by piece as it comes.
+
+        Raises:
+            RefusedError: It breaks off.
+        """
+        with _breaking_off():
+            async for piece in self._response.iter_bytes():
+                yield piece
+
+
+class Upstream:
+    """The endpoint behind the answering model, reached with the key of this service.
+
+    Nothing is asked a second time: the caller's own client does that, as it would without us.
+
+    Attributes:
+        names: The models that a request may name: the upstream's, and ``conflictscore``.
+
+    Raises:
+        ConfigurationError: The model does not speak OpenAI's chat completions.
+    """
+
+    def __init__(self, model: LanguageModel, *, timeout: float) -> None:
+        if not isinstance(model.chat, BaseChatOpenAI):
+            raise ConfigurationError(
+                f"{model.name} is no OpenAI-compatible endpoint, which the service needs to hand"
+                " requests on to; use openai:NAME, local, or NAME with a base URL"
+            )
+        self._model = model
+        self._name = model.chat.model_name
+        self._client: openai.AsyncOpenAI = model.chat.root_async_client.with_options(
+            max_retries=0, timeout=timeout
+        )
+        self.names = tuple(dict.fromkeys((OWN_NAME, self._name, model.name)))
+
+    @asynccontextmanager
+    async def open(self, body: Mapping[str, Any]) -> AsyncIterator[UpstreamReply]:
+        """Hand a request on, and read what comes.
+
+        Raises:
+            RefusedError: The upstream failed, or refused the request.
+        """
+        handed_on = {**body, "model": self._name}
+        try:
+            async with self._client.chat.completions.with_streaming_response.create(
+                model=self._name, messages=[], extra_body=handed_on
+            ) as response:
+                yield UpstreamReply(response)
+        except openai.OpenAIError as error:
+            raise refusal_of(error, self._model, handed_on=True) from error
+
+    async def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The chat completion for a request, in one piece.
+
+        Raises:
+            RefusedError: The upstream failed, refused the request, or sent something else.
+        """
+        unstreamed = {k: v for k, v in body.items() if k not in ("stream", "stream_options")}
+        async with self.open(unstreamed) as reply:
+            data = await reply.read()
+        completion = read_completion(data)
+        if completion is None:
+            raise RefusedError(
+                502,
+                "the upstream sent something that is no chat completion",
+                code="upstream_unreadable",
+            )
+        return completion
+
+
+def read_completion(data: bytes) -> dict[str, Any] | None:
+    """A chat completion with at least one message; None where the data is something else."""
+    try:
+        completion = json.loads(data)
+        messages = [choice["message"] for choice in completion["choices"]]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return None
+    whole = bool(messages) and all(isinstance(message, dict) for message in messages)
+    return completion if whole and isinstance(completion, dict) else None
+
+
+@contextmanager
+def _breaking_off() -> Iterator[None]:
+    """A body may still fail that follows on a good status."""
+    try:
+        yield
+    except httpx2.TimeoutException as error:
+        raise RefusedError(
+            504, "the upstream stopped in mid-reply", code="upstream_timeout"
+        ) from error
+    except httpx2.HTTPError as error:
+        raise RefusedError(
+            502, "the upstream broke off its reply", code="upstream_failed"
+        ) from error

@@ -1,0 +1,34 @@
+"""A chatbot's world, and the upstream that speaks for it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from conflictscore.graph.create import create_self_correcting_rag
+from tests.fakes.openai_server import OpenAIServer
+from tests.local_model import smollm2_path
+from tests.middleware.service.serving import QUESTION, UPSTREAM_KEY, ChatWorld, Listed
+
+__all__ = ["smollm2_path"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _warm() -> None:
+    """The first call of a process loads libraries for seconds; no test's clock is to run then."""
+    with OpenAIServer(ChatWorld()) as server:
+        create_self_correcting_rag("m", Listed(), base_url=server.base_url, cache=False).invoke(
+            {"question": QUESTION}
+        )
+
+
+@pytest.fixture
+def world() -> ChatWorld:
+    return ChatWorld()
+
+
+@pytest.fixture
+def upstream(world: ChatWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    """It lets in nobody but this service."""
+    monkeypatch.setenv("OPENAI_API_KEY", UPSTREAM_KEY)
+    with OpenAIServer(world, api_key=UPSTREAM_KEY) as server:
+        yield server

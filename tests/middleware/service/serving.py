@@ -1,0 +1,252 @@
+"""A service on a loopback port, in front of a scripted upstream, as a client meets it."""
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import httpx2
+import openai
+import uvicorn
+from fastapi import FastAPI
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
+from conflictscore.graph.create import run_context
+from conflictscore.middleware.service import ServiceSettings, create_app
+from conflictscore.middleware.service.service import Service
+from conflictscore.models.spec import open_model
+from tests.fakes.openai_wire import ChatRequest, Fault, Reply
+from tests.world import DISAGREEING, World
+
+__all__ = [
+    "QUESTION",
+    "UPSTREAM_KEY",
+    "ChatWorld",
+    "Listed",
+    "Served",
+    "completion_with",
+    "events_in",
+    "listening",
+    "serving",
+    "until",
+]
+
+QUESTION = "When was the lamp lit?"
+UPSTREAM_KEY = "sk-of-this-service-0123456789"
+"""What the scripted upstream wants to see, and nobody else may."""
+
+
+class HasAddress(Protocol):
+    """An upstream."""
+
+    base_url: str
+
+
+class Listed(BaseRetriever):
+    """Finds the same documents for every question."""
+
+    found: list[dict[str, str]] = DISAGREEING
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return [
+            Document(page_content=item["text"], metadata={k: item[k] for k in ("title", "url")})
+            for item in self.found
+        ]
+
+
+@dataclass
+class ChatWorld(World):
+    """The scripted model as a chatbot's: it also rewrites questions, and answers plain requests."""
+
+    standalone: str = QUESTION
+    plain: str | Reply | Fault | Callable[[ChatRequest], str | Reply | Fault] = (
+        "It was lit in 1871."
+    )
+    """What it says to a request that is none of the loop's prompts."""
+    handed_on: list[ChatRequest] = field(default_factory=list)
+    """Those requests."""
+    gates: dict[str, threading.Event] = field(default_factory=dict)
+    """What waits for a gate to open: prompts that hold these words."""
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        prompt = request.prompt
+        for words, gate in self.gates.items():
+            if words in prompt:
+                gate.wait(20)
+        if prompt.startswith("A user goes on with a conversation."):
+            self.asked["contextualize"] += 1
+            return self.standalone
+        ours = ("<document ", "<claim>", "<answer>")
+        if any(mark in prompt for mark in ours):
+            last = {"role": "user", "content": prompt}
+            return super().__call__(replace(request, body={**request.body, "messages": [last]}))
+        self.handed_on.append(request)
+        return self.plain(request) if callable(self.plain) else self.plain
+
+
+def completion_with(message: Mapping[str, Any], finish: str = "stop") -> Fault:
+    """An upstream's reply with any message."""
+    body = {
+        "id": "chatcmpl-upstream",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "scripted",
+        "choices": [
+            {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+        ],
+        "usage": {
+            "prompt_tokens": 7,
+            "completion_tokens": 3,
+            "total_tokens": 10,
+            "details": {"a": 1},
+        },
+        "x_upstream": "kept",
+    }
+    return Fault.raw(json.dumps(body).encode())
+
+
+@dataclass
+class Served:
+    """A running service."""
+
+    address: str
+    app: FastAPI
+    loop: asyncio.AbstractEventLoop
+    upstream: Any
+    key: str | None = None
+    clients: list[Any] = field(default_factory=list)
+
+    @property
+    def service(self) -> Service:
+        service: Service = self.app.state.service
+        return service
+
+    @property
+    def http(self) -> httpx2.Client:
+        """A bare HTTP client with the service's key."""
+        headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
+        client = httpx2.Client(base_url=self.address, headers=headers, timeout=30, trust_env=False)
+        self.clients.append(client)
+        return client
+
+    @property
+    def openai(self) -> openai.OpenAI:
+        """OpenAI's own client."""
+        client = openai.OpenAI(
+            base_url=f"{self.address}/v1", api_key=self.key or "none", max_retries=0, timeout=30
+        )
+        self.clients.append(client)
+        return client
+
+    def ask(self, content: Any = QUESTION, **more: Any) -> httpx2.Response:
+        """A plain chat completion."""
+        messages = content if isinstance(content, list) else [{"role": "user", "content": content}]
+        body = {"model": "conflictscore", "messages": messages, **more}
+        return self.http.post("/v1/chat/completions", json=body)
+
+    def run(self, response: httpx2.Response) -> dict[str, Any]:
+        """The run of a response, once it is finished."""
+        run_id = response.headers["x-conflictscore-run-id"]
+
+        def finished() -> Any:
+            found = self.http.get(f"/v1/runs/{run_id}")
+            return found.json() if found.status_code == 200 else None
+
+        run: dict[str, Any] = until(finished)
+        return run
+
+    def metric(self, line: str) -> float:
+        """The value of a metric; 0 where it was never counted."""
+        for said in self.http.get("/metrics").text.splitlines():
+            if said.startswith(f"{line} "):
+                return float(said.rpartition(" ")[2])
+        return 0.0
+
+    def tasks(self) -> int:
+        """How many tasks the service's event loop holds."""
+
+        async def count() -> int:
+            return len(asyncio.all_tasks()) - 1
+
+        return asyncio.run_coroutine_threadsafe(count(), self.loop).result(10)
+
+
+@contextmanager
+def serving(
+    upstream: HasAddress,
+    *,
+    retriever: BaseRetriever | None = None,
+    settings: Mapping[str, Any] | None = None,
+    judge: str | None = None,
+    **context: Any,
+) -> Iterator[Served]:
+    """Serve with the documents that disagree, unless another search is given."""
+    model = open_model("scripted", base_url=upstream.base_url)
+    opened = run_context(
+        model,
+        retriever or Listed(),
+        judge=judge,
+        base_url=upstream.base_url,
+        cache=False,
+        **context,
+    )
+    given = ServiceSettings(**(settings or {}))
+    with listening(create_app(opened, given)) as (address, loop, app):
+        served = Served(address, app, loop, upstream, key=next(iter(given.keys), None))
+        try:
+            yield served
+        finally:
+            for client in served.clients:
+                client.close()
+
+
+@contextmanager
+def listening(app: FastAPI) -> Iterator[tuple[str, asyncio.AbstractEventLoop, FastAPI]]:
+    """An app on a free loopback port, in a thread."""
+    config = uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
+    server, loops = uvicorn.Server(config), []
+
+    async def serve(listener: socket.socket) -> None:
+        loops.append(asyncio.get_running_loop())
+        await server.serve([listener])
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=lambda: asyncio.run(serve(listener)), daemon=True)
+        thread.start()
+        until(lambda: server.started)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}", loops[0], app
+        finally:
+            server.should_exit = True
+            thread.join(20)
+
+
+def until(found: Callable[[], Any], seconds: float = 20.0) -> Any:
+    """What this comes to once it is true."""
+    ends = time.monotonic() + seconds
+    while not (value := found()):
+        assert time.monotonic() < ends, "it never came true"
+        time.sleep(0.01)
+    return value
+
+
+def events_in(stream: str) -> list[tuple[str, Any]]:
+    """The events of a stream as (name, data), without comments."""
+    events = []
+    for block in stream.split("\n\n"):
+        lines = [line for line in block.splitlines() if not line.startswith(":")]
+        fields = dict(line.split(": ", 1) for line in lines)
+        if "data" in fields:
+            data = fields["data"]
+            parsed = data if data == "[DONE]" else json.loads(data)
+            events.append((fields.get("event", "message"), parsed))
+    return events

@@ -1,0 +1,131 @@
+"""Work after the response: what is taken, what waits, and what becomes of it at the end."""
+
+import asyncio
+
+from conflictscore.labelers.protocol import Labeler
+from conflictscore.middleware.service.background import Background
+from conflictscore.middleware.service.pace import PacedLabeler
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
+
+
+class Work:
+    """Jobs that wait to be let go, and what became of each."""
+
+    def __init__(self) -> None:
+        self.go_on = asyncio.Event()
+        self.begun: list[int] = []
+        self.done: list[int] = []
+        self.stopped: list[int] = []
+        self.given_up: list[int] = []
+        self.waiting: list[int] = []
+        self.background = Background(at_once=2, waiting=2, ends=1, told=self.waiting.append)
+
+    def offer(self, number: int) -> bool:
+        return self.background.offer(lambda: self.job(number), lambda: self.given_up.append(number))
+
+    async def job(self, number: int) -> None:
+        self.begun.append(number)
+        try:
+            await self.go_on.wait()
+        except asyncio.CancelledError:
+            self.stopped.append(number)
+            raise
+        self.done.append(number)
+
+
+async def test_so_many_are_worked_on_so_many_wait_and_one_more_is_not_taken() -> None:
+    work = Work()
+
+    taken = [work.offer(number) for number in range(5)]
+    await asyncio.sleep(0)
+
+    assert taken == [True, True, True, True, False]
+    assert work.begun == [0, 1]
+    assert work.waiting[-1] == 2
+    work.go_on.set()
+    await work.background.close(10)
+    assert (work.done, work.waiting[-1]) == ([0, 1, 2, 3], 0)
+
+
+async def test_at_the_end_what_is_begun_may_finish() -> None:
+    work = Work()
+    for number in range(3):
+        work.offer(number)
+    closing = asyncio.create_task(work.background.close(10))
+    await asyncio.sleep(0)
+    work.go_on.set()
+
+    await closing
+
+    assert (work.done, work.stopped, work.given_up) == ([0, 1, 2], [], [])
+
+
+async def test_what_does_not_finish_in_time_is_stopped_and_what_waits_given_up() -> None:
+    work = Work()
+    for number in range(4):
+        work.offer(number)
+    kept = asyncio.create_task(work.job(9))
+    work.background.keep(kept)
+    await asyncio.sleep(0)
+
+    await work.background.close(0.01)
+
+    assert sorted(work.stopped) == [0, 1, 9]
+    assert work.given_up == [2, 3]
+    assert kept.cancelled()
+
+
+async def test_a_job_that_fails_makes_room_for_the_next() -> None:
+    work = Work()
+
+    async def failing() -> None:
+        raise RuntimeError
+
+    for _ in range(2):
+        work.background.offer(failing, lambda: None)
+    work.offer(7)
+    work.go_on.set()
+    await work.background.close(10)
+
+    assert work.done == [7]
+
+
+async def test_no_more_tasks_are_kept_than_there_is_room_for() -> None:
+    work = Work()
+    room = [work.background.has_room]
+
+    work.background.keep(asyncio.create_task(work.job(0)))
+    room.append(work.background.has_room)
+    work.go_on.set()
+    await work.background.close(10)
+    room.append(work.background.has_room)
+
+    assert room == [True, False, True]
+
+
+class Clocked:
+    """A labeler that notes when it was asked."""
+
+    name = "clocked"
+    identity = None
+
+    def __init__(self) -> None:
+        self.at: list[float] = []
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        self.at.append(asyncio.get_running_loop().time())
+        return EvidenceLabel(claim=claim.number, document=document.number, label=Label.IRRELEVANT)
+
+
+async def test_paced_labels_begin_apart_whoever_asks_for_them() -> None:
+    clocked = Clocked()
+    paced: Labeler = PacedLabeler(clocked, 0.02)
+    claim, document = Claim(number=1, text="It is so."), Document(number=1, text="It is.")
+
+    await asyncio.gather(*(paced.label(claim, document, UsageMeter()) for _ in range(4)))
+
+    gaps = [after - before for before, after in zip(clocked.at, clocked.at[1:], strict=False)]
+    assert len(gaps) == 3
+    assert clocked.at[-1] - clocked.at[0] >= 0.055
+    assert paced.name == "clocked"

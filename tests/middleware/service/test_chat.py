@@ -1,0 +1,510 @@
+"""POST /v1/chat/completions, as OpenAI's clients and LangChain's meet it."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Mapping
+from functools import reduce
+from operator import add
+from typing import Any
+
+import openai
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.middleware.service.serving import (
+    QUESTION,
+    ChatWorld,
+    Listed,
+    Served,
+    completion_with,
+    events_in,
+    serving,
+)
+
+AGREEING = [
+    {"text": "The lamp was lit in 1871.", "title": "Gazette", "url": "https://gazette.test/a"},
+    {"text": "In 1871 the lamp was lit.", "title": "Log", "url": "https://log.test/b"},
+]
+WHY = "Say why the answer changed"
+PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
+TOOL: Any = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}
+DETAILED = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, "details": {"a": 1}}
+CALL: dict[str, Any] = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "look_up", "arguments": '{"what": "the lamp"}'},
+}
+
+
+def user(text: Any = QUESTION) -> Any:
+    return [{"role": "user", "content": text}]
+
+
+def tokens(upstream: OpenAIServer) -> tuple[int, int]:
+    """Words that the scripted upstream read, and its calls."""
+    read = sum(len(m["content"].split()) for r in upstream.requests for m in r.messages)
+    return read, len(upstream.requests)
+
+
+class TestCorrect:
+    def test_a_changed_answer_reaches_openais_client_with_its_evidence(
+        self, upstream: OpenAIServer
+    ) -> None:
+        with serving(upstream) as served:
+            raw = served.openai.chat.completions.with_raw_response.create(
+                model="conflictscore", messages=user()
+            )
+            reply = raw.parse()
+            run = served.run(raw.http_response)
+
+        assert reply.choices[0].message.content == "It was lit in 1874."
+        assert reply.choices[0].finish_reason == "stop"
+        assert raw.headers["x-conflictscore-status"] == "corrected"
+        short = (reply.model_extra or {})["conflictscore"]
+        assert (short["flipped"], short["cs_c"], short["cs_r"]) == (True, 1.0, 0.5)
+        assert short["first_answer"] == "It was lit in 1871."
+        assert short["complete"] is True
+        assert run["run_id"] == short["run_id"] == raw.headers["x-conflictscore-run-id"]
+        assert run["documents"][1]["text"] == "The log says the lamp was lit in 1874."
+        assert [attempt["answer"]["text"] for attempt in run["attempts"]] == [
+            "It was lit in 1871.",
+            "It was lit in 1874.",
+        ]
+        assert run["flip"]["contradicts"] == [2]
+        assert {"retrieve", "generate", "label", "regenerate", "justify"} <= set(run["timings"])
+
+    def test_the_usage_is_that_of_the_whole_run(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        with serving(upstream) as served:
+            usage = served.ask().json()["usage"]
+
+        read, calls = tokens(upstream)
+        assert calls == 11  # generate, decompose, 3 labels, regenerate, the same again, justify
+        assert usage["prompt_tokens"] == read
+        assert usage["total_tokens"] == read + usage["completion_tokens"]
+
+    def test_an_answer_whose_sources_agree_is_scored_and_stands(
+        self, upstream: OpenAIServer
+    ) -> None:
+        with serving(upstream, retriever=Listed(found=AGREEING)) as served:
+            reply = served.ask()
+
+        assert reply.headers["x-conflictscore-status"] == "scored"
+        assert reply.json()["conflictscore"]["cs_c"] == 0.0
+        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1871."
+
+    def test_an_answer_that_a_second_look_confirms_is_kept(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        world.regenerated = world.answer
+
+        with serving(upstream) as served:
+            reply = served.ask()
+
+        assert reply.headers["x-conflictscore-status"] == "kept"
+        assert reply.json()["conflictscore"]["flipped"] is False
+
+    def test_a_question_is_made_standalone_from_the_conversation(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        conversation = [
+            {"role": "developer", "content": "Be brief."},
+            {"role": "user", "content": "Do you know the lighthouse?"},
+            {"role": "assistant", "content": [{"type": "text", "text": "I do."}]},
+            {"role": "user", "content": [{"type": "text", "text": "When was its lamp lit?"}]},
+        ]
+
+        with serving(upstream) as served:
+            run = served.run(served.ask(conversation))
+
+        assert world.asked["contextualize"] == 1
+        assert (run["asked"], run["question"]) == ("When was its lamp lit?", QUESTION)
+        [answering] = [r for r in upstream.requests if "Answer the question with" in r.prompt]
+        roles = [message["role"] for message in answering.messages]
+        assert roles == ["system", "user", "assistant", "user"]
+
+    def test_the_callers_wishes_reach_the_answers_and_not_the_judge(
+        self, upstream: OpenAIServer
+    ) -> None:
+        wishes = {"temperature": 0.7, "stop": ["END"], "seed": 7, "top_k": 5}
+
+        with serving(upstream) as served:
+            served.ask(**wishes, max_completion_tokens=99, user="u-1")
+
+        answers = [r for r in upstream.requests if r.prompt.endswith("nswer:")]
+        others = [r for r in upstream.requests if r not in answers]
+        assert len(answers) == 2
+        for request in answers:
+            assert {name: request.body.get(name) for name in wishes} == wishes
+            assert request.body["max_completion_tokens"] == 99
+        assert not any({"stop", "seed", "top_k"} & set(r.body) for r in others)
+
+    def test_the_callers_key_goes_nowhere(self, upstream: OpenAIServer) -> None:
+        key = "key-of-a-caller-0123456789"
+
+        with serving(upstream, settings={"keys": (key,)}) as served:
+            assert served.ask().status_code == 200
+            run = served.run(served.ask(QUESTION))
+
+        assert key not in json.dumps([dict(r.headers) for r in upstream.requests])
+        assert key not in json.dumps(run)
+
+    def test_the_upstreams_own_answer_can_be_the_first(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        with serving(upstream, settings={"first_answer": "upstream"}) as served:
+            reply = served.ask([{"role": "system", "content": "Be brief."}, *user()], seed=3)
+
+        [request] = world.handed_on
+        assert request.messages == [{"role": "system", "content": "Be brief."}, *user()]
+        assert (request.body["seed"], request.model) == (3, "scripted")
+        assert world.asked["generate"] == 0
+        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
+        assert reply.json()["usage"]["prompt_tokens"] == tokens(upstream)[0]
+
+    def test_an_upstreams_answer_that_stands_keeps_all_that_came_with_it(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        message = {"content": "It was lit in 1871.\n", "reasoning_content": "I read."}
+        world.plain = completion_with(message, finish="length")
+
+        with serving(
+            upstream, retriever=Listed(found=AGREEING), settings={"first_answer": "upstream"}
+        ) as served:
+            reply = served.ask().json()
+
+        assert reply["choices"][0]["message"] == {"role": "assistant", **message}
+        assert reply["choices"][0]["finish_reason"] == "length"
+        assert (reply["x_upstream"], reply["id"]) == ("kept", "chatcmpl-upstream")
+        assert reply["conflictscore"]["status"] == "scored"
+
+    def test_an_early_answer_does_not_wait_for_what_cannot_change_it(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        gate = world.gates[WHY] = threading.Event()
+
+        with serving(upstream, settings={"answer_early": True}) as served:
+            reply = served.ask()
+            run_id = reply.headers["x-conflictscore-run-id"]
+            working = served.http.get(f"/v1/runs/{run_id}")
+            gate.set()
+            run = served.run(reply)
+
+        short = reply.json()["conflictscore"]
+        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
+        assert (short["status"], short["complete"], short["cs_c"]) == ("corrected", False, 1.0)
+        assert short["first_answer"] == "It was lit in 1871."
+        assert (working.status_code, working.json()["status"]) == (202, "running")
+        assert (run["status"], run["justification"]) == ("corrected", world.reason)
+        assert run["final_report"]["cs_c"] == 1.0
+
+
+class TestAnnotate:
+    def test_the_first_answer_comes_with_a_note_about_the_disagreement(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        with serving(upstream, settings={"mode": "annotate"}) as served:
+            reply = served.ask()
+
+        text = reply.json()["choices"][0]["message"]["content"]
+        assert text.startswith("It was lit in 1871.\n\nNote: the sources disagree about 1 of 1")
+        assert "For it: Gazette, gazette.test. Against it: Log, log.test." in text
+        assert reply.headers["x-conflictscore-status"] == "annotated"
+        assert world.asked["regenerate"] == 0
+
+    def test_an_answer_whose_sources_agree_gets_no_note(self, upstream: OpenAIServer) -> None:
+        with serving(
+            upstream, retriever=Listed(found=AGREEING), settings={"mode": "annotate"}
+        ) as served:
+            reply = served.ask()
+
+        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1871."
+        assert reply.headers["x-conflictscore-status"] == "scored"
+
+
+class TestObserve:
+    def test_the_answer_goes_out_letter_by_letter_and_is_scored_afterwards(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        world.plain = completion_with({"content": "It was lit in 1871. "})
+
+        with serving(upstream, settings={"mode": "observe"}) as served:
+            reply = served.ask(n=1, seed=4)
+            run = served.run(reply)
+
+        assert reply.content == completion_with({"content": "It was lit in 1871. "}).body
+        assert reply.headers["x-conflictscore-status"] == "observed"
+        assert (run["status"], run["answer"]) == ("observed", "It was lit in 1871.")
+        assert run["report"]["cs_c"] == 1.0
+        assert run["flipped"] is False
+        assert world.asked["regenerate"] == 0
+        assert world.handed_on[0].body["seed"] == 4
+
+    def test_a_stream_goes_out_as_it_comes_and_is_scored_afterwards(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        with serving(upstream, settings={"mode": "observe"}) as served:
+            reply = served.ask(stream=True)
+            run = served.run(reply)
+
+        sent = [data for _, data in events_in(reply.text)]
+        assert sent[-1] == "[DONE]"
+        assert sent[0]["id"] == "chatcmpl-1"  # the upstream's own
+        assert "conflictscore" not in reply.text
+        assert (run["status"], run["answer"]) == ("observed", "It was lit in 1871.")
+
+    def test_a_reply_that_calls_tools_is_not_scored(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        world.plain = completion_with({"content": None, "tool_calls": [CALL]}, "tool_calls")
+
+        with serving(upstream, settings={"mode": "observe"}) as served:
+            run = served.run(served.ask(tools=[TOOL]))
+
+        assert (run["status"], run["notes"]) == ("passed-through", ["the model calls tools"])
+
+    def test_an_upstream_that_does_not_stream_is_scored_all_the_same(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        world.plain = completion_with({"content": "It was lit in 1871."})
+
+        with serving(upstream, settings={"mode": "observe"}) as served:
+            reply = served.ask(stream=True)
+            run = served.run(reply)
+
+        assert reply.content == completion_with({"content": "It was lit in 1871."}).body
+        assert reply.headers["content-type"] == "application/json"
+        assert (run["status"], run["answer"]) == ("observed", "It was lit in 1871.")
+
+
+class TestStreaming:
+    def test_openais_client_streams_the_answer_that_stands(self, upstream: OpenAIServer) -> None:
+        with serving(upstream) as served:
+            stream = served.openai.chat.completions.create(
+                model="scripted",
+                messages=user(),
+                stream=True,
+                stream_options={"include_usage": True},
+            )
+            chunks = list(stream)
+
+        text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+        assert text == "It was lit in 1874."
+        assert "1871" not in json.dumps([c.choices[0].delta.model_dump() for c in chunks[:-1]])
+        assert chunks[-2].choices[0].finish_reason == "stop"
+        assert (chunks[-2].model_extra or {})["conflictscore"]["status"] == "corrected"
+        assert chunks[-1].choices == []
+        assert chunks[-1].usage is not None
+        assert chunks[-1].usage.prompt_tokens > 1000
+
+    async def test_openais_asynchronous_client_does_so_too(self, upstream: OpenAIServer) -> None:
+        with serving(upstream) as served:
+            async with openai.AsyncOpenAI(
+                base_url=f"{served.address}/v1", api_key="none", max_retries=0
+            ) as client:
+                stream = await client.chat.completions.create(
+                    model="conflictscore", messages=user(), stream=True
+                )
+                chunks = [chunk async for chunk in stream]
+
+        text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+        assert text == "It was lit in 1874."
+        assert all(chunk.usage is None for chunk in chunks)
+
+    def test_the_answer_streams_before_its_own_scores_are_there(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        gate = world.gates[WHY] = threading.Event()
+
+        with serving(upstream) as served:
+            body = {"model": "conflictscore", "messages": user(), "stream": True}
+            with served.http.stream("POST", "/v1/chat/completions", json=body) as reply:
+                heard = ""
+                for piece in reply.iter_text():
+                    heard += piece
+                    if "1874" in heard:
+                        gate.set()
+
+        assert reply.headers["x-conflictscore-status"] == "pending"
+        assert "1871" not in heard.partition('finish_reason": "stop')[0]
+        assert events_in(heard)[-2][1]["conflictscore"]["justification"] == world.reason
+
+    @pytest.mark.parametrize("streaming", [False, True])
+    def test_langchains_client_reads_it(self, upstream: OpenAIServer, streaming: bool) -> None:
+        with serving(upstream) as served:
+            chat = ChatOpenAI(
+                model="conflictscore",
+                base_url=f"{served.address}/v1",
+                api_key=SecretStr("none"),
+                stream_usage=True,
+                include_response_headers=True,
+            )
+            if streaming:
+                reply: AIMessage = reduce(add, chat.stream(QUESTION))
+            else:
+                reply = chat.invoke(QUESTION)
+
+        assert reply.text == "It was lit in 1874."
+        assert "x-conflictscore-run-id" in reply.response_metadata["headers"]
+        assert reply.usage_metadata is not None
+        assert reply.usage_metadata["input_tokens"] > 1000
+
+
+class TestTools:
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_calls_of_tools_pass_untouched(
+        self, world: ChatWorld, upstream: OpenAIServer, stream: bool
+    ) -> None:
+        world.plain = completion_with({"content": None, "tool_calls": [CALL]}, "tool_calls")
+
+        with serving(upstream) as served:
+            reply = served.ask(tools=[TOOL], stream=stream)
+
+        if stream:
+            said = [data for _, data in events_in(reply.text)]
+            [called] = [d for d in said[:-1] if d["choices"][0]["delta"].get("tool_calls")]
+            assert called["choices"][0]["delta"] == {"tool_calls": [{**CALL, "index": 0}]}
+            assert said[-2]["choices"][0]["finish_reason"] == "tool_calls"
+            assert said[-2]["conflictscore"]["status"] == "passed-through"
+        else:
+            [choice] = reply.json()["choices"]
+            assert choice["message"]["tool_calls"] == [CALL]
+            assert (choice["message"]["content"], choice["finish_reason"]) == (None, "tool_calls")
+            assert reply.headers["x-conflictscore-status"] == "passed-through"
+            assert reply.json()["usage"] == DETAILED
+            assert (reply.json()["model"], reply.json()["x_upstream"]) == ("scripted", "kept")
+        assert world.handed_on[0].body["tools"] == [TOOL]
+        assert world.asked.total() == 0
+
+    def test_the_answer_after_them_is_checked_against_what_they_brought(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        found = [{"text": "The lamp was lit in 1871."}, {"text": "The lamp was lit in 1874."}]
+        conversation = [
+            *user(),
+            {"role": "assistant", "content": None, "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "call_1", "content": json.dumps(found)},
+        ]
+
+        with serving(upstream, retriever=Listed(found=AGREEING)) as served:
+            reply = served.ask(conversation, tools=[TOOL])
+            run = served.run(reply)
+
+        assert world.handed_on[0].messages == conversation
+        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
+        assert [document["text"] for document in run["documents"]] == [d["text"] for d in found]
+
+    def test_a_tools_words_are_one_document_with_its_name(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        conversation = [
+            *user(),
+            {"role": "assistant", "content": None, "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "call_1", "content": "The lamp was lit in 1871."},
+        ]
+
+        with serving(upstream) as served:
+            run = served.run(served.ask(conversation))
+
+        [document] = run["documents"]
+        assert (document["title"], document["text"]) == ("look_up", "The lamp was lit in 1871.")
+
+
+UNCHECKED: list[tuple[Mapping[str, Any], str]] = [
+    ({"messages": user([{"type": "text", "text": "What is this?"}, PICTURE])}, "more than text"),
+    ({"n": 2}, "n is 2"),
+    ({"logprobs": True}, "logprobs"),
+    ({"response_format": {"type": "json_object"}}, "json_object"),
+    ({"modalities": ["text", "audio"]}, "modalities"),
+    ({"messages": [{"role": "system", "content": "Hello."}]}, "no user message"),
+    ({"messages": [*user(), {"role": "assistant", "content": "It was"}]}, "assistant's own"),
+]
+
+
+@pytest.mark.parametrize(("more", "reason"), UNCHECKED, ids=[reason for _, reason in UNCHECKED])
+class TestWhatCannotBeChecked:
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_it_passes_untouched(
+        self,
+        world: ChatWorld,
+        upstream: OpenAIServer,
+        more: Mapping[str, Any],
+        reason: str,
+        stream: bool,
+    ) -> None:
+        world.plain = Reply("A lamp.", logprobs={"A": -0.1})
+
+        with serving(upstream) as served:
+            reply = served.http.post(
+                "/v1/chat/completions",
+                json={"model": "conflictscore", "messages": user(), "stream": stream, **more},
+            )
+            run = served.run(reply)
+
+        assert reply.headers["x-conflictscore-status"] == "passed-through"
+        [request] = upstream.requests
+        assert {name: request.body[name] for name in more} == more
+        assert "conflictscore" not in reply.text
+        assert "A " in reply.text
+        assert reason in run["notes"][0]
+
+    def test_it_is_refused_where_only_what_is_checked_is_answered(
+        self, upstream: OpenAIServer, more: Mapping[str, Any], reason: str
+    ) -> None:
+        with serving(upstream, settings={"on_failure": "refuse"}) as served:
+            reply = served.http.post(
+                "/v1/chat/completions",
+                json={"model": "conflictscore", "messages": user(), **more},
+            )
+
+        assert (reply.status_code, reply.json()["error"]["code"]) == (400, "not_checkable")
+        assert reason in reply.json()["error"]["message"]
+        assert upstream.requests == []
+
+
+class TestModels:
+    def test_the_models_are_the_upstreams_and_our_own_name(self, upstream: OpenAIServer) -> None:
+        with serving(upstream) as served:
+            listed = [model.id for model in served.openai.models.list()]
+            one = served.openai.models.retrieve("conflictscore")
+
+        assert listed == ["conflictscore", "scripted"]
+        assert one.owned_by == "conflictscore"
+
+    def test_another_model_is_not_there(self, upstream: OpenAIServer) -> None:
+        with serving(upstream) as served:
+            with pytest.raises(openai.NotFoundError) as raised:
+                served.openai.chat.completions.create(model="gpt-9", messages=user())
+            lost = served.http.get("/v1/models/gpt-9")
+
+        assert raised.value.code == "model_not_found"
+        assert lost.status_code == 404
+        assert upstream.requests == []
+
+
+def test_32_clients_at_once_get_their_own_answers(upstream: OpenAIServer) -> None:
+    asked = [f"{QUESTION} Number {number}." for number in range(32)]
+
+    async def ask(served: Served) -> list[str]:
+        async with openai.AsyncOpenAI(
+            base_url=f"{served.address}/v1", api_key="none", max_retries=0
+        ) as client:
+            replies = await asyncio.gather(
+                *(
+                    client.chat.completions.create(model="conflictscore", messages=user(question))
+                    for question in asked
+                )
+            )
+        return [reply.id.removeprefix("chatcmpl-") for reply in replies]
+
+    with serving(upstream, settings={"max_concurrent": 16}) as served:
+        ids = asyncio.run(ask(served))
+        runs = [served.http.get(f"/v1/runs/{run_id}").json() for run_id in ids]
+
+    assert [run["question"] for run in runs] == asked
+    assert {run["status"] for run in runs} == {"corrected"}

@@ -1,0 +1,283 @@
+"""``conflictscore serve`` as a process: how it starts, what it refuses, and how it ends."""
+
+import os
+import re
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from click.testing import CliRunner, Result
+
+from conflictscore.cli import main
+from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.middleware.service.serving import QUESTION, UPSTREAM_KEY, ChatWorld, listening, until
+
+ROOT = Path(__file__).parents[3]
+DOCS = str(ROOT / "examples" / "lighthouse")
+KEY = "key-number-one-0123456789"
+
+
+@dataclass
+class Command:
+    """A running command."""
+
+    process: subprocess.Popen[str]
+    line: str
+    """What it said when it listened."""
+    address: str
+
+    def ask(self, **more: Any) -> httpx2.Response:
+        body = {"model": "conflictscore", "messages": [{"role": "user", "content": QUESTION}]}
+        with httpx2.Client(trust_env=False, timeout=60) as client:
+            return client.post(f"{self.address}/v1/chat/completions", json={**body, **more})
+
+    def get(self, path: str) -> httpx2.Response:
+        with httpx2.Client(trust_env=False, timeout=60) as client:
+            return client.get(f"{self.address}{path}")
+
+    def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
+        self.process.send_signal(number)
+        _, said = self.process.communicate(timeout=60)
+        return self.process.returncode, said
+
+
+@contextmanager
+def served(
+    upstream: OpenAIServer, *arguments: str, env: Mapping[str, str] | None = None
+) -> Iterator[Command]:
+    serve = [sys.executable, "-m", "conflictscore", "serve", "--port", "0", "--docs", DOCS]
+    models = ["--model", "scripted", "--base-url", upstream.base_url, "--no-cache"]
+    process = subprocess.Popen(
+        [*serve, *models, *arguments],
+        env={**os.environ, **(env or {})},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        address = re.search(r"http://\S+", line)
+        assert address is not None, line + process.stderr.read()
+        yield Command(process, line, address[0])
+    finally:
+        process.kill()
+        process.wait()
+
+
+def serve(*arguments: str, **env: str) -> Result:
+    return CliRunner(env=env).invoke(main, ["serve", *arguments])
+
+
+def test_it_says_where_it_listens_and_what_it_is_in_front_of(upstream: OpenAIServer) -> None:
+    with served(upstream) as command:
+        reply = command.ask()
+        health = command.get("/healthz")
+        code, said = command.end(signal.SIGINT)
+
+    assert re.match(r"http://127\.0\.0\.1:\d+ in front of scripted at http://", command.line)
+    assert "mode correct, no key needed" in command.line
+    assert (reply.status_code, health.json()) == (200, {"status": "ok"})
+    assert (code, said) == (0, "stopped\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--host", "0.0.0.0"], "give --key-file FILE, or say --no-auth"),
+        (["--host", "lighthouse.test"], "give --key-file FILE, or say --no-auth"),
+        (["--key-file", "missing.txt"], "--key-file missing.txt: cannot be read (No such file"),
+        (["--key-file", "empty.txt"], "there is no key in it"),
+        (["--key-file", "short.txt"], "key 1 is no bearer key"),
+        (["--runs-file", "no/such/folder/runs"], "cannot be used"),
+        (["--base-url", "http://127.0.0.1:1/v1"], "--base-url needs --model"),
+        (["--docs"], "requires an argument"),
+    ],
+)
+def test_what_it_cannot_do_it_says_in_one_line(
+    arguments: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.txt").write_text("# no key yet\n\n")
+    (tmp_path / "short.txt").write_text("secret\n")
+    model = [] if "--base-url" in arguments else ["--model", "openai:gpt-4.1-mini"]
+
+    result = serve("--docs", DOCS, *model, *arguments, OPENAI_API_KEY=UPSTREAM_KEY)
+
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert complaint in line
+    assert "secret" not in line
+
+
+def test_an_address_that_is_taken_is_named(upstream: OpenAIServer) -> None:
+    with served(upstream) as command:
+        port = command.address.rpartition(":")[2]
+        result = serve("--docs", DOCS, "--model", "openai:m", "--port", port, OPENAI_API_KEY="k")
+
+    assert result.exit_code == 2
+    assert f"--port {port}: cannot be listened on" in result.stderr
+
+
+def test_keys_come_from_a_file_or_the_environment(upstream: OpenAIServer, tmp_path: Path) -> None:
+    file = tmp_path / "keys.txt"
+    file.write_text(f"# the door\n\n  {KEY}  \n")
+    bearer = {"authorization": f"Bearer {KEY}"}
+
+    for arguments, env in (
+        (["--key-file", str(file)], {}),
+        ([], {"CONFLICTSCORE_SERVE_KEYS": f"{KEY}, another-key-0123456789"}),
+    ):
+        with served(upstream, "--host", "0.0.0.0", *arguments, env=env) as command:
+            address = command.address.replace("0.0.0.0", "127.0.0.1")
+            with httpx2.Client(trust_env=False, base_url=address) as client:
+                without = client.get("/v1/models")
+                withit = client.get("/v1/models", headers=bearer)
+
+        assert (without.status_code, withit.status_code) == (401, 200)
+        assert KEY not in command.line
+
+
+def test_a_request_that_runs_is_finished_before_the_end(
+    world: ChatWorld, upstream: OpenAIServer
+) -> None:
+    gate = world.gates["Answer the question with"] = threading.Event()
+    replies: list[httpx2.Response] = []
+
+    with served(upstream) as command:
+        asking = threading.Thread(target=lambda: replies.append(command.ask()))
+        asking.start()
+        until(lambda: upstream.requests)
+        command.process.send_signal(signal.SIGTERM)
+        until(lambda: refuses(command))
+        gate.set()
+        asking.join(30)
+        code, _ = command.end()
+
+    assert code == 0
+    assert replies[0].json()["choices"][0]["message"]["content"] == "It was lit in 1874."
+
+
+def test_what_is_observed_is_scored_before_the_end_and_known_after_it(
+    world: ChatWorld, upstream: OpenAIServer, tmp_path: Path
+) -> None:
+    gate = world.gates["Take the answer below apart"] = threading.Event()
+    file = ["--runs-file", str(tmp_path / "runs.sqlite")]
+
+    with served(upstream, "--mode", "observe", *file) as command:
+        run_id = command.ask().headers["x-conflictscore-run-id"]
+        until(lambda: len(upstream.requests) == 2)
+        command.process.send_signal(signal.SIGTERM)
+        until(lambda: refuses(command))
+        gate.set()
+        code, _ = command.end()
+    with served(upstream, *file) as command:
+        run = command.get(f"/v1/runs/{run_id}").json()
+
+    assert code == 0
+    assert (run["status"], run["question"]) == ("observed", QUESTION)
+
+
+def test_what_does_not_end_in_its_grace_is_recorded_as_unfinished(
+    world: ChatWorld, upstream: OpenAIServer, tmp_path: Path
+) -> None:
+    world.broken["decompose"] = Fault.hang(60)
+    file = ["--runs-file", str(tmp_path / "runs.sqlite")]
+
+    with served(upstream, "--mode", "observe", "--grace", "1", *file) as command:
+        observed = command.ask().headers["x-conflictscore-run-id"]
+        until(lambda: len(upstream.requests) == 2)
+        begun = time.monotonic()
+        code, _ = command.end()
+        took = time.monotonic() - begun
+    with served(upstream, *file) as command:
+        run = command.get(f"/v1/runs/{observed}").json()
+
+    assert (code, run["status"]) == (0, "unfinished")
+    assert took < 30
+
+
+def refuses(command: Command) -> bool:
+    """Whether nothing new is taken in any more."""
+    try:
+        command.get("/healthz")
+    except httpx2.TransportError:
+        return True
+    return False
+
+
+class TestExamples:
+    def test_openais_client_asks_and_goes_on(
+        self,
+        world: ChatWorld,
+        upstream: OpenAIServer,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        world.standalone = "Who says that it was lit in another year?"
+
+        with served(upstream) as command:
+            monkeypatch.setenv("OPENAI_BASE_URL", f"{command.address}/v1")
+            runpy.run_path(str(ROOT / "examples" / "openai_client.py"), run_name="__main__")
+
+        said = capsys.readouterr().out.splitlines()
+        assert said == [
+            "It was lit in 1874.",
+            "corrected: 7 documents, CS-C 1.0",
+            "It was lit in 1874.",
+        ]
+        assert world.asked["contextualize"] == 1
+
+    def test_a_fastapi_app_looks_again(
+        self, upstream: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("OPENAI_BASE_URL", upstream.base_url)
+        monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path))
+        example = runpy.run_path(str(ROOT / "examples" / "fastapi_app.py"))
+
+        with (
+            listening(example["app"]) as (address, _, _),
+            httpx2.Client(base_url=address, trust_env=False, timeout=60) as client,
+        ):
+            run = client.get("/ask", params={"question": QUESTION}).json()
+            nothing = client.get("/ask", params={"question": " "})
+
+        assert run["first_answer"] == "It was lit in 1871."
+        assert run["answer"] == "It was lit in 1874."
+        assert run["report"]["cs_c"] == 1.0
+        assert nothing.status_code == 400
+
+
+@pytest.mark.timeout(400)
+def test_the_embedded_model_can_be_the_upstream(smollm2_path: Path, tmp_path: Path) -> None:
+    (tmp_path / "log.md").write_text("The lamp of the tower was first lit in 1874.")
+    command = [sys.executable, "-m", "conflictscore", "serve", "--port", "0", "--no-cache"]
+    options = ["--docs", str(tmp_path), "--model", f"local:{smollm2_path}", "--max-claims", "2"]
+    process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        address = re.search(r"http://\S+", process.stderr.readline())
+        assert address is not None
+        running = Command(process, "", address[0])
+        reply = running.ask(max_tokens=40)
+        models = [model["id"] for model in running.get("/v1/models").json()["data"]]
+        run = running.get(f"/v1/runs/{reply.headers['x-conflictscore-run-id']}").json()
+        code, _ = running.end()
+    finally:
+        process.kill()
+        process.wait()
+
+    assert reply.status_code == 200
+    assert reply.json()["choices"][0]["message"]["content"]
+    assert run["status"] in {"scored", "kept", "corrected", "passed-through"}
+    assert f"local:{smollm2_path.name}" in models
+    assert code == 0

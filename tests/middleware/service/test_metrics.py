@@ -1,0 +1,56 @@
+"""GET /metrics."""
+
+from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.middleware.service.serving import QUESTION, ChatWorld, serving
+
+
+def test_a_run_is_counted_with_all_that_it_came_to(
+    world: ChatWorld, upstream: OpenAIServer
+) -> None:
+    with serving(upstream) as served:
+        usage = served.ask().json()["usage"]
+        served.http.get("/v1/runs/unknown")
+        served.http.get("/elsewhere")
+        counted = {
+            line: served.metric(line)
+            for line in (
+                'conflictscore_runs_total{status="corrected"}',
+                'conflictscore_labels_total{label="SUPPORTS"}',
+                'conflictscore_labels_total{label="IRRELEVANT"}',
+                "conflictscore_conflicts_total",
+                "conflictscore_flips_total",
+                'conflictscore_node_seconds_count{node="regenerate"}',
+                'conflictscore_request_seconds_count{route="/v1/chat/completions"}',
+                "conflictscore_requests_in_flight",
+            )
+        }
+        read = served.metric('conflictscore_tokens_total{direction="input"}')
+        routes = 'conflictscore_requests_total{{mode="correct",route="{}",status="{}"}}'
+        chat = served.metric(routes.format("/v1/chat/completions", 200))
+        lost = served.metric(routes.format("/v1/runs/{run_id}", 404))
+        other = served.metric(routes.format("other", 404))
+
+    assert set(counted.values()) == {1.0}
+    assert read == usage["prompt_tokens"]
+    assert (chat, lost, other) == (1, 1, 1)
+
+
+def test_no_label_comes_from_a_caller(world: ChatWorld, upstream: OpenAIServer) -> None:
+    world.broken["generate"] = Fault(500, message="caller-text", should_retry=False)
+
+    with serving(upstream) as served:
+        served.ask("caller-text", model="caller-text", user="caller-text")
+        served.http.get("/caller-text")
+        served.http.request("CALLER-TEXT", "/v1/models")
+        said = served.http.get("/metrics").text
+
+    assert "caller-text" not in said.casefold()
+    assert QUESTION not in said
+
+
+def test_two_services_count_apart(upstream: OpenAIServer) -> None:
+    with serving(upstream) as one, serving(upstream) as other:
+        one.ask()
+        counts = [s.metric('conflictscore_runs_total{status="corrected"}') for s in (one, other)]
+
+    assert counts == [1, 0]

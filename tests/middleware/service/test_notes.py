@@ -1,0 +1,76 @@
+"""The note under an answer: what is quoted in it can become neither a link nor an image."""
+
+from typing import Any
+
+import pytest
+
+from conflictscore.middleware.service.notes import disagreement, unchecked
+
+
+def claim(text: str = "It is so.", supports: Any = (1,), contradicts: Any = (2,)) -> dict[str, Any]:
+    split = bool(supports and contradicts)
+    return {"text": text, "conflicting": split, "supports": supports, "contradicts": contradicts}
+
+
+def document(number: int, title: str = "", url: str = "") -> dict[str, Any]:
+    return {"number": number, "title": title, "url": url}
+
+
+def test_each_claim_is_named_with_its_sources() -> None:
+    note = disagreement(
+        {"claims": [claim(), claim("Another.", supports=(1, 2, 3, 4, 5)), claim(contradicts=())]},
+        [document(1, "Gazette", "https://gazette.test/a?b=c"), *map(document, (2, 3, 4, 5))],
+    )
+
+    assert note == (
+        "Note: the sources disagree about 2 of 3 claims of this answer.\n"
+        "- “It is so.” For it: Gazette, gazette.test. Against it: document 2.\n"
+        "- “Another.” For it: Gazette, gazette.test; document 2; document 3; 2 more."
+        " Against it: document 2."
+    )
+
+
+def test_of_many_claims_the_first_five_are_named() -> None:
+    note = disagreement({"claims": [claim()] * 7}, [document(1), document(2)])
+
+    assert note is not None
+    assert note.count("“It is so.”") == 5
+    assert note.endswith("- and 2 more")
+
+
+def test_without_a_disagreement_there_is_none() -> None:
+    assert disagreement({"claims": [claim(contradicts=())]}, [document(1)]) is None
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "![x](https://evil.test/leak)",
+        "<img src=x onerror=alert(1)>",
+        "[click](javascript:alert(1))",
+        "`code` | table | *bold* _it_ # head",
+        "line\n\n# heading\n- item",
+        "\x1b[31mred\x07",
+        "https://evil.test/path",
+    ],
+)
+def test_what_is_quoted_brings_no_markup(hostile: str) -> None:
+    notes = [
+        disagreement({"claims": [claim(hostile)]}, [document(1, hostile), document(2)]),
+        disagreement({"claims": [claim()]}, [document(1, "T", f"https://{hostile}"), document(2)]),
+        unchecked(hostile),
+    ]
+
+    for note in notes:
+        assert note is not None
+        assert not set("![]<>`|*_#\x1b\x07").intersection(note)
+        assert "://" not in note
+        assert all(line.startswith(("Note: ", "- “")) for line in note.splitlines())
+
+
+def test_long_titles_are_cut() -> None:
+    note = disagreement({"claims": [claim()]}, [document(1, "T" * 500), document(2)])
+
+    assert note is not None
+    assert f"{'T' * 80}…" in note
+    assert "T" * 81 not in note

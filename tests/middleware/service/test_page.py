@@ -1,0 +1,401 @@
+"""The chat page in a real browser, in front of the real service with a scripted upstream."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser import Reader, browser, severe
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.middleware.service.serving import QUESTION, Listed, Served, serving, until
+from tests.world import DISAGREEING, World
+
+KEY = "a-key-of-this-deployment-0123456789"
+PWN = "window.__pwned = true"
+HOSTILE = (
+    f'<img src=x onerror="{PWN}"></script><script>{PWN}</script> \u202eright to left\u202c'
+    " \u0645\u0631\u062d\u0628\u0627 " + "endless" * 400
+)
+
+
+@dataclass
+class Waiting(World):
+    """A world that holds one verdict back until it may come."""
+
+    free: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        if "The tower is white." in request.prompt and '"document_snippet"' in request.prompt:
+            self.free.wait(30)
+        return super().__call__(request)
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[Chrome]:
+    with browser() as driver:
+        yield driver
+
+
+@pytest.fixture
+def reader(window: Chrome) -> Iterator[Reader]:
+    window.get("about:blank")
+    severe(window)
+    yield Reader(window)
+    window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def served(world: World) -> Iterator[Served]:
+    with OpenAIServer(world) as upstream, serving(upstream) as running:
+        yield running
+
+
+def test_a_changed_answer_is_asked_for_and_read_by_keyboard_alone(
+    reader: Reader, served: Served
+) -> None:
+    reader.open(served.address)
+    reader.ask(QUESTION)
+    reader.answered()
+    reader.press(Keys.TAB, Keys.TAB)  # past the button, to the link under the field
+    assert reader.focused == "To the latest answer"
+    reader.press(Keys.ENTER)
+    assert reader.focused == QUESTION
+    reader.press(Keys.TAB)
+    assert reader.focused.splitlines() == [
+        "It was lit in 1874.",
+        "Sources disagree",
+        "1 for, 1 against",
+    ]
+    assert not reader.all("details.claim[open]")
+    reader.press(Keys.ENTER)
+
+    opened = "details.claim[open]"
+    assert "The log says the lamp was lit in 1874." in reader.text(f"{opened} .supports mark")
+    assert "The lamp was lit in 1871." in reader.text(f"{opened} .contradicts mark")
+    assert "The years were compared." in reader.text(f"{opened} .supports")
+    assert "document 3" in reader.text(f"{opened} .others")
+    reader.press(Keys.TAB)
+    assert reader.focused == "Log"
+    assert reader.does("document.activeElement.href") == "https://log.test/b"
+    assert reader.does("document.activeElement.rel") == "noopener noreferrer nofollow"
+    assert severe(reader.driver) == []
+
+
+def test_whatever_has_the_focus_is_in_sight(reader: Reader, served: Served) -> None:
+    reader.open(served.address)
+    reader.ask(QUESTION)
+    reader.answered()
+    for element in reader.all("summary"):
+        element.send_keys(Keys.ENTER)
+    seen: dict[str, bool] = {}
+    reader.driver.execute_script("document.getElementById('question').focus()")
+    reader.press(Keys.TAB)
+    while reader.does("document.activeElement.id") != "question":
+        if reader.does("document.activeElement !== document.body"):
+            seen[f"{len(seen)}: {reader.focused}"] = reader.focus_is_in_sight
+        reader.press(Keys.TAB)
+    assert len(seen) > 15
+    assert [name for name, in_sight in seen.items() if not in_sight] == []
+
+
+def test_what_changed_stands_side_by_side_with_the_reason_and_the_claim(
+    reader: Reader, served: Served
+) -> None:
+    reader.open(served.address)
+    reader.ask(QUESTION)
+    reader.answered()
+    assert reader.text(".change .before del") == "1871."
+    assert reader.text(".change .after ins") == "1874."
+    assert reader.text(".change .after .text") == "It was lit in 1874."
+    assert "The log was written on the night (Doc 2)." in reader.text(".change .reason")
+    assert "For it: document 1. Against it: document 2." in reader.text(".change .reason")
+    assert "the model changed it" in reader.text(".outcome")
+    assert reader.text(".scores .value").splitlines()[:4] == [
+        "1.00",
+        "then 1.00",
+        "0.50",
+        "then 0.50",
+    ]
+    reader.all(".earlier > summary")[0].send_keys(Keys.ENTER)
+    assert "It was lit in 1871." in reader.text(".earlier .claims")
+
+
+def test_the_steps_are_seen_while_they_are_taken(reader: Reader) -> None:
+    world = Waiting()
+    with OpenAIServer(world) as upstream, serving(upstream) as served:
+        reader.open(served.address)
+        reader.ask(QUESTION)
+        reader.sees(".bar", "2 of 3 verdicts")
+        assert reader.does("document.querySelector('progress').value") == 2
+        assert reader.text(".steps").splitlines() == [
+            "Looking for documents",
+            "Found 3 documents; answering",
+            "Answered; taking the answer apart",
+            "1 claim; holding each against every document",
+        ]
+        assert reader.text(".draft .text") == "It was lit in 1871."
+        assert reader.all('.steps[aria-live="polite"]')
+        world.free.set()
+        reader.answered()
+    reader.all(".log > summary")[0].send_keys(Keys.ENTER)
+    assert "Looking again: claim 1 has evidence on both sides" in reader.text(".log")
+    assert "The answer changed" in reader.text(".log")
+    until(lambda: "Answered." in reader.does("document.getElementById('said').textContent"))
+
+
+@pytest.mark.parametrize("way", ["escape", "button"])
+def test_stop_ends_the_run_here_and_in_the_service(reader: Reader, way: str) -> None:
+    world = Waiting()
+    with OpenAIServer(world) as upstream, serving(upstream) as served:
+        reader.open(served.address)
+        reader.ask(QUESTION)
+        reader.sees(".bar", "2 of 3 verdicts")
+        if way == "escape":
+            reader.press(Keys.ESCAPE)
+        else:
+            reader.press(Keys.TAB, Keys.ENTER)
+        reader.sees(".stopped", "Stopped.")
+        until(lambda: served.metric('conflictscore_failures_total{kind="client_gone"}'))
+        assert reader.does("document.activeElement.id") == "question"
+        world.free.set()
+        reader.all(".stopped button")[0].click()
+        reader.answered()
+        assert len(reader.all(".exchange")) == 1
+
+
+def test_hostile_texts_neither_run_nor_break_the_layout(reader: Reader) -> None:
+    found = [
+        {"text": f"{HOSTILE} lit in 1871.", "title": HOSTILE, "url": f"javascript:{PWN}"},
+        {
+            "text": f"lit in 1874. {HOSTILE}",
+            "title": f'"><img src=x onerror="{PWN}">',
+            "url": f'https://log.test/"onmouseover="{PWN}"/{"x" * 3000}',
+        },
+        {"text": "lit in 1871", "title": "", "url": f"data:text/html,<script>{PWN}</script>"},
+    ]
+    world = World(
+        answer=f"{HOSTILE} 1871",
+        regenerated=f"{HOSTILE} 1874",
+        reason=HOSTILE,
+        decomposition=f"Claims:\n- {HOSTILE} lit in 1871\n- __proto__ constructor 1874",
+    )
+    with (
+        OpenAIServer(world) as upstream,
+        serving(upstream, retriever=Listed(found=found)) as served,
+    ):
+        reader.narrow()
+        reader.open(served.address)
+        reader.ask(HOSTILE[:600])
+        reader.answered()
+        for element in reader.all("summary"):
+            element.send_keys(Keys.ENTER)
+        assert reader.all("details.claim.conflict[open]")
+        assert f'<img src=x onerror="{PWN}">' in reader.text(".answer > .text")
+        assert "\u202e" not in reader.does("document.body.innerText")
+        assert not reader.all("main img, main script, main [onerror], main [onmouseover]")
+        links = reader.does("Array.from(document.querySelectorAll('.source a'), a => a.host)")
+        assert set(links) == {"log.test"}
+        assert not reader.is_too_wide()
+        assert reader.does("window.__pwned") is None
+        assert severe(reader.driver) == []
+
+
+def test_the_policy_stops_a_script_that_got_in_all_the_same(reader: Reader, served: Served) -> None:
+    reader.open(served.address)
+    reader.driver.execute_script(
+        "const script = document.createElement('script');"
+        f"script.textContent = '{PWN}'; document.body.append(script)"
+    )
+    assert reader.does("window.__pwned") is None
+    assert "Content Security Policy" in "".join(severe(reader.driver))
+    policy = served.http.get("/").headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_nothing_is_asked_of_any_other_host(reader: Reader, served: Served) -> None:
+    reader.open(served.address)
+    reader.ask(QUESTION)
+    reader.answered()
+    asked = reader.does("performance.getEntriesByType('resource').map((entry) => entry.name)")
+    assert f"{served.address}/page/main.js" in asked
+    assert all(address.startswith(served.address) for address in asked)
+
+
+def test_a_failing_model_is_told_plainly_and_can_be_tried_again(
+    reader: Reader, world: World, served: Served
+) -> None:
+    world.broken["generate"] = Fault(500, should_retry=False)
+    reader.open(served.address)
+    reader.ask(QUESTION)
+    reader.sees(".trouble", "There is no answer")
+    assert "HTTP 500" in reader.text(".trouble")
+    assert "try again" in reader.text(".trouble").casefold()
+    assert severe(reader.driver) == []
+    world.broken.clear()
+    reader.all(".trouble button")[0].send_keys(Keys.ENTER)
+    reader.answered()
+    assert not reader.all(".trouble")
+
+
+def test_a_search_that_finds_nothing_says_what_to_do(reader: Reader, world: World) -> None:
+    with OpenAIServer(world) as upstream, serving(upstream, retriever=Listed(found=[])) as served:
+        reader.open(served.address)
+        reader.ask(QUESTION)
+        reader.sees(".trouble", "no documents found for")
+        assert "Word the question differently" in reader.text(".trouble")
+
+
+def test_a_service_that_went_away_is_told(reader: Reader, world: World) -> None:
+    with OpenAIServer(world) as upstream, serving(upstream) as served:
+        reader.open(served.address)
+    reader.ask(QUESTION)
+    reader.sees(".trouble", "The service cannot be reached.")
+
+
+def test_verdicts_that_could_not_be_had_stand_with_their_errors(
+    reader: Reader, world: World, served: Served
+) -> None:
+    world.broken["label"] = Fault(500, message="the judge is out", should_retry=False)
+    reader.open(served.address)
+    reader.ask(QUESTION)
+    reader.answered()
+    assert "This answer was not checked." in reader.text(".outcome")
+    assert "Not checked" in reader.text("details.claim summary")
+    reader.all("details.claim summary")[0].send_keys(Keys.ENTER)
+    assert reader.text(".failed").count("has no verdict: ") == len(DISAGREEING)
+
+
+def test_the_key_is_asked_for_and_kept_in_this_tab_only(reader: Reader, world: World) -> None:
+    with OpenAIServer(world) as upstream, serving(upstream, settings={"keys": (KEY,)}) as served:
+        reader.open(served.address)
+        reader.ask(QUESTION)
+        reader.sees("#door[open]", "This service asks for a key")
+        assert reader.does("document.getElementById('key').type") == "password"
+        reader.press("not-a-key-of-this-deployment", Keys.ENTER)
+        reader.sees("#door-why", "not one of this service's")
+        reader.press(KEY, Keys.ENTER)
+        reader.answered()
+        assert KEY not in reader.driver.current_url
+        assert KEY not in reader.driver.page_source
+        assert reader.does("localStorage.length") == 0
+        assert KEY in reader.does("Object.values(sessionStorage)")
+        reader.all("#forget")[0].click()
+        assert reader.does("sessionStorage.length") == 0
+        reader.ask("And now?")
+        reader.sees("#door[open]")
+        reader.press(Keys.ESCAPE)
+        reader.sees(".trouble", "no valid key is given")
+
+
+def test_a_run_is_opened_again_by_its_address(reader: Reader, served: Served) -> None:
+    reader.open(served.address)
+    reader.ask(QUESTION)
+    reader.answered()
+    address, shown = reader.driver.current_url, reader.text(".answer")
+    assert re.search(r"#run=\w+$", address)
+    reader.open("about:blank")
+    reader.open(address)
+    reader.answered()
+    assert reader.text(".question") == QUESTION
+    assert reader.text(".answer") == shown
+    reader.driver.execute_script("location.hash = '#run=nosuchrun'")
+    reader.sees(".trouble", "there is no such run")
+
+
+def test_a_follow_up_carries_the_conversation(reader: Reader, world: World) -> None:
+    with OpenAIServer(world) as upstream, serving(upstream) as served:
+        reader.open(served.address)
+        reader.ask(QUESTION)
+        reader.answered()
+        before = len(upstream.requests)
+        reader.ask("Who lit it?")
+        reader.answered(2)
+        since = upstream.requests[before].prompt
+        assert QUESTION in since
+        assert "It was lit in 1874." in since
+        assert "Who lit it?" in since
+        reader.all("#fresh")[0].click()
+        assert not reader.all(".exchange")
+        before = len(upstream.requests)
+        reader.ask("Who lit it?")
+        reader.answered()
+        assert all(QUESTION not in request.prompt for request in upstream.requests[before:])
+
+
+def test_a_quotation_is_marked_where_it_stands_and_said_to_be_missing_where_not(
+    reader: Reader, world: World
+) -> None:
+    verdict = {
+        "claim": "It was lit in 1871.",
+        "document_snippet": "the lamp (of the tower) was lit",
+        "reasoning": "It says so.",
+        "answer": "SUPPORTS",
+    }
+    world.broken["label"] = json.dumps(verdict)
+    told = (
+        "After years of planning, The Lamp\n(of the tower)  was LIT, and the village came to see."
+    )
+    found = [
+        {"text": told, "title": "First", "url": "https://first.test/"},
+        {"text": "Of something else.", "title": "Second", "url": "notes/second.txt"},
+        {"text": told, "title": "Copy", "url": "https://copy.test/"},
+    ]
+    with (
+        OpenAIServer(world) as upstream,
+        serving(upstream, retriever=Listed(found=found)) as served,
+    ):
+        reader.open(served.address)
+        reader.ask(QUESTION)
+        reader.answered()
+        assert "Supported\n3 for, 0 against" in reader.text("details.claim.supported")
+        reader.all("details.claim summary")[0].send_keys(Keys.ENTER)
+        assert "3 documents, 2 independent" in reader.text(".supports h4")
+        first, second, copy = (element.text for element in reader.all(".evidence"))
+        assert reader.all(".evidence mark")[0].text == "The Lamp\n(of the tower) was LIT"
+        assert "After years of planning" in first
+        assert "does not stand in the document word for word" in second
+        assert len(reader.all(".evidence mark")) == 2
+        assert "nearly the same text as document 1" in copy
+        assert reader.text(".evidence .source-name") == "Second"
+        assert "None has sources on both sides" in reader.text(".outcome")
+
+
+def test_an_answer_that_was_kept_says_so(reader: Reader, world: World, served: Served) -> None:
+    world.regenerated = world.answer
+    reader.open(served.address)
+    reader.ask(QUESTION)
+    reader.answered()
+    assert "the model kept it" in reader.text(".outcome")
+    assert not reader.all(".change")
+
+
+def test_shift_and_enter_start_a_new_line(reader: Reader, served: Served) -> None:
+    reader.open(served.address)
+    field = reader.driver.switch_to.active_element
+    field.send_keys("one", Keys.SHIFT, Keys.ENTER, Keys.SHIFT, "two")
+    assert field.get_attribute("value") == "one\ntwo"
+    assert not reader.all(".exchange")
+
+
+def test_the_run_can_be_saved_as_json(reader: Reader, served: Served, tmp_path: Path) -> None:
+    where = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    reader.driver.execute_cdp_cmd("Page.setDownloadBehavior", where)
+    reader.open(served.address)
+    reader.ask(QUESTION)
+    reader.answered()
+    reader.all(".foot button")[0].send_keys(Keys.ENTER)
+    [saved] = until(lambda: list(tmp_path.glob("*.json")))
+    _, _, run_id = reader.driver.current_url.rpartition("=")
+    assert json.loads(saved.read_text()) == served.http.get(f"/v1/runs/{run_id}").json()

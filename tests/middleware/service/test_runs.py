@@ -1,0 +1,196 @@
+"""The runs that can be asked for afterwards, and POST /v1/runs, which makes one step by step."""
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.middleware.service.runs import Runs
+from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.middleware.service.serving import (
+    QUESTION,
+    ChatWorld,
+    Listed,
+    events_in,
+    serving,
+)
+
+
+def kept(runs: Runs, *names: str) -> list[str]:
+    return [name for name in names if runs.get(name, "me") is not None]
+
+
+def finish(runs: Runs, name: str, **run: Any) -> None:
+    runs.begin(name, "me")
+    runs.finish(name, {"run": name, **run})
+
+
+class TestKeeping:
+    def test_the_run_that_was_used_longest_ago_goes_first(self) -> None:
+        runs = Runs(most=3, most_bytes=10_000)
+        for name in "abc":
+            finish(runs, name)
+        runs.get("a", "me")
+
+        finish(runs, "d")
+
+        assert kept(runs, *"abcd") == ["a", "c", "d"]
+
+    def test_as_many_go_as_the_bytes_of_a_new_one_need(self) -> None:
+        runs = Runs(most=100, most_bytes=300)
+        for name in "abc":
+            finish(runs, name, text="x" * 60)
+
+        finish(runs, "d", text="x" * 240)
+
+        assert kept(runs, *"abcd") == ["d"]
+
+    def test_one_that_is_larger_than_all_room_is_not_kept_and_drives_out_no_other(self) -> None:
+        runs = Runs(most=100, most_bytes=300)
+        finish(runs, "a")
+
+        finish(runs, "b", text="x" * 300)
+
+        assert kept(runs, *"ab") == ["a"]
+        assert not runs.at_work("b", "me")
+
+    def test_one_at_work_is_known_to_its_owner(self) -> None:
+        runs = Runs(most=1, most_bytes=300)
+        runs.begin("a", "me")
+
+        assert (runs.at_work("a", "me"), runs.at_work("a", "you")) == (True, False)
+        assert runs.get("a", "me") is None
+
+    def test_a_file_keeps_them_over_a_restart_within_the_same_bounds(self, tmp_path: Path) -> None:
+        path = tmp_path / "runs.sqlite"
+        before = Runs(most=3, most_bytes=10_000, path=path)
+        for name in "abc":
+            finish(before, name)
+        before.close()
+
+        after = Runs(most=3, most_bytes=10_000, path=path)
+        finish(after, "d")
+
+        assert kept(after, *"abcd") == ["b", "c", "d"]
+        assert after.get("b", "you") is None
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+    @pytest.mark.parametrize("content", [b"no database at all, but text" * 100, None])
+    def test_a_file_that_cannot_be_used_is_named(
+        self, tmp_path: Path, content: bytes | None
+    ) -> None:
+        path = tmp_path / "folder" / "runs.sqlite"
+        if content is not None:
+            path.parent.mkdir()
+            path.write_bytes(content)
+
+        with pytest.raises(ConfigurationError, match=r"runs\.sqlite cannot be used .*--runs-file"):
+            Runs(most=1, most_bytes=1, path=path)
+
+
+class TestAsking:
+    def test_a_run_is_told_step_by_step_and_kept(self, upstream: OpenAIServer) -> None:
+        with serving(upstream) as served:
+            reply = served.http.post("/v1/runs", json={"question": QUESTION})
+            run = served.run(reply)
+
+        events = events_in(reply.text)
+        names = [name for name, _ in events]
+        assert names[:4] == ["start", "documents", "answer", "claims"]
+        assert names.count("label") == 6
+        assert names[-2:] == ["flip", "run"]
+        assert all(data["event"] == name for name, data in events[:-1])
+        assert events[-1][1] == run
+        assert events[0][1]["run_id"] == run["run_id"]
+        assert (run["status"], run["answer"]) == ("corrected", "It was lit in 1874.")
+
+    def test_documents_options_and_history_come_with_the_question(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        world.answer = "(A)"
+        asked = {
+            "question": "Which is it?",
+            "options": ["It was lit in 1871.", "It was lit in 1874."],
+            "documents": [{"text": "The lamp was lit in 1871."}],
+            "history": [{"role": "user", "content": "Tell me of the lamp."}],
+        }
+
+        with serving(upstream) as served:
+            run = served.run(served.http.post("/v1/runs", json=asked))
+
+        assert (run["status"], run["asked"]) == ("scored", "Which is it?")
+        assert run["question"] == world.standalone
+        assert run["answer"] == "It was lit in 1871."
+        assert len(run["documents"]) == 1
+
+    def test_a_service_that_annotates_looks_once(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        with serving(upstream, settings={"mode": "annotate"}) as served:
+            run = served.run(served.http.post("/v1/runs", json={"question": QUESTION}))
+
+        assert (run["status"], run["answer"]) == ("kept", "It was lit in 1871.")
+        assert world.asked["regenerate"] == 0
+
+    @pytest.mark.parametrize(
+        ("body", "complaint"),
+        [
+            ({}, "question: Field required"),
+            ({"question": " "}, "the question is empty"),
+            ({"question": "When?", "speed": 1}, "speed: Extra inputs"),
+            ({"question": "When?", "options": ["one"]}, "two options"),
+            ({"question": "When?", "documents": [{"title": "T"}]}, "document 1, field text"),
+            ({"question": "When?", "documents": ["text"]}, "documents[0]"),
+            (
+                {"question": "When?", "history": [{"role": "tool", "content": "x"}]},
+                "history[0].role",
+            ),
+        ],
+    )
+    def test_what_cannot_be_used_is_told_at_once(
+        self, upstream: OpenAIServer, body: dict[str, Any], complaint: str
+    ) -> None:
+        with serving(upstream) as served:
+            reply = served.http.post("/v1/runs", json=body)
+
+        assert reply.status_code == 400
+        assert complaint in reply.json()["error"]["message"]
+        assert upstream.requests == []
+
+    @pytest.mark.parametrize(
+        ("fault", "found", "code"),
+        [
+            (Fault(500, should_retry=False), None, "upstream_failed"),
+            (Fault(401, should_retry=False), None, "upstream_authentication"),
+            (Fault.hang(60), None, "timeout"),
+            (None, [], "no_documents"),
+        ],
+        ids=["500", "401", "hang", "nothing"],
+    )
+    def test_a_run_that_fails_ends_with_an_error(
+        self,
+        world: ChatWorld,
+        upstream: OpenAIServer,
+        fault: Fault | None,
+        found: list[dict[str, str]] | None,
+        code: str,
+    ) -> None:
+        if fault is not None:
+            world.broken["generate"] = fault
+        retriever = Listed() if found is None else Listed(found=found)
+
+        with serving(upstream, retriever=retriever, settings={"timeout": 4}) as served:
+            reply = served.http.post("/v1/runs", json={"question": QUESTION})
+            run = served.run(reply)
+
+        name, error = events_in(reply.text)[-1]
+        assert (name, error["error"]["code"]) == ("error", code)
+        assert (run["status"], run["notes"]) == ("failed", [error["error"]["message"]])
+
+    def test_an_unknown_run_is_not_there(self, upstream: OpenAIServer) -> None:
+        with serving(upstream) as served:
+            reply = served.http.get("/v1/runs/00000000")
+
+        assert (reply.status_code, reply.json()["error"]["code"]) == (404, "run_not_found")
