@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from conflictscore.retrieval.pages.page import PageError
-from conflictscore.retrieval.pages.threads import in_thread
+from conflictscore.threads import in_thread
 
 __all__ = ["NOT_PUBLIC", "admitted", "resolve"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from conflictscore.retrieval.documents import clean_text
 from conflictscore.retrieval.pages.page import FetchedPage, PageError, PageText
-from conflictscore.retrieval.pages.threads import in_thread
+from conflictscore.threads import in_thread
 
 __all__ = ["PageExtractor", "shared_extractor"]
 

@@ -157,7 +157,7 @@ async def test_a_cancelled_page_ends_its_process_and_lets_the_next_one_in(
     results = await asyncio.gather(*everyone, return_exceptions=True)
     assert all(isinstance(result, asyncio.CancelledError) for result in results)
     for thread in threading.enumerate():
-        if thread.name == "conflictscore page":
+        if thread.name == "conflictscore call":
             thread.join(5)
             assert not thread.is_alive()
     assert all(process.poll() is not None for process in started)

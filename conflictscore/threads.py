@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import copy_context
 from functools import partial
 from typing import TypeVar
 
@@ -13,17 +14,17 @@ Out = TypeVar("Out")
 
 
 async def in_thread(work: Callable[[], Out]) -> Out:
-    """Run in a daemon thread; a caller that is cancelled goes on at once, without the result.
+    """Run in a daemon thread, with the caller's context; a cancelled caller goes on at once.
 
-    Not in the loop's own executor: a loop that ends waits for that one's threads, and a name
-    server that does not answer would hold up the end of a run.
+    Not in the loop's own executor: a loop that ends waits for that one's threads, and a server
+    that does not answer would hold up the end of a run, after Ctrl-C too.
     """
-    loop = asyncio.get_running_loop()
+    loop, context = asyncio.get_running_loop(), copy_context()
     done: asyncio.Future[Out] = loop.create_future()
 
     def run() -> None:
         try:
-            result = work()
+            result = context.run(work)
         except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
             settle = partial(done.set_exception, error)
         else:
@@ -31,5 +32,5 @@ async def in_thread(work: Callable[[], Out]) -> Out:
         with suppress(RuntimeError):  # nobody waits any more: the loop is closed
             loop.call_soon_threadsafe(lambda: None if done.done() else settle())
 
-    threading.Thread(target=run, name="conflictscore page", daemon=True).start()
+    threading.Thread(target=run, name="conflictscore call", daemon=True).start()
     return await done
