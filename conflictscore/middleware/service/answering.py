@@ -49,11 +49,11 @@ class Answering:
         service: What it is done with.
         request: What is asked.
         ticket: The record of it, which is closed whatever happens.
-        stands: Told of a reply before the end of the work.
+        stands: Told of a reply before the end of the work, where somebody wants to know.
     """
 
     def __init__(
-        self, service: Service, request: ChatRequest, ticket: Ticket, stands: Stands
+        self, service: Service, request: ChatRequest, ticket: Ticket, stands: Stands | None
     ) -> None:
         self._service, self._request, self._ticket = service, request, ticket
         self._stands = stands
@@ -83,7 +83,7 @@ class Answering:
     async def _in_time(self) -> Reply:
         service, request = self._service, self._request
         if request.upstream_first or service.settings.first_answer == "upstream":
-            self._draft = await service.upstream.complete(request.body)
+            self._draft = await self._from_upstream()
             if reason := why_no_text(self._draft):
                 return self._passed_through(self._draft, reason)
         start = service.start(request, None if self._draft is None else text_of(self._draft))
@@ -92,27 +92,35 @@ class Answering:
         context = service.context if self._ticket.mode == "correct" else service.scoring
         always = getattr(context.generator.chat, "extra_body", None) or {}
         context = replace(context, answer_parameters=request.answer_parameters(always))
-        run = self._run = LoopRun(service.graph, start, context, stands=self._standing)
+        hear_of_it = self._standing if self._stands else None
+        run = self._run = LoopRun(service.graph, start, context, stands=hear_of_it)
         try:
             state = await run.go()
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
             return await self._broken(run, error)
-        if trouble := self._trouble(run):
+        if trouble := self._trouble(run, state):
             return await self._unchecked(*trouble)
         return self._finished(state)
 
+    async def _from_upstream(self) -> dict[str, Any]:
+        try:
+            return await self._service.upstream.complete(self._request.body)
+        except RefusedError as refusal:
+            self._service.failed("upstream", self._ticket, refusal.__cause__)
+            raise
+
     def _standing(self, run: LoopRun) -> None:
-        if self._trouble(run) is None:
-            state = run.so_far()
+        state = run.so_far()
+        if self._stands is not None and self._trouble(run, state) is None:
             text, status = self._settled(state)
             shown = self._evidence(state, status, [])
             self._stands(Reply(self._completion(shown, text, complete=False), status))
 
-    def _trouble(self, run: LoopRun) -> tuple[str, str] | None:
-        """What failed in a run that went to its end, and why; None where its answer was checked."""
-        report = run.so_far()["report"]
-        if run.step == "regeneration" and len(run.state["attempts"]) == 1:
-            return "regeneration", run.state["reason"]
+    def _trouble(self, run: LoopRun, state: State) -> tuple[str, str] | None:
+        """What failed in a run that came to an answer, and why; None where it was checked."""
+        report = state["report"]
+        if run.step == "regeneration" and len(state["attempts"]) == 1:
+            return "regeneration", state["reason"]
         if report["error"]:
             return "judge", report["error"]
         if report["claims"] and report["cs_c"] is None:
@@ -153,7 +161,7 @@ class Answering:
             )
         text = self._first_answer()
         if text is None:
-            self._draft = await service.upstream.complete(self._request.body)
+            self._draft = await self._from_upstream()
             if why := why_no_text(self._draft):
                 return self._passed_through(self._draft, why)
             text = text_of(self._draft)

@@ -36,7 +36,7 @@ class LoopRun:
         context: RunContext,
         *,
         hear: Callable[[Event], None] = lambda event: None,
-        stands: "Callable[[LoopRun], None]" = lambda run: None,
+        stands: "Callable[[LoopRun], None] | None" = None,
     ) -> None:
         self.state: dict[str, Any] = {}
         self.answer: str | None = None
@@ -63,7 +63,8 @@ class LoopRun:
                 self.state = item
                 if self._last and not self.standing:
                     self.standing = True
-                    self._stands(self)
+                    if self._stands is not None:
+                        self._stands(self)
         return self.state
 
     def _heard(self, event: Event) -> None:

@@ -67,7 +67,7 @@ class Relay:
                 504, f"the upstream gave no answer in {limit}", code="timeout"
             ) from None
         except RefusedError as refusal:
-            self._service.failed("upstream", self._ticket, refusal)
+            self._service.failed("upstream", self._ticket, refusal.__cause__)
             self._close("failed", str(refusal))
             raise
         self._events = "event-stream" in reply.content_type

@@ -94,7 +94,8 @@ async def _answered(
     if ticket.mode == "observe" or asked.unchecked:
         return await while_there(request, Relay(service, asked, ticket, held).response())
     standing: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-    answering = Answering(service, asked, ticket, standing.set_result)
+    early = asked.stream or (service.settings.answer_early and service.background.has_room)
+    answering = Answering(service, asked, ticket, standing.set_result if early else None)
     work = asyncio.create_task(answering.reply())
     if asked.stream:
         held.push_async_callback(stop, work)
@@ -108,11 +109,9 @@ async def _answered(
 async def _whole(
     service: Service, work: "asyncio.Task[Reply]", standing: "asyncio.Future[Reply]"
 ) -> Reply:
-    """The reply in one piece: at the end of the work or, where that is wished, once it stands."""
-    early = service.settings.answer_early and service.background.has_room
-    waiting: set[asyncio.Future[Reply]] = {work, standing} if early else {work}
+    """The reply in one piece: at the end of the work, or once it is told to stand."""
     try:
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({work, standing}, return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
         await stop(work)
         raise

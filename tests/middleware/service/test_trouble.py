@@ -220,6 +220,20 @@ class TestUpstream:
         assert failures == (1 if run is None else 2)
         assert run is None or run["status"] == "failed"
 
+    @pytest.mark.parametrize("mode", ["correct", "annotate"])
+    def test_one_that_fails_at_the_callers_own_request_is_counted_too(
+        self, world: ChatWorld, upstream: OpenAIServer, mode: str
+    ) -> None:
+        world.plain = Fault(500, should_retry=False)
+        settings = {"mode": mode, "first_answer": "upstream"}
+
+        with serving(upstream, settings=settings) as served:
+            reply = served.ask()
+            failures = served.metric('conflictscore_failures_total{kind="upstream"}')
+
+        assert (reply.status_code, reply.json()["error"]["code"]) == (502, "upstream_failed")
+        assert failures == 1
+
     @pytest.mark.parametrize("mode", MODES)
     def test_a_key_that_it_refuses_is_ours_and_not_the_callers(
         self, world: ChatWorld, mode: str

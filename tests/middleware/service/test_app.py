@@ -1,0 +1,110 @@
+"""The service inside an app of one's own."""
+
+import subprocess
+import sys
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from langchain_core.language_models import FakeListChatModel
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.graph.create import run_context
+from conflictscore.middleware.service import ServiceSettings, create_app
+from tests.fakes.openai_server import OpenAIServer
+from tests.middleware.service.serving import (
+    QUESTION,
+    UPSTREAM_KEY,
+    ChatWorld,
+    Listed,
+    listening,
+    until,
+)
+
+
+@pytest.fixture
+def chat(upstream: OpenAIServer) -> ChatOpenAI:
+    """A chat model of the caller's own, with a field that it always sends."""
+    return ChatOpenAI(
+        model="scripted",
+        base_url=upstream.base_url,
+        api_key=SecretStr(UPSTREAM_KEY),
+        extra_body={"always": 1},
+    )
+
+
+@pytest.mark.parametrize("mode", ["correct", "observe"])
+def test_it_can_be_mounted_under_a_path_of_another_app(
+    upstream: OpenAIServer, chat: ChatOpenAI, mode: str
+) -> None:
+    service = create_app(
+        run_context(chat, Listed(), cache=False),
+        ServiceSettings(mode=mode, no_auth=True),  # type: ignore[arg-type]
+    )
+    outer = FastAPI()
+    outer.mount("/checked", service)
+    body = {"model": "conflictscore", "messages": [{"role": "user", "content": QUESTION}]}
+
+    with (
+        listening(outer) as (address, _, _),
+        httpx2.Client(base_url=f"{address}/checked", trust_env=False, timeout=30) as client,
+    ):
+        reply = client.post("/v1/chat/completions", json={**body, "seed": 5})
+        run_id = reply.headers["x-conflictscore-run-id"]
+        run = until(lambda: finished(client, run_id))
+        page = client.get("/")
+
+    assert run["status"] == ("corrected" if mode == "correct" else "observed")
+    assert page.status_code == 200
+    answering = [r for r in upstream.requests if r.body.get("seed") == 5]
+    assert answering
+    assert all(r.body["always"] == 1 for r in answering if mode == "correct")
+
+
+def finished(client: httpx2.Client, run_id: str) -> object:
+    found = client.get(f"/v1/runs/{run_id}")
+    return found.json() if found.status_code == 200 else None
+
+
+def test_a_model_that_is_no_endpoint_cannot_be_served() -> None:
+    context = run_context(FakeListChatModel(responses=["So."]), Listed(), cache=False)
+
+    with pytest.raises(ConfigurationError, match="no OpenAI-compatible endpoint"):
+        create_app(context)
+
+
+def test_without_a_search_only_what_tools_bring_is_checked(
+    world: ChatWorld, chat: ChatOpenAI
+) -> None:
+    app = create_app(run_context(chat, None, cache=False), ServiceSettings(no_auth=True))
+    body = {"model": "conflictscore", "messages": [{"role": "user", "content": QUESTION}]}
+    brought = {"role": "tool", "tool_call_id": "1", "content": "The lamp was lit in 1871."}
+
+    with (
+        listening(app) as (address, _, _),
+        httpx2.Client(base_url=address, trust_env=False, timeout=30) as client,
+    ):
+        alone = client.post("/v1/chat/completions", json=body)
+        body["messages"] = [*body["messages"], brought]
+        with_tool = client.post("/v1/chat/completions", json=body)
+
+    assert alone.headers["x-conflictscore-status"] == "passed-through"
+    assert "there is no search" in alone.json()["conflictscore"]["notes"][0]
+    assert with_tool.headers["x-conflictscore-status"] == "scored"
+
+
+def test_a_missing_extra_is_named() -> None:
+    script = (
+        "import sys\n"
+        "sys.modules['fastapi'] = None\n"
+        "from conflictscore.cli import main\n"
+        "main(['serve', '--docs', 'examples'])\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+
+    assert done.returncode == 2
+    assert "pip install 'conflictscore[serve]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
