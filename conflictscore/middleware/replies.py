@@ -9,26 +9,12 @@ from langchain_core.messages.ai import add_usage
 from langchain_core.messages.tool import tool_call_chunk
 
 from conflictscore.nodes.decide import differs
+from conflictscore.nodes.state import RUN_FIELDS
 from conflictscore.records import Usage
 
 __all__ = ["as_chunk", "corrected", "formed", "unscored"]
 
-_FIELDS = (
-    "question",
-    "asked",
-    "method",
-    "answer",
-    "first_answer",
-    "flipped",
-    "justification",
-    "flip",
-    "documents",
-    "report",
-    "final_report",
-    "notes",
-    "usage",
-    "run_id",
-)
+_FIELDS = (*RUN_FIELDS, "asked", "flip")
 """What a message keeps of a run."""
 
 

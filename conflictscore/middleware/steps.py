@@ -28,6 +28,7 @@ from conflictscore.nodes.record import record
 from conflictscore.nodes.retrieve import retrieve
 from conflictscore.nodes.score import score
 from conflictscore.nodes.state import (
+    RUN_FIELDS,
     RagState,
     RunContext,
     RunRuntime,
@@ -71,23 +72,7 @@ _NODES: Mapping[str, _Node] = {
     "justify": justify,
     "record": record,
 }
-_FIELDS = (
-    "question",
-    "method",
-    "answer",
-    "first_answer",
-    "flipped",
-    "justification",
-    "flip",
-    "documents",
-    "report",
-    "final_report",
-    "attempts",
-    "reason",
-    "notes",
-    "usage",
-    "run_id",
-)
+_FIELDS = (*RUN_FIELDS, "flip", "attempts", "reason")
 _LOOK = ("decompose", "label", "score", "decide")
 
 

@@ -28,6 +28,7 @@ from conflictscore.records import (
 from conflictscore.storage.cache import ContentCache
 
 __all__ = [
+    "RUN_FIELDS",
     "Decision",
     "RagInput",
     "RagState",
@@ -45,6 +46,22 @@ __all__ = [
     "time_left",
     "timed",
 ]
+
+RUN_FIELDS = (
+    "question",
+    "method",
+    "answer",
+    "first_answer",
+    "flipped",
+    "justification",
+    "documents",
+    "report",
+    "final_report",
+    "usage",
+    "run_id",
+    "notes",
+)
+"""What a finished run is told by; whoever shows or keeps one adds what it needs besides."""
 
 Decision = Literal["regenerate", "justify", "record"]
 """Where the loop goes after an answer was scored."""

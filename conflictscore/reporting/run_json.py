@@ -8,24 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from conflictscore.errors import InputError
-from conflictscore.nodes.state import RunContext
+from conflictscore.nodes.state import RUN_FIELDS, RunContext
 
 __all__ = ["append_log", "check_log", "log_object", "run_object", "score_object"]
 
-_RUN_FIELDS = (
-    "question",
-    "method",
-    "answer",
-    "first_answer",
-    "flipped",
-    "justification",
-    "documents",
-    "report",
-    "final_report",
-    "usage",
-    "run_id",
-    "notes",
-)
 _SCORE_FIELDS = ("answer", "documents", "report", "usage", "run_id", "notes")
 _TYPED_FIELDS = ("conflict_type", "conflict_type_reason", "classification_error")
 _PACKAGES = ("conflictscore", "langgraph", "langchain-core", "langchain-openai", "openai")
@@ -34,7 +20,7 @@ _PACKAGES = ("conflictscore", "langgraph", "langchain-core", "langchain-openai",
 def run_object(state: Mapping[str, Any]) -> dict[str, Any]:
     """The object of ``conflictscore ask --json``; documents are cited by number."""
     return {
-        **{field: state[field] for field in _RUN_FIELDS},
+        **{field: state[field] for field in RUN_FIELDS},
         **_typed(state),
         "documents": _sources(state),
     }
@@ -54,7 +40,7 @@ def log_object(state: Mapping[str, Any], context: RunContext, seconds: float) ->
             they are texts.
         seconds: Wall time of the run.
     """
-    fields = _RUN_FIELDS if "question" in state else _SCORE_FIELDS
+    fields = RUN_FIELDS if "question" in state else _SCORE_FIELDS
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from conflictscore.nodes.state import RUN_FIELDS
 from conflictscore.records import Usage
 
 __all__ = ["STOPPED", "Status", "brief", "full", "unrun"]
@@ -31,22 +32,12 @@ STOPPED = "it was stopped: the caller went away, or the service was told to stop
 """The note of an unfinished run."""
 
 _FIELDS = (
-    "question",
+    *(field for field in RUN_FIELDS if field != "run_id"),  # the service has its own
     "asked",
     "options",
-    "method",
-    "answer",
-    "first_answer",
-    "flipped",
-    "justification",
     "flip",
-    "documents",
-    "report",
-    "final_report",
     "attempts",
     "reason",
-    "notes",
-    "usage",
     "timings",
 )
 
