@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from training.packed import Packed
 
-__all__ = ["Batch", "assemble", "balanced", "batched", "mixed"]
+__all__ = ["Batch", "assemble", "balanced", "batched", "measured", "mixed"]
 
 Numbers = NDArray[Any]
 
@@ -70,6 +70,16 @@ def mixed(
     others = round(len(human) * share / (1 - share))
     added = balanced(packed, synthetic, others, rng) if others else synthetic[:0]
     return rng.permutation(np.concatenate([human, added]))
+
+
+def measured(packed: Packed, of_set: int, seed: int) -> Numbers:
+    """Places of the validation pairs to measure on, at most so many of a set; 0 is all."""
+    places = packed.of_part("validation")
+    if not of_set:
+        return places
+    rng = np.random.default_rng(seed)
+    sets = [places[packed.source[places] == source] for source in np.unique(packed.source[places])]
+    return np.concatenate([np.sort(rng.permutation(found)[:of_set]) for found in sets])
 
 
 def batched(

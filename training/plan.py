@@ -32,6 +32,8 @@ class Settings:
         smoothing: Label smoothing.
         contradiction_weight: How much more a contradiction weighs than another label.
         pooling: What the head reads.
+        windows: Windows to learn from of a document, the closest to the claim; 0 for all.
+        validated: Pairs of a set, drawn by seed, that an epoch is measured on; 0 for all.
         patience: Human epochs without a better mean macro-F1 after which it ends.
         seed: Of all that is left to chance.
     """
@@ -49,6 +51,8 @@ class Settings:
     smoothing: float = 0.05
     contradiction_weight: float = 1.0
     pooling: Pooling = "mean"
+    windows: int = 0
+    validated: int = 0
     patience: int = 3
     seed: int = 0
 

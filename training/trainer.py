@@ -14,7 +14,8 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from training import weights
-from training.batches import assemble
+from training.batches import assemble, measured
+from training.closest import closest_windows
 from training.encoder import Parameters, as_weights, parameters
 from training.figures import mean_macro_f1
 from training.learning import loss_of, measure, on
@@ -49,10 +50,12 @@ class Trainer:
         Raises:
             ValueError: The run in the folder has other settings.
         """
+        if settings.windows:
+            packed = closest_windows(packed, settings.windows)
         self._packed, self._folder, self._settings = packed, folder, settings
         self._device = device
         self._plan = Plan(packed, settings)
-        self._validation = packed.of_part("validation")
+        self._validation = measured(packed, settings.validated, settings.seed)
         self.epoch = self.step = 0
         self.best = 0.0
         self._since_best = 0

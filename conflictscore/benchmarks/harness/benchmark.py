@@ -1,21 +1,39 @@
 """A benchmark as the harness runs it: questions, and how their answers are judged."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
-from conflictscore.benchmarks.harness.records import Question, Verdict
+from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question, Verdict
 from conflictscore.benchmarks.harness.selection import select
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 
-__all__ = ["ACCURACY", "AnswerJudge", "Benchmark", "Form"]
+__all__ = ["ACCURACY", "COMMON_METHODS", "AnswerJudge", "Benchmark", "Form", "JudgePrompts"]
+
+COMMON_METHODS = (
+    BenchmarkMethod.RAG,
+    BenchmarkMethod.CONTROL_RAG,
+    BenchmarkMethod.REGENERATED_RAG,
+    BenchmarkMethod.GUARDED_RAG,
+    BenchmarkMethod.RESAMPLE,
+    BenchmarkMethod.PLACEBO,
+    BenchmarkMethod.TYPED_RAG,
+)
+"""The methods that every benchmark can be run with."""
 
 Form = Literal["multiple-choice", "free-form"]
 
 ACCURACY = "accuracy"
 """The measure of a multiple choice: whether the right option was chosen."""
+
+
+class JudgePrompts(Protocol):
+    """Says what a judge would be asked, without asking it."""
+
+    def __call__(self, question: Question, answer: str, prompts: PromptSet) -> Sequence[str]:
+        """The prompts, one a call; what only an earlier reply could say is stood in for."""
 
 
 class AnswerJudge(Protocol):
@@ -48,8 +66,17 @@ class Benchmark:
     """What is judged; pairs and transitions are counted by the first."""
     judge: AnswerJudge | None = None
     """None in multiple choice, where the right option is known."""
+    graded: frozenset[str] = frozenset()
+    """Those of the measures whose values are numbers in [0, 1] rather than yes or no."""
     templates: tuple[str, ...] = ()
     """Names of the prompt templates that the judge reads."""
+    judge_prompts: "JudgePrompts | None" = None
+    """What the judge would ask about an answer, for the estimate of a dry run; None for nothing."""
+    wording: Mapping[str, str] = field(default_factory=dict)
+    """Templates that stand in for others of the same placeholders, by the name of the one that is
+    replaced: a benchmark that asks in its own words for ``free_form_rag``, say."""
+    offered: tuple[BenchmarkMethod, ...] = COMMON_METHODS
+    """The methods that make sense here; ``--methods all`` is these."""
     hashes: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the files that the questions come from, by name."""
     notes: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, Step
-from conflictscore.records import Record, Usage
+from conflictscore.records import ConflictType, Record, Usage
 
 __all__ = [
     "CategoryFigures",
@@ -21,6 +21,7 @@ __all__ = [
     "Proportion",
     "Scores",
     "Transitions",
+    "TypeAccuracy",
 ]
 
 
@@ -53,27 +54,32 @@ class MethodFigures(Record):
     """Questions that the method ended on, answered or failed."""
     failed: Annotated[int, Field(ge=0)]
     """Questions without an answer."""
-    measures: dict[str, Proportion]
-    """By measure, over the answers that were judged."""
+    measures: dict[str, Proportion | Interval]
+    """By measure, over the answers that were judged: a share, or of a graded measure the mean."""
     unjudged: dict[str, int]
     """By measure, answers whose verdict could not be had; they are in no mean."""
 
 
 class Paired(Record):
-    """A method beside another on the questions that both were judged on, by one measure."""
+    """A method beside another on the questions that both were judged on, by one measure.
+
+    By a graded measure, corrected is what has a higher value and harmed what has a lower one.
+    """
 
     method: BenchmarkMethod
     against: BenchmarkMethod = BenchmarkMethod.RAG
     measure: str
     n: int
-    both_right: int
-    both_wrong: int
+    both_right: int | None
+    """None by a graded measure, as is ``both_wrong``."""
+    both_wrong: int | None
     corrected: int
     """Wrong by the other, right by the method."""
     harmed: int
     """Right by the other, wrong by the method."""
     p_value: float | None
-    """Exact McNemar test, two-sided; 1 where nothing differs, None where ``n`` is 0."""
+    """Two-sided: the exact McNemar test or, by a graded measure, the Wilcoxon signed-rank test with
+    zeros by Pratt; 1 where nothing differs, None where ``n`` is 0."""
     difference: Interval
     """Method less the other, by question."""
 
@@ -112,7 +118,7 @@ class CategoryFigures(Record):
 
     category: str
     questions: int
-    measures: dict[BenchmarkMethod, dict[str, Proportion]]
+    measures: dict[BenchmarkMethod, dict[str, Proportion | Interval]]
 
 
 class Scores(Record):
@@ -130,6 +136,19 @@ class Scores(Record):
     cs_c_after: Interval
     cs_r_before: Interval
     cs_r_after: Interval
+
+
+class TypeAccuracy(Record):
+    """How well a method tells the type of the conflict, on questions whose type people told."""
+
+    method: BenchmarkMethod
+    accuracy: Proportion
+    """Over all of these questions that the method ended on; one without a type is wrong."""
+    untold: Annotated[int, Field(ge=0)]
+    """Questions of which it could tell no type."""
+    confusion: dict[ConflictType, dict[ConflictType, int]]
+    """By people's type, how often the method told each; types that occur on neither side are
+    absent."""
 
 
 class Cost(Record):
@@ -172,6 +191,8 @@ class Figures(Record):
     transitions: tuple[Transitions, ...]
     categories: tuple[CategoryFigures, ...]
     scores: tuple[Scores, ...]
+    types: tuple[TypeAccuracy, ...] = ()
+    """Of the methods that tell the type of the conflict."""
     coverage: Interval
     """Labelled pairs / pairs, by question, of the first answers."""
     cost: Cost

@@ -14,6 +14,7 @@ from conflictscore.records import (
     Answer,
     ClaimEvidence,
     ConflictReport,
+    ConflictType,
     Document,
     Record,
     Usage,
@@ -47,6 +48,23 @@ class BenchmarkMethod(StrEnum):
     """A second sample of ``rag``: how much answers change when only the sampling does."""
     PLACEBO = "placebo"
     """``regenerated-rag`` with another question's evidence: what being asked again does alone."""
+    TYPED_RAG = "typed-rag"
+    """``rag``, asked again as the type of the conflict asks where a claim has evidence on both
+    sides; ours."""
+    PIPELINE = "pipeline"
+    """Tell the type of the conflict, then answer as it asks; this strategy and the next two are
+    those of "DRAGged into Conflicts" (section 5.1)."""
+    TAXONOMY_AWARE = "taxonomy-aware"
+    """Tell the type and answer in one call."""
+    ORACLE = "oracle"
+    """Answer with people's type told: an upper bound of the other two."""
+    NO_DOCUMENTS = "no-documents"
+    """Answer the question alone; this method and the next two are WikiContradict's templates 1 to
+    3."""
+    FIRST_DOCUMENT = "first-document"
+    """Answer from the first document alone."""
+    SECOND_DOCUMENT = "second-document"
+    """Answer from the second document alone."""
 
 
 BASELINE = BenchmarkMethod.RAG
@@ -61,6 +79,13 @@ class Step(StrEnum):
     CONTROL_RAG = "control-rag"
     RESAMPLE = "resample"
     PLACEBO = "placebo"
+    TYPED_RAG = "typed-rag"
+    PIPELINE = "pipeline"
+    TAXONOMY_AWARE = "taxonomy-aware"
+    ORACLE = "oracle"
+    NO_DOCUMENTS = "no-documents"
+    FIRST_DOCUMENT = "first-document"
+    SECOND_DOCUMENT = "second-document"
     GRADE = "grade"
 
 
@@ -82,6 +107,8 @@ class Question(Record):
     documents: tuple[dict[str, Any], ...] = ()
     """Documents of its own (``text``, and as known ``title``, ``url``); with them nothing is
     retrieved."""
+    conflict_type: ConflictType | None = None
+    """How people say that its documents relate; no method but ``oracle`` is told."""
 
     @model_validator(mode="after")
     def _gold_is_an_option(self) -> "Question":
@@ -106,6 +133,11 @@ class StepRecord(Record):
     - control-rag, resample: ``answer`` (Answer), ``notes``
     - placebo: the same, and ``donor``, the id of the question whose evidence was shown; None where
       there was no conflict, so that nothing was asked
+    - typed-rag: ``answer``, ``notes``, and ``conflict_type``, None where there was no conflict or
+      no type could be had
+    - pipeline, taxonomy-aware, oracle: ``answer``, ``notes``, ``conflict_type`` (None where none
+      could be had) and ``cited``, numbers of documents
+    - no-documents, first-document, second-document: ``answer``, ``notes``
     - grade: ``verdicts``, by measure a Verdict
     """
     error: str | None = None
@@ -125,8 +157,9 @@ class StepRecord(Record):
 class Verdict(Record):
     """What a judge, or the gold option, says of an answer by one measure."""
 
-    value: bool | None
-    """None where the judge could not be read or failed: unjudged, and in no mean."""
+    value: bool | float | None
+    """Whether it is right, or, by a graded measure, how far, in [0, 1]; None where the judge could
+    not be read or failed: unjudged, and in no mean."""
     explanation: str | None = None
     error: str | None = None
     """Why there is no value; set exactly where ``value`` is None."""
@@ -151,8 +184,8 @@ class MethodResult(Record):
     report: ConflictReport | None = None
     """The answer's ConflictScore; None where it was not scored."""
 
-    def value(self, measure: str) -> bool | None:
-        """Whether the answer is right by this measure; None where that is not known."""
+    def value(self, measure: str) -> bool | float | None:
+        """Whether, or how far, the answer is right by this measure; None where it is not known."""
         verdict = self.verdicts.get(measure)
         return None if verdict is None else verdict.value
 
@@ -188,6 +221,9 @@ class QuestionResult(Record):
     """None where the answer did not change."""
     donor: str | None = None
     """Whose evidence ``placebo`` showed."""
+    predicted: dict[BenchmarkMethod, ConflictType | None] = Field(default_factory=dict)
+    """The type of the conflict that a method told, None where it could tell none; of the methods
+    that tell one and ended."""
     notes: tuple[str, ...] = ()
     usage: dict[Step, dict[str, Usage]] = Field(default_factory=dict)
     """What each step cost, by the model's name."""
