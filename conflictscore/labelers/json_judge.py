@@ -1,10 +1,11 @@
 """The paper's judge (section 3, step 2; Table 7): snippet, reasoning and label as JSON."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.prompting import judge_prompt
 from conflictscore.labelers.quoting import stands_in
 from conflictscore.models.language_model import LanguageModel
@@ -12,9 +13,16 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 
-__all__ = ["JsonJudge"]
+__all__ = ["JsonJudge", "Unquoted"]
+
+Unquoted = Literal["keep", "unlabelled", "again"]
+"""What becomes of a side that is taken with a quote that does not stand in the document.
+
+``keep``: nothing, ``snippet_found`` says it; ``unlabelled``: it is no verdict; ``again``: the judge
+is asked once more, told why, and only a second such reply is no verdict."""
 
 _REPLY_TOKENS = 700
+_MISQUOTED = "the document_snippet is not a passage of the document, copied letter by letter"
 
 
 class _Verdict(BaseModel):
@@ -34,7 +42,14 @@ _SCHEMA = _Verdict.model_json_schema()
 class JsonJudge:
     """One call a pair; the quoted snippet is checked against the document."""
 
-    def __init__(self, model: LanguageModel, prompts: PromptSet, *, called: str = "json") -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        prompts: PromptSet,
+        *,
+        called: str = "json",
+        unquoted: Unquoted = "keep",
+    ) -> None:
         """Make the judge.
 
         Args:
@@ -42,9 +57,17 @@ class JsonJudge:
             prompts: Where ``label_rules`` and ``label_json`` are.
             called: How records call it, where it judges claims that were chosen in a way of their
                 own. Its verdicts are the same, and cached as the same.
+            unquoted: What becomes of a side whose quote does not stand in the document.
+
+        Raises:
+            ConfigurationError: ``unquoted`` is unknown.
         """
+        if unquoted not in get_args(Unquoted):
+            known = ", ".join(get_args(Unquoted))
+            raise ConfigurationError(f"unknown unquoted {unquoted!r}; one of {known}")
         self._model = model
         self._prompts = prompts
+        self._unquoted = unquoted
         self.name = f"{called}({model.name})"
         self.identity: dict[str, Any] | None = None
         if model.identity is not None:
@@ -55,6 +78,8 @@ class JsonJudge:
                 "context_window": model.context_window,
                 **model.identity,
             }
+            if unquoted != "keep":
+                self.identity["unquoted"] = unquoted
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
@@ -69,21 +94,33 @@ class JsonJudge:
         verdict = await self._model.ask_json(
             prompt.text,
             _SCHEMA,
-            _read,
+            lambda reply: self._checked(_read(reply), document),
             prompts=self._prompts,
             meter=meter,
             max_tokens=_REPLY_TOKENS,
         )
         snippet = verdict.document_snippet.strip() or None
+        unproven = self._unquoted == "unlabelled" and _misquotes(verdict, document)
         return EvidenceLabel(
             claim=claim.number,
             document=document.number,
-            label=Label(verdict.answer),
+            label=Label.UNLABELLED if unproven else Label(verdict.answer),
+            error=f"{verdict.answer}, but {_MISQUOTED}" if unproven else None,
             snippet=snippet,
             snippet_found=stands_in(snippet, document) if snippet else None,
             reasoning=verdict.reasoning.strip() or None,
             document_cut=prompt.document_cut,
         )
+
+    def _checked(self, verdict: _Verdict, document: Document) -> _Verdict:
+        if self._unquoted == "again" and _misquotes(verdict, document):
+            raise ValueError(_MISQUOTED)
+        return verdict
+
+
+def _misquotes(verdict: _Verdict, document: Document) -> bool:
+    """Whether a side is taken without a passage of the document that shows it."""
+    return verdict.answer != "IRRELEVANT" and not stands_in(verdict.document_snippet, document)
 
 
 def _read(reply: Mapping[str, Any]) -> _Verdict:
