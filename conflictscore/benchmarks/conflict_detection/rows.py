@@ -2,21 +2,19 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Literal, NamedTuple, Self, TypeVar
-
-from pydantic import ValidationError
 
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
-from conflictscore.benchmarks.harness.record_lines import FoundRecords, RecordWriter
-from conflictscore.benchmarks.harness.validation import first_fault
-from conflictscore.errors import InputError
+from conflictscore.benchmarks.resumable_rows import ResumableRows
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.records import EvidenceLabel, Record, Usage
-from conflictscore.storage.locking import lock
 
 __all__ = ["PairRow", "VerdictFile", "content_of"]
+
+_FORMAT = 1
+"""Goes up when rows of an earlier format can no longer be read."""
 
 
 class PairRow(Record):
@@ -31,46 +29,22 @@ class PairRow(Record):
     seconds: float = 0.0
 
 
-class _Header(Record):
-    """What all verdicts of a file were made with."""
-
-    conflict_detection: Literal[1]
-    """The format; goes up when rows of an earlier one can no longer be read."""
-    labeler: str
-    identity: str
-    """Hash of what a verdict of the labeler depends on; empty where that is not known."""
-
-
-_Line = TypeVar("_Line", bound=Record)
-
-
-class _Found(NamedTuple):
-    header: _Header | None
-    rows: tuple[PairRow, ...]
-    lines: FoundRecords
-
-
 class VerdictFile:
-    """The verdicts of one labeler, added to by one command at a time; a context manager.
+    """The verdicts of one labeler, added to by one command at a time.
 
     Attributes:
         labeler: The labeler's name.
         notes: What the user should know about how the file was found.
     """
 
-    def __init__(
-        self, labeler: str, found: _Found, writer: RecordWriter, locked: IO[bytes], note: str
-    ) -> None:
-        self.labeler = labeler
-        self.notes: tuple[str, ...] = (note,) if note else ()
-        self._rows: list[PairRow] = []
-        self._labels: dict[tuple[str, str, str, int], EvidenceLabel] = {}
-        self._writer, self._locked = writer, locked
-        for row in found.rows:
-            self._keep(row)
+    def __init__(self, labeler: str, rows: ResumableRows[PairRow], notes: tuple[str, ...]) -> None:
+        self.labeler, self.notes = labeler, notes
+        self._rows = rows
+        self._labels = {_place(row): row.label for row in rows.rows}
 
     @classmethod
-    def open(cls, path: str | Path, labeler: Labeler) -> "VerdictFile":
+    @contextmanager
+    def open(cls, path: str | Path, labeler: Labeler) -> "Iterator[VerdictFile]":
         """Begin a file, or go on with one of the same labeler; half a line at its end is cut off.
 
         Raises:
@@ -78,43 +52,19 @@ class VerdictFile:
                 the verdicts of another labeler, model or prompt.
         """
         file = Path(path)
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            locked = file.open("ab")
-        except OSError as error:
-            raise InputError(f"{file}: cannot be written ({error.strerror})") from None
-        try:
-            return cls._locked_open(file, _header(labeler), locked)
-        except BaseException:
-            locked.close()
-            raise
-
-    @classmethod
-    def _locked_open(cls, file: Path, header: _Header, locked: IO[bytes]) -> "VerdictFile":
-        try:
-            lock(locked.fileno())
-        except OSError:
-            raise InputError(f"{file}: another command writes to it") from None
-        found = _read(file)
-        if found.header is not None and found.header != header:
-            raise InputError(
-                f"{file}: it holds verdicts of {found.header.labeler}, or of other settings than"
-                f" those of {header.labeler} now; give another file"
-            )
-        if found.header is None and not _line(header).startswith(file.read_bytes()):
-            raise InputError(f"{file}: it holds no verdicts; give another file")
-        writer = RecordWriter(file, found.lines)
-        if found.header is None:
-            writer.append(_line(header))
-        note = ""
-        if found.lines.half:
-            note = f"{file}: half a line at the end, as a kill leaves it, was cut off"
-        return cls(header.labeler, found, writer, locked, note)
+        setup = {
+            "conflict_detection": _FORMAT,
+            "labeler": labeler.name,
+            "identity": _identity(labeler),
+        }
+        with ResumableRows.open(file, PairRow, setup) as rows:
+            cut = f"{file}: half a line at the end, as a kill leaves it, was cut off"
+            yield cls(labeler.name, rows, (cut,) if rows.cut else ())
 
     @property
     def rows(self) -> tuple[PairRow, ...]:
         """All rows in order, with those that a later one replaces: they were paid for too."""
-        return tuple(self._rows)
+        return tuple(self._rows.rows)
 
     def labels(self, group: ClaimGroup) -> dict[int, EvidenceLabel]:
         """The last verdict on each document of a group, by the document's number.
@@ -133,30 +83,8 @@ class VerdictFile:
         Raises:
             ConfigurationError: It cannot be written, as on a full disk; the file stays sound.
         """
-        self._writer.append(_line(row))
-        self._keep(row)
-
-    def close(self) -> None:
-        """Force what was added onto the disk, and let other writers in."""
-        try:
-            self._writer.close()
-        finally:
-            self._locked.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def _keep(self, row: PairRow) -> None:
         self._rows.append(row)
-        self._labels[row.set, row.group, row.content, row.label.document] = row.label
+        self._labels[_place(row)] = row.label
 
 
 def content_of(group: ClaimGroup, number: int) -> str:
@@ -166,52 +94,13 @@ def content_of(group: ClaimGroup, number: int) -> str:
     return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _header(labeler: Labeler) -> _Header:
-    identity = ""
-    if labeler.identity is not None:
-        text = json.dumps(dict(labeler.identity), sort_keys=True)
-        identity = hashlib.sha256(text.encode()).hexdigest()
-    return _Header(conflict_detection=1, labeler=labeler.name, identity=identity)
+def _place(row: PairRow) -> tuple[str, str, str, int]:
+    return row.set, row.group, row.content, row.label.document
 
 
-def _line(record: Record) -> bytes:
-    return json.dumps(record.to_json(), allow_nan=False).encode("ascii") + b"\n"
-
-
-def _read(file: Path) -> _Found:
-    header: _Header | None = None
-    rows: list[PairRow] = []
-    size, ended = 0, True
-    try:
-        lines = file.read_bytes().splitlines(keepends=True)
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror})") from None
-    for number, line in enumerate(lines, start=1):
-        ended = line.endswith(b"\n")
-        if not ended and not _is_json(line):
-            return _Found(header, tuple(rows), FoundRecords((), size, len(line), ended=True))
-        if header is None:
-            header = _decoded(_Header, line, f"{file}, row 1", "give another file")
-        else:
-            advice = "delete this row, and the same command judges its pair again"
-            rows.append(_decoded(PairRow, line, f"{file}, row {number}", advice))
-        size += len(line)
-    return _Found(header, tuple(rows), FoundRecords((), size, 0, ended))
-
-
-def _is_json(line: bytes) -> bool:
-    """Whether a line without its end is whole: half an object is no JSON."""
-    try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return True
-
-
-def _decoded(kind: type[_Line], line: bytes, where: str, advice: str) -> _Line:
-    try:
-        return kind.model_validate(json.loads(line))
-    except ValidationError as error:
-        raise InputError(f"{where}: no verdict ({first_fault(error)}); {advice}") from None
-    except ValueError:
-        raise InputError(f"{where}: not JSON; {advice}") from None
+def _identity(labeler: Labeler) -> str:
+    """Hash of what a verdict of the labeler depends on; empty where that is not known."""
+    if labeler.identity is None:
+        return ""
+    text = json.dumps(dict(labeler.identity), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -152,7 +152,7 @@ async def test_verdicts_of_another_labeler_are_refused(tmp_path: Path) -> None:
     with OpenAIServer(World()) as server:
         await run(judge_of(server, JsonJudge), path)
         kept = path.read_bytes()
-        with pytest.raises(InputError, match=r"out\.jsonl: it holds verdicts of json\(scripted\)"):
+        with pytest.raises(InputError, match=r"row 1, field labeler: .* with 'json\(scripted\)'"):
             await run(judge_of(server, ChoiceJudge), path)
 
     assert path.read_bytes() == kept
@@ -176,8 +176,8 @@ async def test_half_a_line_is_cut_off_and_its_pair_judged_again(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("{not json", "row 2: not JSON; delete this row"),
-        ('{"set": "lamps"}', "row 2: no verdict (field group: Field required); delete this row"),
+        ("{not json", "row 2: damaged (not JSON); delete this row"),
+        ('{"set": "lamps"}', "row 2: damaged (field group: Field required); delete this row"),
     ],
 )
 async def test_a_damaged_row_is_named(line: str, complaint: str, tmp_path: Path) -> None:
@@ -206,7 +206,8 @@ async def test_a_death_in_the_very_first_line_is_made_good(tmp_path: Path) -> No
     path = tmp_path / "out.jsonl"
     with OpenAIServer(World()) as server:
         judge = judge_of(server, JsonJudge)
-        VerdictFile.open(path, judge).close()
+        with VerdictFile.open(path, judge):
+            pass
         path.write_bytes(path.read_bytes()[:20])
         figures = await run(judge, path)
     assert figures.overall.groups == 4
@@ -219,9 +220,11 @@ async def test_two_commands_do_not_write_to_one_file(tmp_path: Path) -> None:
         with (
             VerdictFile.open(path, judge),
             pytest.raises(InputError, match="another command writes to it"),
+            VerdictFile.open(path, judge),
         ):
-            VerdictFile.open(path, judge)
-        VerdictFile.open(path, judge).close()
+            pass
+        with VerdictFile.open(path, judge) as verdicts:
+            assert not verdicts.rows
 
 
 class Misconfigured:
