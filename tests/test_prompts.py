@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.labelers.prompting import judge_prompt
+from conflictscore.labelers.prompting import judge_prompt, rules_of
 from conflictscore.models.spec import from_chat_model
 from conflictscore.prompts import PLACEHOLDERS, PromptSet, material
 from conflictscore.records import Claim, Document
@@ -284,7 +284,7 @@ def test_the_prompts_of_two_claims_share_the_rules_and_the_whole_document(templa
     other = judged(template, "The sky is red.", document)
     same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     shared = "".join(char for char, _ in same)
-    assert shared.startswith(DEFAULT.render("label_rules"))
+    assert shared.startswith(DEFAULT.render(rules_of(template)) + "\n")
     assert f"On the sky\n\n{document.text}" in shared
     assert one.removeprefix(shared).startswith("Grass is green.")
     assert other.removeprefix(shared).startswith("The sky is red.")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 __all__ = ["batch_reply"]
 
-_FIELDS = '"verdicts", a list with exactly one verdict on each'
+_FIELDS = '"verdicts", a list, one on each'
 _ID = r'(?: id="(\d+)")?'
 _CLAIM = re.compile(rf'<claim{_ID}(?: documents="([\d, ]+)")?>\s*(.*?)\s*</claim>', re.DOTALL)
 _DOCUMENT = re.compile(rf"<document{_ID}>\s*(.*?)\s*</document>", re.DOTALL)

@@ -33,7 +33,7 @@ __all__ = ["main"]
 
 _MODEL = "gpt-4.1-mini"
 """Whose tokens are counted."""
-_UNASKED = ("choice", "nli")
+_UNASKED = ("choice", "nli", "cascade")
 """Labelers that need what the simulated endpoint does not have, or no endpoint."""
 _GOALS = {"json": 28_700, "per-document": 6_000, "matrix": 3_400}
 _ROW = "{:<14}{:>7}{:>14}{:>10}{:>10}{:>10}{:>8}"
@@ -68,7 +68,7 @@ class _Prompts(BaseCallbackHandler):
 @click.option("--document-tokens", default=311, show_default=True)
 def main(claims: int, documents: int, claim_tokens: int, document_tokens: int) -> None:
     """See the module."""
-    rules = _tokens(PromptSet.load().render("label_rules"))
+    rules = _tokens(PromptSet.load().render("label_rules_brief"))
     asked = [Claim(number=n, text=_text(n, claim_tokens)) for n in range(1, claims + 1)]
     shown = [
         Document(number=n, text=_text(100 + n, document_tokens)) for n in range(1, documents + 1)

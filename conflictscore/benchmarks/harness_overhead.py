@@ -1,7 +1,7 @@
 """What the harness costs a question, beside a bare loop of the same calls in the same run.
 
 The endpoint is simulated and answers at once. The questions are asked three times: by the harness
-with all methods, by the same steps without it (no records, no budget, no kept replies), and by a
+with six methods, by the same steps without it (no records, no budget, no kept replies), and by a
 bare loop that sends the very same requests with the same client library.
 """
 
@@ -22,7 +22,7 @@ from openai import AsyncOpenAI
 from pydantic import SecretStr
 
 from conflictscore.benchmarks.harness.benchmark import Benchmark
-from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
 from conflictscore.benchmarks.harness.run import Limits, arun_benchmark
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup
 from conflictscore.benchmarks.harness.steps import Steps
@@ -32,6 +32,16 @@ from conflictscore.nodes.state import documents_of
 from conflictscore.records import Attempt
 
 __all__ = ["main"]
+
+_METHODS = (
+    BenchmarkMethod.RAG,
+    BenchmarkMethod.CONTROL_RAG,
+    BenchmarkMethod.REGENERATED_RAG,
+    BenchmarkMethod.GUARDED_RAG,
+    BenchmarkMethod.RESAMPLE,
+    BenchmarkMethod.PLACEBO,
+)
+"""Those that the simulated endpoint has a reply for."""
 
 
 class Took(NamedTuple):
@@ -119,7 +129,7 @@ def _setup(address: str, http: httpx2.AsyncClient) -> Setup:
         temperature=0.0,
         use_responses_api=False,
     )
-    return Setup.open(RunSettings(), model=chat, labeler="json", cache=False)
+    return Setup.open(RunSettings(methods=_METHODS), model=chat, labeler="json", cache=False)
 
 
 async def _harness(

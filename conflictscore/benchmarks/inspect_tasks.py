@@ -17,7 +17,7 @@ from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.session import now
-from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods
+from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods, refuse_methods
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.benchmarks.registry import open_benchmark
 from conflictscore.errors import ConfigurationError
@@ -75,8 +75,8 @@ def truthfulqa(
         form: ``multiple-choice`` or ``free-form``.
         search: Where to search, such as ``recorded:FILE`` or ``serper``.
         docs: Files and folders to search.
-        methods: Of ``rag``, ``control-rag``, ``regenerated-rag``, ``guarded-rag``, ``resample`` and
-            ``placebo``; ``rag`` is always run.
+        methods: Of ``rag``, ``control-rag``, ``regenerated-rag``, ``guarded-rag``, ``resample``,
+            ``placebo`` and ``typed-rag``; ``rag`` is always run.
         sample: Only so many questions, drawn by seed.
         seed: Decides the order of options, the sample, the placebos' donors and the second sample.
         missing: Whether questions that a recording does not have end the run or are left out.
@@ -178,9 +178,11 @@ def _task(
     prompts: str | None,
 ) -> Task:
     require_statistics()
+    refuse_methods(benchmark, settings.methods)
     questions, left_out = with_documents(benchmark.questions, retriever, missing)
     benchmark = replace(benchmark, questions=questions)
-    templates = PromptSet.load(folder=Path(prompts) if prompts else None)
+    loaded = PromptSet.load(folder=Path(prompts) if prompts else None)
+    templates = loaded.worded(benchmark.wording)
     manifest = Manifest(
         benchmark=benchmark.name,
         created=now(),

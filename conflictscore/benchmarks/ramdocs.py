@@ -1,10 +1,11 @@
-"""RAMDocs as a binary multiple choice: a question's right answer against its wrong one.
+"""RAMDocs: in free form by exact match, or as a right answer against a wrong one.
 
-One name covers several entities there ("What sport is Richard Leach associated with?"), each with
-an answer that is right for it, so its ``correct`` documents often disagree among themselves and
-none of them is wrong. Only the questions whose correct documents agree on one answer are taken, and
-of these only those that come with a wrong answer. Those are few (36 of the 252 lines that this was
-tried on); the others can be had with the documents of one entity.
+The free form is in :mod:`conflictscore.benchmarks.ramdocs_exact`; what follows is of the multiple
+choice. One name covers several entities there ("What sport is Richard Leach associated with?"),
+each with an answer that is right for it, so its ``correct`` documents often disagree among
+themselves and none of them is wrong. Only the questions whose correct documents agree on one answer
+are taken, and of these only those that come with a wrong answer. Those are few (36 of the 252 lines
+that this was tried on); the others can be had with the documents of one entity.
 """
 
 import re
@@ -18,6 +19,7 @@ from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.selection import question_id, shuffled_options
 from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.ramdocs_exact import MEASURES, judge_exact_match, read_questions
 from conflictscore.errors import InputError
 from conflictscore.retrieval.documents import clean_text
 
@@ -38,22 +40,34 @@ class RamDocs(NamedTuple):
 
 
 def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
-    """RAMDocs as the harness runs it: by accuracy, over the documents of each question.
+    """RAMDocs as the harness runs it, over the documents of each question.
 
     Args:
         data: The published file.
-        form: ``multiple-choice``.
+        form: ``multiple-choice`` is judged by accuracy, on the questions that make one;
+            ``free-form`` by exact match, on all, and no model judges it.
         seed: Of the order of the two options.
 
     Raises:
-        InputError: The file cannot be used; see :func:`read_ramdocs`.
+        InputError: The file cannot be used; see :func:`read_ramdocs` and
+            :func:`.ramdocs_exact.read_questions`.
     """
+    hashes = {"data": sha256_of_file(data)}
+    if form == "free-form":
+        return Benchmark(
+            name="ramdocs",
+            form=form,
+            questions=read_questions(data),
+            measures=MEASURES,
+            judge=judge_exact_match,
+            hashes=hashes,
+        )
     read = read_ramdocs(data, seed=seed, one_entity=True)
     return Benchmark(
         name="ramdocs",
         form=form,
         questions=read.questions,
-        hashes={"data": sha256_of_file(data)},
+        hashes=hashes,
         notes=tuple(
             f"questions left out: {count}, {reason}" for reason, count in read.left_out.items()
         ),

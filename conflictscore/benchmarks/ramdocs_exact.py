@@ -22,6 +22,9 @@ from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.harness.selection import question_id
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
 from conflictscore.records import Record
 from conflictscore.retrieval.documents import clean_text
 
@@ -29,9 +32,9 @@ __all__ = [
     "MEASURES",
     "ExactMatch",
     "exact_match",
+    "judge_exact_match",
     "normalised",
     "read_questions",
-    "statement",
     "verdicts",
 ]
 
@@ -123,10 +126,11 @@ def verdicts(question: Question, answer: str) -> dict[str, Verdict]:
     }
 
 
-def statement(question: str, entity: str, answer: str) -> str:
-    """A right or wrong answer as a claim that names its entity, to be held against documents."""
-    quoted = question.replace('"', "'")
-    return f'For {entity}, the answer to "{quoted}" is {answer.rstrip(".")}.'
+async def judge_exact_match(
+    question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
+) -> dict[str, Verdict]:
+    """The same as the harness asks for it; ``model``, ``prompts`` and ``meter`` are not used."""
+    return verdicts(question, answer)
 
 
 def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Question, ...]:

@@ -10,7 +10,12 @@ from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.listening import Listener
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.run import Limits, arun_benchmark
-from conflictscore.benchmarks.harness.setup import RunSettings, Setup, chosen_methods
+from conflictscore.benchmarks.harness.setup import (
+    RunSettings,
+    Setup,
+    chosen_methods,
+    refuse_methods,
+)
 from conflictscore.benchmarks.registry import open_benchmark
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
@@ -71,8 +76,8 @@ def run_benchmark(
         form: ``multiple-choice`` or ``free-form``; by default the benchmark's first.
         model: What answers: a spec or any LangChain chat model.
         retriever: Any LangChain retriever; not needed where questions bring their documents.
-        methods: Which of ``rag``, ``control-rag``, ``regenerated-rag``, ``guarded-rag``,
-            ``resample`` and ``placebo``; ``rag`` is always run.
+        methods: Names of :class:`~conflictscore.benchmarks.harness.records.BenchmarkMethod` that
+            the benchmark offers (``benchmark.offered``); ``rag`` is always run.
         labeler: ``json``, ``choice`` or one of your own, whose calls are then not counted.
         judge: The model that decomposes and labels; by default the one that answers.
         answer_judge: The model that judges free-form answers; by default ``judge``.
@@ -119,6 +124,7 @@ def run_benchmark(
         resample_temperature=resample_temperature,
         seed=seed,
     )
+    refuse_methods(chosen, settings.methods)  # before a model is fetched
     setup = Setup.open(
         settings,
         model=model,

@@ -1,10 +1,12 @@
 """What the loop adds to the calls it makes: wall time, CPU, memory; and what it makes of faults.
 
 A simulated endpoint in a process of its own takes 100 ms a call, 64 calls at a time. Answers of six
-claims are scored against ten documents pairwise, 61 calls a question, each question's pairs and
-replies in a fresh cache. Beside it, in the same process and in turns, a bare loop makes the same
-calls on the same client: for each question one call and then sixty, under a semaphore. Then the
-endpoint fails, and every label is compared with that of the run without faults.
+claims are scored against ten documents in every mode of the LLM judge (pairwise, ``json``, that is
+61 calls a question), each question's pairs and replies in a fresh cache. Beside it, in the same
+process and in turns, a bare loop makes the same calls on the same client: for each question the one
+that takes the answer apart and then the others, under a semaphore. Then the endpoint fails, and
+every label is compared with that of a run without faults. What the modes cost in tokens is told by
+``conflictscore.benchmarks.batching_cost``.
 """
 
 import asyncio
@@ -18,7 +20,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import click
 import httpx2
@@ -28,6 +30,7 @@ from langchain_core.messages import BaseMessage
 from conflictscore.benchmarks.service_load import started
 from conflictscore.graph.create import create_conflict_scorer
 from conflictscore.graph.scoring import ScoringGraph
+from conflictscore.labelers.protocol import LabelerName
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import open_model
 from conflictscore.records import Label
@@ -39,8 +42,12 @@ _MIB_KB = 1024
 _BOUND = ("max_tokens", "max_completion_tokens", "extra_body")
 """What the loop adds to a client's own settings in a call."""
 _MARK = "Q0000"
-_ROW = "{:>9} {:>8} {:>8} {:>8} {:>7} {:>10} {:>10} {:>8} {:>7} {:>10} {:>10}"
+_UNASKED = ("choice", "nli", "cascade")
+"""Labelers that need what the simulated endpoint does not have, or no endpoint."""
+_MODES = tuple(name for name in get_args(LabelerName) if name not in _UNASKED)
+_ROW = "{:<12} {:>9} {:>8} {:>8} {:>8} {:>7} {:>10} {:>10} {:>8} {:>7} {:>10} {:>10}"
 _COLUMNS = (
+    "labeler",
     "questions",
     "bound s",
     "bare s",
@@ -86,6 +93,14 @@ class _Recorder(BaseCallbackHandler):
 @click.option(
     "--questions", "sizes", multiple=True, type=int, default=(1, 20, 200), show_default=True
 )
+@click.option(
+    "--labeler",
+    "labelers",
+    multiple=True,
+    type=click.Choice(_MODES),
+    default=_MODES,
+    show_default=True,
+)
 @click.option("--claims", default=6, show_default=True)
 @click.option("--documents", default=10, show_default=True)
 @click.option("--delay", default=0.1, show_default=True, help="Seconds of a call.")
@@ -94,6 +109,7 @@ class _Recorder(BaseCallbackHandler):
 @click.option("--faults/--no-faults", default=True, show_default=True)
 def main(
     sizes: tuple[int, ...],
+    labelers: tuple[LabelerName, ...],
     claims: int,
     documents: int,
     delay: float,
@@ -105,15 +121,18 @@ def main(
     click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     endpoint = ["-m", "conflictscore.benchmarks.simulated_upstream", f"--claims={claims}"]
     endpoint += [f"--delay={delay}", f"--places={places}"]
-    work = _Work(claims, documents, places)
+    works = [_Work(claims, documents, places, labeler) for labeler in labelers]
     click.echo(_ROW.format(*_COLUMNS) + "   (CPU: seconds per 1,000 calls)")
+    clean = {}
     with started(endpoint, "stdout") as address:
-        for questions in sizes:
-            asyncio.run(_compare(work, address, questions, rounds, delay))
-        clean = asyncio.run(_labels(work, address, max(sizes))) if faults else []
-    if faults:
+        for work in works:
+            for questions in sizes:
+                asyncio.run(_compare(work, address, questions, rounds, delay))
+            if faults:
+                clean[work] = asyncio.run(_score(work, work.model(address), range(max(sizes))))
+    for work, states in clean.items():
         with started([*endpoint, *_FAULTS], "stdout") as address:
-            asyncio.run(_fail(work, address, clean, max(sizes)))
+            asyncio.run(_fail(work, address, states))
 
 
 class _Work(NamedTuple):
@@ -122,6 +141,12 @@ class _Work(NamedTuple):
     claims: int
     documents: int
     places: int
+    labeler: LabelerName
+
+    @property
+    def first_alone(self) -> bool:
+        """Whether the others wait for a question's first call, which takes its answer apart."""
+        return self.labeler != "whole-answer"
 
     def question(self, number: int) -> dict[str, Any]:
         mark = f"Q{number:04}"
@@ -148,13 +173,13 @@ async def _compare(work: _Work, address: str, questions: int, rounds: int, delay
     calls = recorder.calls
 
     async def bare() -> int:
-        return await _bare(model, calls, questions, work.places)
+        return await _bare(work, model, calls, questions)
 
     async def loop() -> int:
         states = await _score(work, model, range(questions))
         return sum(state["usage"]["calls"] for state in states)
 
-    await _bare(model, calls, 1, work.places)
+    await _bare(work, model, calls, 1)
     costs: dict[str, list[_Cost]] = {"bare": [], "loop": []}
     for _ in range(rounds):
         costs["bare"].append(await _measured(bare))
@@ -163,9 +188,12 @@ async def _compare(work: _Work, address: str, questions: int, rounds: int, delay
     bare_cost, loop_cost = middle["bare"], middle["loop"]
     per_thousand = {name: cost.cpu / cost.calls * 1000 for name, cost in middle.items()}
     ratios = [b.seconds / a.seconds for a, b in zip(costs["bare"], costs["loop"], strict=True)]
-    waves = -(-questions // work.places) + -(-questions * (len(calls) - 1) // work.places)
+    alone = work.first_alone * 1
+    waves = -(-questions * alone // work.places)
+    waves += -(-questions * (len(calls) - alone) // work.places)
     click.echo(
         _ROW.format(
+            work.labeler,
             questions,
             f"{waves * delay:.2f}",
             f"{bare_cost.seconds:.2f}",
@@ -181,9 +209,9 @@ async def _compare(work: _Work, address: str, questions: int, rounds: int, delay
     )
 
 
-async def _bare(model: LanguageModel, calls: Sequence[_Call], questions: int, places: int) -> int:
+async def _bare(work: _Work, model: LanguageModel, calls: Sequence[_Call], questions: int) -> int:
     """The same calls, one and then the others of each question, and nothing around them."""
-    slots = asyncio.Semaphore(places)
+    slots = asyncio.Semaphore(work.places)
 
     async def one(call: _Call, mark: str) -> None:
         said = [
@@ -195,31 +223,29 @@ async def _bare(model: LanguageModel, calls: Sequence[_Call], questions: int, pl
 
     async def question(number: int) -> None:
         mark = f"Q{number:04}"
-        await one(calls[0], mark)
-        await asyncio.gather(*(one(call, mark) for call in calls[1:]))
+        if work.first_alone:
+            await one(calls[0], mark)
+        await asyncio.gather(*(one(call, mark) for call in calls[work.first_alone :]))
 
     await asyncio.gather(*(question(number) for number in range(questions)))
     return questions * len(calls)
 
 
 async def _score(work: _Work, model: LanguageModel, numbers: Sequence[int]) -> list[dict[str, Any]]:
-    with _fresh_scorer(model) as graph:
+    with _fresh_scorer(work, model) as graph:
         states = await asyncio.gather(*(graph.ainvoke(work.question(n)) for n in numbers))  # type: ignore[call-overload]
     return list(states)
 
 
 @contextmanager
-def _fresh_scorer(model: LanguageModel) -> Iterator[ScoringGraph]:
+def _fresh_scorer(work: _Work, model: LanguageModel) -> Iterator[ScoringGraph]:
     with tempfile.TemporaryDirectory() as folder:
         cache = ContentCache(Path(folder) / "cache.sqlite")
         try:
-            yield create_conflict_scorer(replace(model, cache=cache), labeler="json", cache=cache)
+            kept = replace(model, cache=cache)
+            yield create_conflict_scorer(kept, labeler=work.labeler, cache=cache)
         finally:
             cache.close()
-
-
-async def _labels(work: _Work, address: str, questions: int) -> list[list[str]]:
-    return [_of(state) for state in await _score(work, work.model(address), range(questions))]
 
 
 def _of(state: dict[str, Any]) -> list[str]:
@@ -228,26 +254,29 @@ def _of(state: dict[str, Any]) -> list[str]:
     return [pair["label"] for claim in claims for pair in claim["labels"]]
 
 
-async def _fail(work: _Work, address: str, clean: list[list[str]], questions: int) -> None:
-    """Score against an endpoint that fails, and print what became of it."""
+async def _fail(work: _Work, address: str, clean: Sequence[dict[str, Any]]) -> None:
+    """Score what was scored before against an endpoint that fails; print what became of it."""
     states: list[dict[str, Any]] = []
 
     async def loop() -> int:
-        states.extend(await _score(work, work.model(address), range(questions)))
-        return questions * (1 + work.claims * work.documents)
+        states.extend(await _score(work, work.model(address), range(len(clean))))
+        return sum(state["usage"]["calls"] for state in clean)
 
     cost = await _measured(loop)
     async with httpx2.AsyncClient(trust_env=False) as http:
         asked = (await http.get(re.sub("/v1$", "/stats", address))).json()
     labels = [_of(state) for state in states]
-    scored = [(right, got) for right, got in zip(clean, labels, strict=True) if got]
+    right_ones = map(_of, clean)
+    scored = [(right, got) for right, got in zip(right_ones, labels, strict=True) if got]
     lost = sum(len(right) - len(got) for right, got in scored)
-    pairs = [pair for right, got in scored for pair in zip(right, got, strict=False)]
+    all_pairs = (pair for right, got in scored for pair in zip(right, got, strict=False))
+    pairs = [pair for pair in all_pairs if pair[0] != Label.UNLABELLED]  # claims that are left out
     listed = sum(label == Label.UNLABELLED for _, label in pairs)
     wrong = sum(label not in (right, Label.UNLABELLED) for right, label in pairs)
     requests, per_thousand = asked["calls"], cost.cpu / cost.calls * 1000
     click.echo(
-        f"\nwith 20 % malformed replies, 5 % HTTP 500 and 5 % HTTP 429, {questions} questions"
+        f"\n{work.labeler}, with 20 % malformed replies, 5 % HTTP 500 and 5 % HTTP 429,"
+        f" {len(clean)} questions"
         f" in {cost.seconds:.1f} s, {per_thousand:.2f} CPU seconds per 1,000 calls:\n"
         f"  {len(states)} questions ended, {len(states) - len(scored)} of them without a score, as"
         " their claims could not be read\n"

@@ -7,6 +7,7 @@ import click
 
 from conflictscore.cli.options import (
     ManyDocs,
+    with_budget_options,
     with_model_options,
     with_passage_options,
     with_scoring_options,
@@ -58,6 +59,7 @@ Examples:
     " conflict asks (typed: outdated, opinions and so on; one call more).",
 )
 @with_scoring_options
+@with_budget_options
 @with_model_options
 def ask(
     question: str,

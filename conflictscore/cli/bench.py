@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.cli.bench_dry_run import dry_run
-from conflictscore.cli.conflict_detection import conflict_detection
-from conflictscore.cli.options import (
-    ManyDocs,
-    with_evidence_options,
-    with_model_choice,
-    with_passage_options,
-    with_search_options,
+from conflictscore.cli.bench_options import (
+    LOCAL_QUESTIONS,
+    REMOTE_QUESTIONS,
+    usual_methods,
+    with_bench_options,
 )
-from conflictscore.errors import InputError
+from conflictscore.cli.conflict_detection import conflict_detection
+from conflictscore.cli.options import ManyDocs
+from conflictscore.cli.reports import reports
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.benchmark import Benchmark
@@ -28,126 +29,30 @@ if TYPE_CHECKING:
 
 __all__ = ["bench"]
 
-_DEFAULT_METHODS = "rag,control-rag,regenerated-rag,guarded-rag"
-_LOCAL_QUESTIONS, _REMOTE_QUESTIONS = 1, 4
-
-_run_options = [
-    click.option(
-        "--data",
-        required=True,
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        help="The benchmark's official file; `conflictscore bench list` says which.",
-    ),
-    click.option(
-        "--out",
-        type=click.Path(path_type=Path, file_okay=False),
-        metavar="DIR",
-        help="The run's folder; one that exists is gone on with. Default: runs/BENCHMARK-FORM.",
-    ),
-    click.option(
-        "--methods",
-        default=_DEFAULT_METHODS,
-        show_default=True,
-        metavar="NAME[,NAME...]",
-        help="Also: resample (a second sample, the noise floor) and placebo (another question's"
-        " evidence). all runs every one; rag is always run.",
-    ),
-    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The first N questions."),
-    click.option(
-        "--sample", type=click.IntRange(min=1), metavar="N", help="N questions, drawn by --seed."
-    ),
-    click.option(
-        "--seed",
-        type=int,
-        default=0,
-        show_default=True,
-        metavar="S",
-        help="Decides the order of options, the sample, the placebos' donors and the second"
-        " sample.",
-    ),
-    click.option(
-        "--missing",
-        type=click.Choice(["fail", "skip"]),
-        default="fail",
-        show_default=True,
-        help="What to do about questions that --search recorded:FILE does not have.",
-    ),
-    click.option(
-        "--answer-judge",
-        metavar="SPEC",
-        help="The model that judges free-form answers. Default: that of --judge.",
-    ),
-    click.option(
-        "--max-rounds",
-        type=click.IntRange(1, 20),
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="The most times that an answer is regenerated.",
-    ),
-    click.option(
-        "--guard-margin",
-        type=click.FloatRange(0, 1, max_open=True),
-        default=0.0,
-        show_default=True,
-        metavar="X",
-        help="guarded-rag lets a flip stand where the share of support rises by more than X.",
-    ),
-    click.option(
-        "--resample-temperature",
-        type=click.FloatRange(min=0),
-        default=0.7,
-        show_default=True,
-        metavar="T",
-        help="The sampling temperature of resample.",
-    ),
-    click.option(
-        "--concurrency",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help=f"Questions at a time. Default: {_REMOTE_QUESTIONS}, or {_LOCAL_QUESTIONS} with the"
-        " local model.",
-    ),
-    click.option(
-        "--rate-limit",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="N",
-        help="The most requests a minute at an endpoint. Default: no limit.",
-    ),
-    click.option(
-        "--max-tokens",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Stop once N tokens were used, in and out, by all sessions of the run together.",
-    ),
-    click.option(
-        "--max-cost",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="USD",
-        help="Stop once so much was spent; needs a price for every model.",
-    ),
-    click.option(
-        "--prices",
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        help="Prices of your own (TOML), over those that are known.",
-    ),
-    click.option(
-        "--retry-failed", is_flag=True, help="Try again what failed in an earlier session."
-    ),
-    click.option(
-        "--dry-run",
-        is_flag=True,
-        help="Only say what is expected to be spent: calls, tokens and money.",
-    ),
-    click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object."),
-    click.option("--verbose", "-v", is_flag=True, help="Show the categories too."),
-    click.option("--quiet", "-q", is_flag=True, help="Show no progress."),
-]
+_METHODS = {
+    "rag": "answers from the documents, with no word about conflicts",
+    "control-rag": "answers once, told to watch for conflicts",
+    "regenerated-rag": "rag, asked again where a claim has evidence on both sides (the paper's)",
+    "guarded-rag": "regenerated-rag, where a flip stands only if it is better supported (ours)",
+    "resample": "a second sample of rag: the noise floor",
+    "placebo": "regenerated-rag with another question's evidence: what asking again does alone",
+    "typed-rag": "rag, asked again as the type of the conflict asks (ours)",
+    "pipeline": "tells the type of the conflict, then answers as it asks",
+    "taxonomy-aware": "tells the type and answers in one call",
+    "oracle": "answers with people's type told: an upper bound of the two above",
+    "no-documents": "answers the question alone",
+    "first-document": "answers from the first document alone",
+    "second-document": "answers from the second document alone",
+}
+"""What ``BenchmarkMethod`` names, in a line each."""
 
 
-@click.group()
+_EPILOG = "\n".join(
+    ["\b", "Methods:", *(f"  {name:15}  {words}" for name, words in _METHODS.items())]
+)
+
+
+@click.group(epilog=_EPILOG)
 def bench() -> None:
     """Run a benchmark: who is right more often, and who changed whose mind.
 
@@ -159,50 +64,44 @@ def bench() -> None:
 @bench.command("list")
 def list_benchmarks() -> None:
     """Name the benchmarks, and what each needs."""
-    from conflictscore.benchmarks.registry import BENCHMARKS
-
     for entry in BENCHMARKS.values():
+        where = "--search or --docs" if entry.searches else "its questions bring their own"
         click.echo(f"{entry.name}: {entry.summary}")
         click.echo(f"  data:      {entry.data}")
         click.echo(f"  forms:     {', '.join(entry.forms)}")
-        where = "--search or --docs" if entry.searches else "its questions bring their own"
         click.echo(f"  documents: {where}")
+        click.echo(f"  methods:   {', '.join(entry.methods)}")
+        click.echo(f"  more:      {entry.docs}")
+    for command in (conflict_detection, reports):
+        click.echo(f"{command.name}: {command.get_short_help_str(limit=200)}")
+        click.echo(f"  more:      conflictscore bench {command.name} --help")
 
 
-def _bench_command(name: str, summary: str, epilog: str) -> click.Command:
+def _bench_command(entry: "Entry") -> click.Command:
     def run(**settings: Any) -> None:
-        _run(name, settings)
+        _run(entry, settings)
 
-    command: Any = run
-    for option in reversed(_run_options):
-        command = option(command)
-    for decorate in (
-        with_model_choice,
-        with_evidence_options,
-        with_passage_options,
-        with_search_options,
-    ):
-        command = decorate(command)
-    forms = click.Choice(["multiple-choice", "free-form"])
-    command = click.option("--form", type=forms, help="How questions are asked.")(command)
-    made = click.command(name, cls=ManyDocs, help=summary, epilog=epilog)(command)
-    return cast("click.Command", made)
+    file = entry.data.split()[0].rstrip(",;:")
+    examples = entry.examples or (f"bench {entry.name} --data {file} --sample 20 --methods all",)
+    epilog = "\n".join(["\b", "Examples:", *(f"  conflictscore {line}" for line in examples)])
+    words = f"{entry.summary[0].upper()}{entry.summary[1:]}.\n\nMore: {entry.docs}"
+    make = click.command(entry.name, cls=ManyDocs, help=words, epilog=epilog)
+    return cast("click.Command", make(with_bench_options(entry, run)))
 
 
-def _run(name: str, settings: Mapping[str, Any]) -> None:
-    from conflictscore.benchmarks.harness.records import BenchmarkMethod
-    from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods
-    from conflictscore.benchmarks.registry import BENCHMARKS, open_benchmark
+def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
+    from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods, refuse_methods
+    from conflictscore.benchmarks.registry import open_benchmark
     from conflictscore.models.prices import PriceTable
 
-    entry = BENCHMARKS[name]
-    benchmark = open_benchmark(name, settings["data"], form=settings["form"], seed=settings["seed"])
+    benchmark = open_benchmark(
+        entry.name, settings["data"], form=settings.get("form"), seed=settings["seed"]
+    )
     benchmark, selection = benchmark.selected(
         limit=settings["limit"], sample=settings["sample"], seed=settings["seed"]
     )
-    names = [part.strip() for part in settings["methods"].split(",") if part.strip()]
-    if "all" in names:
-        names = list(BenchmarkMethod)
+    methods = chosen_methods(_names(settings["methods"], tuple(benchmark.offered)))
+    refuse_methods(benchmark, methods)
     decided = RunSettings(
         max_rounds=settings["max_rounds"],
         max_claims=settings["max_claims"],
@@ -210,11 +109,11 @@ def _run(name: str, settings: Mapping[str, Any]) -> None:
         guard_margin=settings["guard_margin"],
         resample_temperature=settings["resample_temperature"],
         seed=settings["seed"],
-        methods=chosen_methods(names),
+        methods=methods,
     )
     prices = PriceTable.load(settings["prices"])
     setup, retrieval, hashes = _open(entry, decided, settings)
-    folder: Path = settings["out"] or Path("runs") / f"{name}-{benchmark.form}"
+    folder: Path = settings["out"] or Path("runs") / f"{entry.name}-{benchmark.form}"
     if settings["dry_run"]:
         dry_run(benchmark, folder, setup, prices, settings)
         return
@@ -235,6 +134,13 @@ def _run(name: str, settings: Mapping[str, Any]) -> None:
         raise click.ClickException(
             "no question was answered; mend what failed, and run the same with --retry-failed"
         )
+
+
+def _names(given: str | None, offered: tuple[str, ...]) -> list[str]:
+    if given is None:
+        return usual_methods(offered)
+    names = [part.strip() for part in given.split(",") if part.strip()]
+    return list(offered) if "all" in names else names
 
 
 def _open(
@@ -259,15 +165,13 @@ def _open(
             kind, _, path = part.strip().partition(":")
             if kind == "recorded":
                 hashes["recording"] = sha256_of_file(Path(path))
-    elif settings["search"] or settings["docs"]:
-        raise InputError(f"{entry.name}: its questions bring their documents; leave out --search")
     setup = Setup.open(
         decided,
         model=chosen_spec(settings),
         retriever=retriever,
         labeler=chosen_labeler(settings),
         judge=settings["judge"],
-        answer_judge=settings["answer_judge"],
+        answer_judge=settings.get("answer_judge"),
         base_url=settings["base_url"],
         context_window=settings["context_window"],
         prompts=settings["prompts"],
@@ -290,7 +194,7 @@ def _limits(setup: "Setup", settings: Mapping[str, Any]) -> "Limits":
 
     local = setup.context.generator.endpoint == "local"
     return Limits(
-        concurrency=settings["concurrency"] or (_LOCAL_QUESTIONS if local else _REMOTE_QUESTIONS),
+        concurrency=settings["concurrency"] or (LOCAL_QUESTIONS if local else REMOTE_QUESTIONS),
         rate_limit=settings["rate_limit"],
         max_tokens=settings["max_tokens"],
         max_cost=settings["max_cost"],
@@ -316,7 +220,13 @@ def _work(
     from conflictscore.reporting.bench_progress import BenchProgress
 
     console = Console(stderr=True, highlight=False)
-    progress = BenchProgress(console, enabled=not settings["quiet"], total=len(benchmark.questions))
+    progress = BenchProgress(
+        console,
+        enabled=not settings["quiet"],
+        total=len(benchmark.questions),
+        measure=benchmark.measures[0],
+        graded=benchmark.measures[0] in benchmark.graded,
+    )
     with progress:
         return asyncio.run(
             arun_benchmark(
@@ -327,7 +237,7 @@ def _work(
                 retrieval=retrieval,
                 hashes=hashes,
                 selection=selection,
-                missing=settings["missing"],
+                missing=settings.get("missing", "fail"),
                 retry_failed=settings["retry_failed"],
                 prices=prices,
                 listener=progress,
@@ -357,29 +267,5 @@ def _deliver(run: "BenchmarkRun", benchmark: "Benchmark", settings: Mapping[str,
     click.echo(f"Every flip on a page: conflictscore report {run.folder}", err=True)
 
 
-_TRUTHFULQA_EXAMPLES = """\b
-Examples:
-  conflictscore record --questions TruthfulQA.csv --search serper --out truthfulqa.jsonl
-  conflictscore bench truthfulqa --data TruthfulQA.csv --search recorded:truthfulqa.jsonl --dry-run
-  conflictscore bench truthfulqa --data TruthfulQA.csv --search recorded:truthfulqa.jsonl
-  conflictscore bench truthfulqa --data TruthfulQA.csv --docs pages/ --sample 30 --methods all
-"""
-_RAMDOCS_EXAMPLES = """\b
-Examples:
-  conflictscore bench ramdocs --data RAMDocs_test.jsonl --sample 60 --methods all
-"""
-
-for _command in (
-    _bench_command(
-        "truthfulqa",
-        "TruthfulQA: RAG, Control-RAG and Regenerated-RAG, as the paper's Tables 4 and 5.",
-        _TRUTHFULQA_EXAMPLES,
-    ),
-    _bench_command(
-        "ramdocs",
-        "RAMDocs: the right answer against a wrong one, where some documents misinform.",
-        _RAMDOCS_EXAMPLES,
-    ),
-    conflict_detection,
-):
+for _command in (*map(_bench_command, BENCHMARKS.values()), conflict_detection, reports):
     bench.add_command(_command)

@@ -35,7 +35,7 @@ def dry_run(
     from conflictscore.benchmarks.harness.dry_run import estimate
     from conflictscore.reporting.bench_estimate import print_estimate
 
-    context = setup.context
+    context = setup.worded(benchmark).context
     expected = estimate(
         benchmark.questions,
         methods=setup.settings.methods,
@@ -43,6 +43,7 @@ def dry_run(
         generator=context.generator,
         judge=context.decomposer,
         answer_judge=setup.answer_judge if benchmark.judge else None,
+        judge_prompts=benchmark.judge_prompts,
         labeler=_labeler_kind(setup),
         prompts=context.prompts,
         prices=prices,
@@ -62,10 +63,7 @@ def _documents(
     from conflictscore.nodes.retrieve import given_documents
     from conflictscore.retrieval.documents import to_documents
 
-    searches = [part.strip().partition(":")[0] for part in (settings["search"] or "").split(",")]
-    free = not settings["read_pages"] and all(
-        search in _FREE or (not search and settings["docs"]) for search in searches
-    )
+    free = retriever is not None and _costs_nothing(settings)
 
     def find(question: "Question") -> "Sequence[Document] | None":
         if question.documents:
@@ -75,6 +73,13 @@ def _documents(
         return to_documents(retriever.invoke(question.question))
 
     return find
+
+
+def _costs_nothing(settings: Mapping[str, Any]) -> bool:
+    searches = [part.strip().partition(":")[0] for part in (settings["search"] or "").split(",")]
+    return not settings["read_pages"] and all(
+        search in _FREE or (not search and settings["docs"]) for search in searches
+    )
 
 
 def _labeler_kind(setup: "Setup") -> Literal["json", "choice"] | None:

@@ -1,7 +1,7 @@
 """conflictscore judge-check."""
 
 import json
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,16 +10,7 @@ import click
 from conflictscore.errors import InputError, ProviderError
 
 if TYPE_CHECKING:
-    from conflictscore.benchmarks.harness.records import Verdict
-    from conflictscore.benchmarks.truthfulqa.judge_log import JudgeLog
-    from conflictscore.benchmarks.truthfulqa.judges import Measure
-    from conflictscore.benchmarks.truthfulqa.labelled_answers import (
-        LabelledAnswer,
-        LabelledAnswers,
-    )
     from conflictscore.models.language_model import LanguageModel
-    from conflictscore.models.usage import UsageMeter
-    from conflictscore.prompts import PromptSet
 
 __all__ = ["judge_check"]
 
@@ -28,28 +19,41 @@ Examples:
   conflictscore judge-check --answers judge_truth.jsonl --references TruthfulQA.csv --sample 200
   conflictscore judge-check --answers judge_info.jsonl --references TruthfulQA-v1.csv \\
       --model openai:gpt-4.1-mini --sample 400 --seed 7 --out verdicts.jsonl --json
+  conflictscore judge-check --benchmark natconfqa --answers human_judgments.jsonl \\
+      --references questions.jsonl
+  conflictscore judge-check --benchmark wikicontradict --answers human_eval.jsonl --sample 100
 """
 
 
 @click.command("judge-check", epilog=_EXAMPLES)
 @click.option(
+    "--benchmark",
+    type=click.Choice(["truthfulqa", "natconfqa", "wikicontradict"]),
+    default="truthfulqa",
+    show_default=True,
+    help="Whose judge.",
+)
+@click.option(
     "--answers",
     required=True,
     metavar="FILE",
-    help="Labelled answers: TruthfulQA's judge_truth.jsonl for the judge of truthfulness, or"
-    " judge_info.jsonl for the one of informativeness.",
+    help="Answers that people judged. truthfulqa: judge_truth.jsonl for the judge of truthfulness,"
+    " or judge_info.jsonl for the one of informativeness. natconfqa: human_judgments.jsonl."
+    " wikicontradict: human_eval.jsonl.",
 )
 @click.option(
     "--references",
-    required=True,
     metavar="FILE",
-    help="TruthfulQA.csv or TruthfulQA-v1.csv, with the reference answers that the judge is shown.",
+    help="The benchmark's questions. truthfulqa: TruthfulQA.csv or TruthfulQA-v1.csv, with the"
+    " reference answers that the judge is shown. natconfqa: questions.jsonl. wikicontradict:"
+    " questions.jsonl, which says the type of each contradiction; may be left out.",
 )
 @click.option(
     "--sample",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Draw N answers, half of each label. Default: all, in the mix that they are labelled in.",
+    help="Draw N answers, of truthfulqa half of each label. Default: all, in the mix that they are"
+    " labelled in.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Of the sample.")
 @click.option(
@@ -69,7 +73,8 @@ Examples:
     "--prompts",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="A folder with templates of your own: judge_truthful.txt, judge_informative.txt.",
+    help="A folder with the judge's templates in words of your own, such as judge_truthful.txt,"
+    " natconfqa_decompose.txt or wikicontradict_judge.txt.",
 )
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep replies.")
 @click.option(
@@ -79,8 +84,9 @@ Examples:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def judge_check(
+    benchmark: str,
     answers: str,
-    references: str,
+    references: str | None,
     sample: int | None,
     seed: int,
     prompts: Path | None,
@@ -88,43 +94,35 @@ def judge_check(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Score a judge of TruthfulQA's answers against answers that were labelled yes or no.
+    """Hold a benchmark's judge of answers against people, on answers that they judged.
 
-    It can be stopped at any time, and the same command goes on. An answer that gets no verdict is
-    counted, and is in no figure. Left out are answers that are labelled both ways, and those that
-    are one of the references that the judge is shown.
+    It can be stopped at any time, and with --out or the cache the same command goes on. An answer
+    that gets no verdict is counted, and is in no figure. Of truthfulqa are left out answers that
+    are labelled both ways, and those that are one of the references that the judge is shown.
     """
-    from contextlib import nullcontext
-
     from conflictscore.benchmarks.harness.statistics import require_statistics
-    from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
-    from conflictscore.benchmarks.truthfulqa.judge_check import agreement
-    from conflictscore.benchmarks.truthfulqa.judge_log import JudgeLog
-    from conflictscore.benchmarks.truthfulqa.labelled_answers import balanced_sample, read_labelled
-    from conflictscore.models.usage import UsageMeter
+    from conflictscore.cli.judge_checks import CHECKS, Request
     from conflictscore.prompts import PromptSet
-    from conflictscore.reporting.judge_check import print_judge_check
 
     require_statistics()
-    texts = PromptSet.load(folder=prompts)
-    read = read_labelled(answers, read_truthfulqa(references, form="free-form", seed=0))
-    chosen = balanced_sample(read.answers, sample, seed) if sample else read.answers
-    if not chosen:
-        raise InputError(f"{answers}: no answer in it can be judged with {references}")
-    model, meter = _open_judge(settings), UsageMeter()
-    log = JudgeLog(out, measure=read.measure, model=model, prompts=texts) if out else None
-    with log or nullcontext():
-        verdicts = _judge(chosen, read.measure, model, texts, meter, log)
-    figures = agreement([answer.label for answer in chosen], verdicts)
-    about = _about(read, model, texts, seed if sample else None)
+    request = Request(
+        answers=answers,
+        references=references,
+        sample=sample,
+        seed=seed,
+        prompts=PromptSet.load(folder=prompts),
+        out=out,
+        open_judge=partial(_open_judge, settings),
+    )
+    checked = CHECKS[benchmark](request)
     if as_json:
-        shown = {**about, **figures.to_json(), "usage": meter.usage.to_json()}
-        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        click.echo(json.dumps(checked.shown, ensure_ascii=False, indent=2))
     else:
-        print_judge_check(about, figures, meter.usage)
-    if figures.unjudged == figures.n:
-        first = next(verdict.error for verdict in verdicts)
-        raise ProviderError(f"no answer could be judged: {first}", provider=model.name)
+        checked.print()
+    if checked.failure is not None:
+        raise ProviderError(
+            f"no answer could be judged: {checked.failure}", provider=checked.shown["judge"]
+        )
 
 
 def _open_judge(settings: dict[str, Any]) -> "LanguageModel":
@@ -142,60 +140,3 @@ def _open_judge(settings: dict[str, Any]) -> "LanguageModel":
         context_window=settings["context_window"],
         cache=None if settings["no_cache"] else ContentCache.default(),
     )
-
-
-def _judge(
-    answers: Sequence["LabelledAnswer"],
-    measure: "Measure",
-    model: "LanguageModel",
-    prompts: "PromptSet",
-    meter: "UsageMeter",
-    log: "JudgeLog | None",
-) -> "list[Verdict]":
-    """A verdict an answer: from the log, from the cache or from the judge."""
-    import asyncio
-
-    from rich.console import Console
-
-    from conflictscore.benchmarks.truthfulqa.judge_check import check_judge
-    from conflictscore.reporting.judge_check import JudgeBar
-
-    known = [log.get(answer) if log else None for answer in answers]
-    missing = [answer for answer, had in zip(answers, known, strict=True) if had is None]
-    console = Console(stderr=True, highlight=False)
-    with JudgeBar(console, done=len(answers) - len(missing), total=len(answers)) as bar:
-
-        def keep(answer: "LabelledAnswer", verdict: "Verdict") -> None:
-            if log:
-                log.add(answer, verdict)
-            bar.advance(unjudged=verdict.value is None)
-
-        judged = iter(
-            asyncio.run(
-                check_judge(
-                    missing,
-                    measure=measure,
-                    model=model,
-                    prompts=prompts,
-                    meter=meter,
-                    on_verdict=keep,
-                )
-            )
-        )
-    return [had or next(judged) for had in known]
-
-
-def _about(
-    read: "LabelledAnswers", model: "LanguageModel", prompts: "PromptSet", seed: int | None
-) -> dict[str, Any]:
-    return {
-        "measure": read.measure,
-        "judge": model.name,
-        "endpoint": model.endpoint,
-        "prompts": prompts.name,
-        "rows": read.rows,
-        "answers": len(read.answers),
-        "left_out": read.left_out,
-        "without_references": list(read.without_references),
-        "sample_seed": seed,
-    }

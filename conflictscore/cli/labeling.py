@@ -39,7 +39,7 @@ def open_labeler(settings: Mapping[str, Any]) -> OpenLabeler:
         raise InputError(f"--labeler {chosen} is for answers, and here are claims: use json")
     if chosen == "nli":
         chosen = NliLabeler.open()
-    if chosen is not None and not isinstance(chosen, str):
+    if isinstance(chosen, NliLabeler):
         return OpenLabeler(chosen, None if settings["no_cache"] else ContentCache.default(), None)
     context = run_context(
         chosen_spec(settings),

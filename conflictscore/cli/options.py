@@ -7,6 +7,7 @@ import click
 
 __all__ = [
     "ManyDocs",
+    "with_budget_options",
     "with_evidence_options",
     "with_model_choice",
     "with_model_options",
@@ -144,6 +145,7 @@ _model_options = [
                 "json",
                 "choice",
                 "nli",
+                "cascade",
                 "per-document",
                 "per-claim",
                 "matrix",
@@ -153,7 +155,8 @@ _model_options = [
         ),
         help="json: snippet, reasoning and label for each pair, as the paper. choice: one letter"
         " with its probability, several times cheaper; the default on local models. nli: a small"
-        " model for inference reads each document in windows; needs the extra [nli]. Many pairs"
+        " model for inference reads each document in windows; needs the extra [nli]. cascade:"
+        " words and nli settle the easy pairs, and the model judges the others. Many pairs"
         " in a call: per-document (all claims, one document), per-claim (one claim, all documents),"
         " matrix (all of both). As json, but for fewer claims: whole-answer (the answer itself),"
         " salient (the --max-claims, by default 3, that the documents say most of).",
@@ -161,7 +164,7 @@ _model_options = [
     click.option(
         "--nli-model",
         metavar="DIR",
-        help="The model of --labeler nli: a folder with model.onnx, tokenizer.json and"
+        help="The model of --labeler nli and cascade: a folder with model.onnx, tokenizer.json and"
         " config.json, of any three-way NLI cross-encoder.",
     ),
     click.option(
@@ -177,6 +180,23 @@ _model_options = [
         help="A folder with templates of your own (NAME.txt) in place of the default ones.",
     ),
     click.option("--no-cache", is_flag=True, help="Neither use nor keep replies and verdicts."),
+]
+
+_budget_options = [
+    click.option(
+        "--max-calls",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Stop before the call after N calls of models; what is kept costs none. Default: no"
+        " limit.",
+    ),
+    click.option(
+        "--max-tokens",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Stop once N tokens were used, in and out; calls in flight still end. Default: no"
+        " limit.",
+    ),
 ]
 
 _output_options = [
@@ -215,6 +235,11 @@ def with_passage_options(command: Any) -> Any:
 def with_scoring_options(command: Any) -> Any:
     """Add the options of a command that weighs evidence while somebody waits."""
     return _with([*_evidence_options, *_time_options], command)
+
+
+def with_budget_options(command: Any) -> Any:
+    """Add the options of a command that can be held to a budget of calls and tokens."""
+    return _with(_budget_options, command)
 
 
 def with_evidence_options(command: Any) -> Any:

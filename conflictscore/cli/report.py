@@ -10,7 +10,6 @@ from conflictscore.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conflictscore.benchmarks.harness.outcome import BenchmarkRun
     from conflictscore.reporting.annotations import Annotation
     from conflictscore.reporting.report.run import ReportRun
 
@@ -68,19 +67,9 @@ def report(
     """
     from conflictscore.reporting.label_studio import read_annotations
     from conflictscore.reporting.report.page import write_report
-    from conflictscore.reporting.report.run import ReportRun
 
     said = read_annotations(annotations) if annotations else {}
-    shown = [
-        ReportRun(
-            name=name,
-            manifest=run.manifest.to_json(),
-            figures=run.figures,
-            results=run.results,
-            annotations=said.get(name, {}),
-        )
-        for name, run in _read(runs, prices)
-    ]
+    shown = _read(runs, prices, said)
     _tell_of_lost(said, shown)
     page = out or runs[0] / "report.html"
     write_report(shown, page)
@@ -112,12 +101,12 @@ def export(
 
     if to is None and label_studio is None:
         raise InputError("nothing to export: give --to FILE or --label-studio DIR")
-    named = {name: run.results for name, run in _read(runs, prices)}
+    shown = _read(runs, prices, {})
     if to is not None:
-        export_table(named, to)
+        export_table(shown, to)
         click.echo(f"Wrote {to}")
     if label_studio is not None:
-        count = export_tasks(named, label_studio)
+        count = export_tasks(shown, label_studio)
         click.echo(f"Wrote {count} tasks to {label_studio}")
 
 
@@ -138,13 +127,26 @@ def _tell_of_lost(
             )
 
 
-def _read(runs: tuple[Path, ...], prices: Path | None) -> list[tuple[str, "BenchmarkRun"]]:
-    """Every run with a name that no other has."""
+def _read(
+    runs: tuple[Path, ...], prices: Path | None, said: "Mapping[str, Mapping[str, Annotation]]"
+) -> "list[ReportRun]":
+    """Every run with a name that no other has, and what reviewers said of it."""
     from conflictscore.benchmarks.harness.outcome import read_run
     from conflictscore.models.prices import PriceTable
+    from conflictscore.reporting.report.run import ReportRun
 
     table = PriceTable.load(prices)
     names = [run.name or run.resolve().name for run in runs]
     if len(set(names)) < len(names):
         names = [run.as_posix() for run in runs]
-    return [(name, read_run(run, table)) for name, run in zip(names, runs, strict=True)]
+    read = zip(names, (read_run(run, table) for run in runs), strict=True)
+    return [
+        ReportRun(
+            name=name,
+            manifest=run.manifest.to_json(),
+            figures=run.figures,
+            results=run.results,
+            annotations=said.get(name, {}),
+        )
+        for name, run in read
+    ]

@@ -30,7 +30,9 @@ __all__ = [
 def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
     """Open what a run needs, from the model options and what ``run_context`` takes besides."""
     from conflictscore.graph.create import run_context
+    from conflictscore.models.ledger import Ledger
 
+    calls, tokens = settings.get("max_calls"), settings.get("max_tokens")
     return run_context(
         chosen_spec(settings),
         more.pop("retriever", None),
@@ -43,6 +45,7 @@ def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
         duplicates=settings["duplicates"],
         budget_seconds=settings["budget_seconds"],
         max_claims=settings["max_claims"],
+        ledger=Ledger(max_calls=calls, max_tokens=tokens) if calls or tokens else None,
         **more,
     )
 
@@ -52,11 +55,13 @@ def chosen_labeler(settings: Mapping[str, Any]) -> "Labeler | LabelerName | None
     named: LabelerName | None = settings["labeler"]
     if settings["nli_model"] is None:
         return named
-    if named != "nli":
-        raise InputError("--nli-model needs --labeler nli")
+    if named not in ("nli", "cascade"):
+        raise InputError("--nli-model needs --labeler nli or --labeler cascade")
+    from conflictscore.labelers.cascade import Cascade
     from conflictscore.labelers.nli.labeler import NliLabeler
 
-    return NliLabeler.open(settings["nli_model"])
+    nli = NliLabeler.open(settings["nli_model"])
+    return nli if named == "nli" else Cascade(nli)
 
 
 def chosen_spec(settings: Mapping[str, Any]) -> str:

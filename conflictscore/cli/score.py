@@ -5,7 +5,12 @@ from typing import Any
 
 import click
 
-from conflictscore.cli.options import ManyDocs, with_model_options, with_scoring_options
+from conflictscore.cli.options import (
+    ManyDocs,
+    with_budget_options,
+    with_model_options,
+    with_scoring_options,
+)
 from conflictscore.cli.running import deliver, open_context, run_graph
 from conflictscore.errors import InputError
 
@@ -28,6 +33,7 @@ Examples:
     help="The documents that the answer is scored against, all of them, in file order.",
 )
 @with_scoring_options
+@with_budget_options
 @with_model_options
 def score(
     answer: str,

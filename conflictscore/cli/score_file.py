@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conflictscore.cli.options import with_evidence_options, with_model_choice
+from conflictscore.cli.options import (
+    with_budget_options,
+    with_evidence_options,
+    with_model_choice,
+)
 from conflictscore.cli.running import open_context
 from conflictscore.errors import ConflictScoreError, InputError
 
@@ -76,6 +80,7 @@ Examples:
     help="Only read the input: count rows, documents and faults; no model is called.",
 )
 @with_evidence_options
+@with_budget_options
 @with_model_choice
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
@@ -102,6 +107,8 @@ def score_file(
 
     if workers is not None and engine != "ray":
         raise InputError("--workers goes with --engine ray")
+    if engine == "ray" and (settings["max_calls"] or settings["max_tokens"]):
+        raise InputError("--max-calls and --max-tokens go with --engine local")
     opened = open_source(source)
     if dry_run:
         _dry_run(opened)

@@ -13,11 +13,13 @@ from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.graph.scoring import ScoringGraph, build_scoring_graph
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
 from conflictscore.labelers.batching.judge import BatchJudge
+from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.protocol import Labeler, LabelerName
 from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.spec import default_spec, from_chat_model, open_model
 from conflictscore.nodes.state import Regeneration, RunContext
 from conflictscore.prompts import PromptSet
@@ -75,12 +77,14 @@ def create_self_correcting_rag(
             set, see ``open_retrieval``. Not needed where every question brings its documents.
         method: ``rag``, ``control-rag`` or ``regenerated-rag``.
         labeler: ``json`` (the paper's judge), ``choice`` (one letter a pair), ``nli`` (a small
-            model for inference; with a model of your own, ``NliLabeler.open(folder)``), or one of
-            your own. By default ``choice`` on the local model and ``json`` elsewhere. Fewer calls
-            make ``per-document`` (up to 8 claims against one document in a call), ``per-claim``
-            (all documents at once), ``matrix`` (up to 8 claims and 16 documents in a call),
-            ``whole-answer`` (``json``, with the answer itself as the one claim) and ``salient``
-            (``json``, for the ``max_claims`` claims, by default 3, that the documents say most of).
+            model for inference; with a model of your own, ``NliLabeler.open(folder)``), ``cascade``
+            (``nli`` for the easy pairs and the default judge for the others; with a model of your
+            own, ``Cascade(NliLabeler.open(folder))``), or one of your own. By default ``choice`` on
+            the local model and ``json`` elsewhere. Fewer calls make ``per-document`` (up to 8
+            claims against one document in a call), ``per-claim`` (all documents at once),
+            ``matrix`` (up to 8 claims and 16 documents in a call), ``whole-answer`` (``json``, with
+            the answer itself as the one claim) and ``salient`` (``json``, for the ``max_claims``
+            claims, by default 3, that the documents say most of).
         judge: The model that decomposes and labels; by default the one that answers.
         base_url: An OpenAI-compatible endpoint for specs.
         context_window: Tokens of prompt and reply; by default what is known of the model.
@@ -190,10 +194,12 @@ def run_context(
     budget_seconds: float | None = None,
     max_claims: int | None = None,
     max_calls: int | None = None,
+    ledger: Ledger | None = None,
 ) -> RunContext:
     """Open everything that a run needs; the arguments are those of the entry points.
 
-    ``max_calls``, at least 1, is the most calls in flight at an endpoint, 16 by default.
+    ``max_calls``, at least 1, is the most calls in flight at an endpoint, 16 by default. ``ledger``
+    counts the calls of the models that are opened here, and holds them to its budget.
 
     Raises:
         InputError: A setting is out of range.
@@ -240,8 +246,8 @@ def run_context(
     mixed_in = [spec for spec in specs if spec.partition(":")[0] == "local"]
     if len(mixed_in) == len(specs):
         mixed_in = []
-    generator = opened(default_spec() if model is None else model)
-    decomposer = generator if judge is None else opened(judge)
+    generator = _counted(opened(default_spec() if model is None else model), ledger)
+    decomposer = generator if judge is None else _counted(opened(judge), ledger)
     return RunContext(
         generator=generator,
         decomposer=decomposer,
@@ -261,6 +267,10 @@ def run_context(
 
 def _configured_search() -> BaseRetriever | None:
     return open_retrieval() if configured_search() else None
+
+
+def _counted(model: LanguageModel, ledger: Ledger | None) -> LanguageModel:
+    return model if ledger is None else attach(model, ledger)
 
 
 def _most_claims(labeler: Labeler | LabelerName | None, given: int | None) -> int | None:
@@ -285,6 +295,10 @@ def _labeler(
             return ChoiceJudge(model, prompts)
         case "nli":
             return NliLabeler.open()
+        case "cascade":
+            return _labeler(Cascade(NliLabeler.open()), model, prompts)
+        case Cascade(complete=False):
+            return labeler.with_judge(_labeler(None, model, prompts))
         case str():
             known = ", ".join(get_args(LabelerName))
             raise ConfigurationError(f"unknown labeler {labeler!r}; one of {known}")

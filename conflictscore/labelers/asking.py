@@ -1,15 +1,21 @@
 """Having a labeler judge pairs: one label for each, whatever fails."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any
 
-from conflictscore.errors import ConflictScoreError, ContextWindowError, ProviderError
+from conflictscore.errors import (
+    BudgetError,
+    ConflictScoreError,
+    ContextWindowError,
+    ProviderError,
+)
 from conflictscore.labelers.protocol import Labeler, Pair, TableLabeler
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import EvidenceLabel, Label
 
-__all__ = ["judge_pairs", "unlabelled"]
+__all__ = ["judge_pairs", "together", "unlabelled"]
 
 _NOT_TOLD = "the labeler gave no label"
 
@@ -31,6 +37,7 @@ async def judge_pairs(
 
     Raises:
         ConfigurationError: A setting is wrong, so that no pair can be judged.
+        BudgetError: The budget is used up; what was in flight then has been told.
     """
 
     async def judge_one(pair: Pair) -> None:
@@ -43,7 +50,7 @@ async def judge_pairs(
     if pairs and isinstance(labeler, TableLabeler):
         await _judge_at_once(labeler, pairs, meter, tell)
     else:
-        await _together([judge_one(pair) for pair in pairs])
+        await together(partial(judge_one, pair) for pair in pairs)
 
 
 def unlabelled(pair: Pair, reason: str) -> EvidenceLabel:
@@ -75,10 +82,25 @@ async def _judge_at_once(
         tell(unlabelled(pair, reason))
 
 
-async def _together(judging: Sequence[Coroutine[Any, Any, None]]) -> None:
+async def together(works: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> None:
+    """Do all of this at once; where one stops with an error of ours, all stop with the first.
+
+    A used up budget stops nobody else: what is in flight has been paid for, and every other call
+    comes to the same end by itself. It is raised once all have ended.
+    """
+    stops: list[BudgetError] = []
+
+    async def ended(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            await work()
+        except BudgetError as stop:
+            stops.append(stop)
+
     try:
         async with asyncio.TaskGroup() as tasks:
-            for work in judging:
-                tasks.create_task(work)
-    except* ConflictScoreError as errors:  # what no single pair can help: a setting, a budget
+            for work in works:
+                tasks.create_task(ended(work))
+    except* ConflictScoreError as errors:  # what no single one can help, such as a setting
         raise errors.exceptions[0] from None
+    if stops:
+        raise stops[0]

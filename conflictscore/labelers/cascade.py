@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.asking import judge_pairs
 from conflictscore.labelers.protocol import Labeler, Pair
 from conflictscore.models.usage import UsageMeter
@@ -51,19 +52,23 @@ class Cascade:
     A pair that the judge could not label is unlabelled, whatever the cheap labeler said of it.
     """
 
-    def __init__(self, cheap: Labeler, judge: Labeler, certain: Certain | None = None) -> None:
+    def __init__(
+        self, cheap: Labeler, judge: Labeler | None = None, certain: Certain | None = None
+    ) -> None:
         """Make the cascade.
 
         Args:
             cheap: A labeler with calibrated scores, such as ``NliLabeler``.
-            judge: What decides the hard pairs, such as ``JsonJudge`` or ``BatchJudge``.
-            certain: When a cheap verdict may stand; by default from 0.9 on.
+            judge: What decides the hard pairs, such as ``JsonJudge`` or ``BatchJudge``. None leaves
+                that to the run it is given to: the judge that the run would have without a cascade.
+            certain: When a cheap verdict may stand; by default from a score of 0.9 on, whichever
+                the label.
         """
-        self._cheap, self._judge = cheap, judge
+        self._cheap, self._set_judge = cheap, judge
         self._certain = Certain() if certain is None else certain
-        self.name = f"cascade({cheap.name}, {judge.name})"
+        self.name = f"cascade({cheap.name}, {judge.name if judge else 'the judge of the run'})"
         self.identity: dict[str, Any] | None = None
-        if cheap.identity is not None and judge.identity is not None:
+        if judge is not None and cheap.identity is not None and judge.identity is not None:
             self.identity = {
                 "labeler": "cascade",
                 "cheap": dict(cheap.identity),
@@ -71,6 +76,21 @@ class Cascade:
                 "certain": self._certain._asdict(),
                 "words": [_LEAST_LETTERS, _STEM_LETTERS, _LEAST_WORDS],
             }
+
+    @property
+    def complete(self) -> bool:
+        """Whether it has a judge."""
+        return self._set_judge is not None
+
+    def with_judge(self, judge: Labeler) -> "Cascade":
+        """The same cascade with this judge."""
+        return Cascade(self._cheap, judge, self._certain)
+
+    @property
+    def _judge(self) -> Labeler:
+        if self._set_judge is None:
+            raise ConfigurationError(f"{self.name} has no judge: give it one, or give it to a run")
+        return self._set_judge
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
@@ -85,7 +105,7 @@ class Cascade:
         self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
     ) -> None:
         """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
-        related = []
+        judge, related = self._judge, []
         for pair in pairs:
             if _share_no_word(*pair):
                 on_label(_irrelevant(pair))
@@ -111,9 +131,7 @@ class Cascade:
             on_label(_decided_by(self._cheap, verdict))
         settled |= standing.keys()
         hard = [pair for pair in related if (pair[0].number, pair[1].number) not in settled]
-        await judge_pairs(
-            self._judge, hard, meter, lambda said: on_label(_decided_by(self._judge, said))
-        )
+        await judge_pairs(judge, hard, meter, lambda said: on_label(_decided_by(judge, said)))
 
 
 def _deciding(verdicts: Sequence[EvidenceLabel]) -> Iterator[tuple[int, int]]:

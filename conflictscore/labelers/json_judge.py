@@ -54,7 +54,7 @@ class JsonJudge:
 
         Args:
             model: The model that judges.
-            prompts: Where ``label_rules`` and ``label_json`` are.
+            prompts: Where ``label_rules_brief`` and ``label_json`` are.
             called: How records call it, where it judges claims that were chosen in a way of their
                 own. Its verdicts are the same, and cached as the same.
             unquoted: What becomes of a side whose quote does not stand in the document.
@@ -71,7 +71,7 @@ class JsonJudge:
         self.name = f"{called}({model.name})"
         self.identity: dict[str, Any] | None = None
         if model.identity is not None:
-            used = prompts.sha256_of("label_rules", "label_json", "cut", "retry")
+            used = prompts.sha256_of("label_rules_brief", "label_json", "cut", "retry")
             self.identity = {
                 "labeler": "json",
                 "prompt": used,

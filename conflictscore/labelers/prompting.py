@@ -8,7 +8,7 @@ from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
 from conflictscore.tokens import count_tokens
 
-__all__ = ["JudgePrompt", "as_shown", "judge_prompt"]
+__all__ = ["JudgePrompt", "as_shown", "judge_prompt", "rules_of"]
 
 _CLAIM_TOKENS = 256
 _TITLE_CHARS = 300
@@ -19,6 +19,16 @@ class JudgePrompt(NamedTuple):
 
     text: str
     document_cut: bool
+
+
+def rules_of(template: str) -> str:
+    """The template with the rules that a judge's template is filled with.
+
+    A model that may say nothing but a letter, and small ones are asked so, gets the rules at length
+    (``label_rules``). All others get them in brief (``label_rules_brief``), since they stand in
+    every call.
+    """
+    return "label_rules" if template == "label_choice" else "label_rules_brief"
 
 
 def judge_prompt(
@@ -38,7 +48,7 @@ def judge_prompt(
     Raises:
         ContextWindowError: The window has no room for a document.
     """
-    rules = prompts.render("label_rules")
+    rules = prompts.render(rules_of(template))
     room = max(_CLAIM_TOKENS, count_tokens(claim.text, model.name).n)
     fitted = fit_documents(
         [document],

@@ -9,7 +9,15 @@ from conflictscore.records import Claim, Document, EvidenceLabel
 __all__ = ["Labeler", "LabelerName", "Pair", "TableLabeler"]
 
 LabelerName = Literal[
-    "json", "choice", "nli", "per-document", "per-claim", "matrix", "whole-answer", "salient"
+    "json",
+    "choice",
+    "nli",
+    "cascade",
+    "per-document",
+    "per-claim",
+    "matrix",
+    "whole-answer",
+    "salient",
 ]
 """The labelers of this package, as settings name them."""
 

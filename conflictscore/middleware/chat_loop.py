@@ -12,7 +12,6 @@ from conflictscore.middleware.calls import HIDDEN
 from conflictscore.middleware.excuses import OnFailure, excused
 from conflictscore.middleware.messages import Asked, asked_in, documents_from_messages
 from conflictscore.middleware.replies import corrected, unscored
-from conflictscore.models.faces import call
 from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Document
 
@@ -64,7 +63,7 @@ class ChatLoop:
 
     async def _own(self, messages: list[BaseMessage], parameters: Mapping[str, Any]) -> AIMessage:
         """What the answering model says by itself."""
-        return await call(self.chat.bind(**parameters), messages, HIDDEN)
+        return await self.context.generator.reply(messages, parameters, HIDDEN)
 
     def _out_of_reach(
         self, asked: Asked, draft: AIMessage, documents: Sequence[Document]

@@ -245,6 +245,33 @@ class LanguageModel:
 
         return await _ask_twice(send, prompt, prompts)
 
+    async def reply(
+        self,
+        messages: Sequence[BaseMessage],
+        parameters: Mapping[str, Any],
+        config: RunnableConfig | None = None,
+    ) -> AIMessage:
+        """What the model says to messages that are no prompt of ours.
+
+        The call is scheduled as all others are. It is never kept or folded, and what the client
+        raises in the end is raised as it is.
+
+        Args:
+            messages: What is sent, as it is.
+            parameters: Call parameters, such as ``tools``.
+            config: As of any runnable.
+        """
+        return await dispatch(
+            lambda: call(self._sender.bind(**parameters), list(messages), config),
+            messages,
+            limit=self.limit,
+            caller=object(),
+            kind=(self.name, "reply", "tools" in parameters),
+            gate=self.gate,
+            retries=self.retries,
+            tokens_of=_tokens_of,
+        )
+
     def _json_form(self, schema: Mapping[str, Any], max_tokens: int) -> _Form:
         """What gives an object of this form: a message with it or, where it is parsed, both."""
         chat = self._sender

@@ -3,12 +3,17 @@
 from conflictscore.prompts import PromptSet
 from conflictscore.records import ConflictType
 
-__all__ = ["all_behaviours", "behaviour", "typed_fields"]
+__all__ = ["all_behaviours", "behaviour", "behaviour_template", "typed_fields"]
+
+
+def behaviour_template(kind: ConflictType) -> str:
+    """The template that says which behaviour a type asks for."""
+    return f"behaviour_{kind.value.replace('-', '_')}"
 
 
 def behaviour(kind: ConflictType, prompts: PromptSet) -> str:
     """The behaviour that a type asks for, as it is put to a model."""
-    return prompts.render(f"behaviour_{kind.value.replace('-', '_')}")
+    return prompts.render(behaviour_template(kind))
 
 
 def all_behaviours(prompts: PromptSet) -> str:

@@ -4,17 +4,31 @@ Ours in the loop, where the type decides how an answer is regenerated; the first
 paper's strategy ``pipeline``.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.asking import ask_with_documents
-from conflictscore.nodes.state import RagState, RunRuntime, spent
+from conflictscore.nodes.state import RagState, RunContext, RunRuntime, spent
 from conflictscore.nodes.typed_replies import read_type
+from conflictscore.records import ConflictType
 
-__all__ = ["classify"]
+__all__ = ["ToldType", "classify", "tell_type"]
 
 _REPLY_TOKENS = 160
+
+
+class ToldType(NamedTuple):
+    """The type of a conflict, or why there is none."""
+
+    kind: ConflictType | None
+    """None where none could be had."""
+    reason: str | None
+    """The model's, where it gave one."""
+    error: str | None
+    """Set exactly where there is no type."""
+    notes: list[str]
+    """What the reader of the answer should know of."""
 
 
 async def classify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -22,7 +36,34 @@ async def classify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
     A model that fails here is recorded, and the run goes on without a type.
     """
-    context, meter = runtime.context, UsageMeter()
+    meter = UsageMeter()
+    told = await tell_type(state, runtime.context, meter)
+    notes, usage = [*state["notes"], *told.notes], spent(state, meter.usage)
+    if told.kind is None:
+        return {
+            "conflict_type": None,
+            "classification_error": told.error,
+            "notes": notes,
+            "usage": usage,
+        }
+    kind, reason = told.kind.value, told.reason
+    runtime.stream_writer({"event": "conflict_type", "type": kind, "reason": reason})
+    return {
+        "conflict_type": kind,
+        "conflict_type_reason": reason,
+        "notes": notes,
+        "usage": usage,
+    }
+
+
+async def tell_type(state: RagState, context: RunContext, meter: UsageMeter) -> ToldType:
+    """Ask for the conflict type of a question and its documents; a model that fails gives none.
+
+    Args:
+        state: Has the question and the documents.
+        context: Has the generator and the templates.
+        meter: Counts the calls.
+    """
     try:
         (kind, reason), notes = await ask_with_documents(
             state,
@@ -36,16 +77,5 @@ async def classify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         )
     except (ProviderError, ContextWindowError) as error:
         note = f"the run went on without a conflict type, because none could be had: {error}"
-        return {
-            "conflict_type": None,
-            "classification_error": str(error),
-            "notes": [*state["notes"], note],
-            "usage": spent(state, meter.usage),
-        }
-    runtime.stream_writer({"event": "conflict_type", "type": kind.value, "reason": reason})
-    return {
-        "conflict_type": kind.value,
-        "conflict_type_reason": reason,
-        "notes": [*state["notes"], *notes],
-        "usage": spent(state, meter.usage),
-    }
+        return ToldType(kind=None, reason=None, error=str(error), notes=[note])
+    return ToldType(kind=kind, reason=reason, error=None, notes=notes)

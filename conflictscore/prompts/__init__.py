@@ -31,6 +31,7 @@ PLACEHOLDERS: Mapping[str, frozenset[str]] = {
     "contextualize": frozenset({"history", "question"}),
     "decompose": frozenset({"answer"}),
     "label_rules": frozenset(),
+    "label_rules_brief": frozenset(),
     "label_json": frozenset({"rules", "document", "claim"}),
     "label_choice": frozenset({"rules", "document", "claim"}),
     "label_per_document": frozenset({"rules", "document", "claims"}),
@@ -65,6 +66,8 @@ PLACEHOLDERS: Mapping[str, frozenset[str]] = {
     "judge_informative": _GRADED,
     "natconfqa_default": _QUESTION,
     "natconfqa_conflict_aware": _QUESTION,
+    "natconfqa_regenerate": _QUESTION | _RECONSIDER,
+    "natconfqa_regenerate_typed": _QUESTION | _RECONSIDER | _TYPED,
     "natconfqa_decompose": frozenset({"question", "answer"}),
     "natconfqa_found_in_answer": frozenset({"question", "answer", "short_answer"}),
     "natconfqa_found_in_passages": _QUESTION | {"short_answer"},
@@ -74,6 +77,18 @@ PLACEHOLDERS: Mapping[str, frozenset[str]] = {
     "wikicontradict_passages": _QUESTION,
     "wikicontradict_both_views": _QUESTION,
     "wikicontradict_judge": frozenset({"question", "correct_answers", "answer"}),
+    "conflicts_control_rag": _QUESTION,
+    "conflicts_regenerate": _QUESTION | _RECONSIDER,
+    "conflicts_regenerate_typed": _QUESTION | _RECONSIDER | _TYPED,
+    "conflicts_decompose": frozenset({"answer"}),
+    "conflicts_behaviour": _QUESTION | {"case", "answer"},
+    "conflicts_case_no_conflict": frozenset(),
+    "conflicts_case_complementary": frozenset(),
+    "conflicts_case_conflicting_opinions": frozenset(),
+    "conflicts_case_outdated": frozenset(),
+    "conflicts_case_misinformation": frozenset(),
+    "conflicts_recall": frozenset({"question", "gold", "answer"}),
+    "conflicts_grounding": _QUESTION | {"answer", "sentence"},
     "report_rag": _REPORT,
     "report_balanced": _REPORT,
     "report_super_balanced": _REPORT,
@@ -120,6 +135,32 @@ class PromptSet:
             templates.update(overrides)
             name = f"{name}+{Path(folder).name}"
         return cls({key: text.strip("\n") for key, text in templates.items()}, name=name)
+
+    def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
+        """The same set, in which some templates have the text of others.
+
+        A user who wants other words overrides the template that stands in, since that of the name
+        which is replaced is no longer read.
+
+        Args:
+            aliases: By the name of a template, that of the one which stands in for it.
+
+        Raises:
+            ConfigurationError: There is no such template, or the two have not the same
+                placeholders.
+        """
+        texts = {name: template.template for name, template in self._templates.items()}
+        worded = dict(texts)
+        for name, other in aliases.items():
+            if unknown := [one for one in (name, other) if one not in texts]:
+                raise ConfigurationError(f"no template is named {unknown[0]!r}")
+            if odd := PLACEHOLDERS[name] ^ PLACEHOLDERS[other]:
+                raise ConfigurationError(
+                    f"the template {other} cannot stand in for {name}: only one of them has the"
+                    f" placeholder ${min(odd)}"
+                )
+            worded[name] = texts[other]
+        return PromptSet(worded, name=self.name)
 
     @cached_property
     def sha256(self) -> str:

@@ -43,13 +43,14 @@ def print_failures(results: Iterable[QuestionResult], console: Console) -> None:
             aside(console, f"and {counted(more, 'more reason')}")
 
 
-def print_cost(cost: Cost, console: Console, *, verbose: bool) -> None:
+def print_cost(cost: Cost, console: Console, *, verbose: bool, graded: bool = False) -> None:
     """Print calls and tokens by model, money, time, and what a net correction cost.
 
     Args:
         cost: What the run cost.
         console: Where to.
         verbose: Also calls and tokens by step.
+        graded: Whether corrections are answers with a higher value, by a graded measure.
     """
     heading(console, "Cost")
     if not cost.usage:
@@ -64,7 +65,8 @@ def print_cost(cost: Cost, console: Console, *, verbose: bool) -> None:
     if not cost.net_corrections:
         return
     console.print()
-    table = plain_table("method", "net corrections", "dollars for each", "tokens for each")
+    net_name = "higher less lower" if graded else "net corrections"
+    table = plain_table("method", net_name, "dollars for each", "tokens for each")
     for method, net in cost.net_corrections.items():
         dollars = cost.money_per_net_correction.get(method)
         tokens = cost.tokens_per_net_correction.get(method)

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from itertools import count
 
+from conflictscore.benchmarks.harness.benchmark import ACCURACY
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
 from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
 from conflictscore.reporting.figure_text import counted, p_value, percent, points, span
+from conflictscore.reporting.measures import is_graded
 from conflictscore.reporting.paper_figures import PaperFigures
 
 __all__ = ["NEEDED_PAIRS", "findings"]
@@ -16,13 +18,26 @@ _MOST_BUT_ALL = 0.999
 
 NEEDED_PAIRS = next(pairs for pairs in count(1) if 2 * 0.5**pairs < _ALPHA)
 """The fewest pairs that differ with which the exact McNemar test can fall below 0.05: when all of
-them go one way, its two-sided p is ``2 / 2**pairs``."""
+them go one way, its two-sided p is ``2 / 2**pairs``. By a graded measure, with fewer than these p
+rests on an approximation or cannot fall so low either."""
 
 _CONTROLS = {
     BenchmarkMethod.RESAMPLE: "Sampled once more from the same prompt, at its own temperature",
     BenchmarkMethod.PLACEBO: "Shown another question's evidence",
 }
-_SECOND_LOOKS = (BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG)
+_JUDGE_CHECKS = {
+    "truthful": "truthfulqa",
+    "conflicts recall": "natconfqa",
+    "correct": "wikicontradict",
+}
+"""By a benchmark's first measure, which answers rated by people its judge can be held against."""
+_UNCHECKED = ("expected behaviour",)
+"""First measures of benchmarks that come without answers rated by people."""
+_SECOND_LOOKS = (
+    BenchmarkMethod.REGENERATED_RAG,
+    BenchmarkMethod.GUARDED_RAG,
+    BenchmarkMethod.TYPED_RAG,
+)
 
 
 def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
@@ -30,13 +45,14 @@ def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
 
     Args:
         figures: The figures of a run.
-        paper: What the paper reports for the same form; None where it has nothing.
+        paper: What a paper reports for the same form; None where it has nothing.
     """
     return (
         *_what_is_missing(figures),
         *_comparisons(figures, paper),
         *_controls(figures),
         *_few_revised(figures),
+        *_upper_bound(figures),
         *_paper_itself(figures, paper),
     )
 
@@ -57,8 +73,9 @@ def _what_is_missing(figures: Figures) -> Iterator[str]:
     for measure in figures.measures:
         judged = {m.measures[measure].n for m in figures.methods if measure in m.measures}
         if len(judged) > 1:
+            what = "means" if is_graded(figures, measure) else "shares"
             yield (
-                f"The shares of {measure} are not over the same questions for every method"
+                f"The {what} of {measure} are not over the same questions for every method"
                 f" ({min(judged):,} to {max(judged):,}); the two of a pair are."
             )
     if unscored := _unscored(figures):
@@ -72,13 +89,24 @@ def _what_is_missing(figures: Figures) -> Iterator[str]:
             f"{percent(min(coverage, _MOST_BUT_ALL))} % of the pairs of claim and document were"
             " labelled; a conflict in the others cannot be seen."
         )
-    if "truthful" in figures.measures:
+    if figures.transitions and ACCURACY not in figures.measures:
+        yield "In free form an answer counts as revised where its words differ, however little."
+    yield from _judges(figures)
+
+
+def _judges(figures: Figures) -> Iterator[str]:
+    """Who says how good the answers are, where that is a model."""
+    first = figures.measures[0]
+    names = ", ".join(figures.measures).capitalize()
+    if known := _JUDGE_CHECKS.get(first):
         yield (
-            "Truthful and informative are a model's verdicts: they are worth as much as that judge"
-            " agrees with people (conflictscore judge-check)."
+            f"{names}: a model's verdicts, and worth as much as that judge agrees with people"
+            f" (conflictscore judge-check --benchmark {known})."
         )
-        if figures.transitions:
-            yield "In free form an answer counts as revised where its words differ, however little."
+    elif first in _UNCHECKED:
+        yield (
+            f"{names}: a model's verdicts, and the benchmark brings none of people to hold them to."
+        )
 
 
 def _unscored(figures: Figures) -> int:
@@ -93,8 +121,9 @@ def _comparisons(figures: Figures, paper: PaperFigures | None) -> Iterator[str]:
         for pair in figures.paired
         if pair.measure == figures.measures[0] and pair.method not in _CONTROLS
     ]
+    graded = is_graded(figures, figures.measures[0])
     for pair in tested:
-        yield _comparison(pair, paper)
+        yield _comparison(pair, paper, graded=graded)
     found = [pair for pair in tested if pair.p_value is not None and pair.p_value < _ALPHA]
     if found and len(tested) > 1:
         yield (
@@ -103,15 +132,17 @@ def _comparisons(figures: Figures, paper: PaperFigures | None) -> Iterator[str]:
         )
 
 
-def _comparison(pair: Paired, paper: PaperFigures | None) -> str:
+def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> str:
     if pair.n == 0:
         return f"No question was judged for both {pair.method} and {BASELINE}: nothing can be said."
     differing = pair.corrected + pair.harmed
     if differing == 0:
-        return (
-            f"{pair.method} was right and wrong on the same questions as {BASELINE}"
-            f" ({counted(pair.n, 'question')}): no difference was seen."
+        alike = (
+            f"{pair.method} had the {pair.measure} of {BASELINE} on every question"
+            if graded
+            else f"{pair.method} was right and wrong on the same questions as {BASELINE}"
         )
+        return f"{alike} ({counted(pair.n, 'question')}): no difference was seen."
     holds_zero = _holds(pair.difference, 0)
     found = pair.p_value is not None and pair.p_value < _ALPHA
     parts = [
@@ -119,7 +150,12 @@ def _comparison(pair: Paired, paper: PaperFigures | None) -> str:
         f" {counted(pair.n, 'question')} ({_bounds(pair.difference)}), p ="
         f" {p_value(pair.p_value)}."
     ]
-    if differing < NEEDED_PAIRS:
+    if differing < NEEDED_PAIRS and graded:
+        parts.append(
+            f"Only {counted(differing, 'question')} changed: too few for p to say much, whatever"
+            " it is."
+        )
+    elif differing < NEEDED_PAIRS:
         parts.append(
             f"With {counted(differing, 'discordant pair')} no result can reach p < .05: at least"
             f" {NEEDED_PAIRS} are needed."
@@ -130,36 +166,34 @@ def _comparison(pair: Paired, paper: PaperFigures | None) -> str:
         parts.append("Chance alone could do that.")
     if pair.difference.low is not None and not holds_zero and not found:
         # the resamples of a few pairs that mostly go one way hardly ever come to 0
+        test, pairs = ("test", "changes") if graded else ("exact test", "discordant pairs")
         parts.append(
-            "The interval leaves 0 out where the exact test does not: a bootstrap of so few"
-            " discordant pairs is too narrow, so go by p."
+            f"The interval leaves 0 out where the {test} does not: a bootstrap of so few"
+            f" {pairs} is too narrow, so go by p."
         )
         return " ".join(parts)
     reported = paper.difference(pair.method, pair.measure) if paper else None
-    if reported is not None and pair.difference.low is not None:
+    if paper is not None and reported is not None and pair.difference.low is not None:
         fits = _holds(pair.difference, reported)
-        parts.append(_against_paper(points(reported), fits=fits, holds_zero=holds_zero))
+        told = f"{paper.whose} {points(reported)} points"
+        parts.append(_against_paper(told, fits=fits, holds_zero=holds_zero))
     return " ".join(parts)
 
 
-def _against_paper(reported: str, *, fits: bool, holds_zero: bool) -> str:
-    if not fits:
-        return f"The paper's {reported} points are outside the interval."
-    if holds_zero:
-        return (
-            f"The interval holds the paper's {reported} points too: this run neither confirms nor"
-            " refutes them."
-        )
-    return f"The paper's {reported} points are inside the interval."
+def _against_paper(told: str, *, fits: bool, holds_zero: bool) -> str:
+    if fits and holds_zero:
+        return f"The interval holds {told} too: this run neither confirms nor refutes them."
+    return f"{told[0].upper()}{told[1:]} are {'inside' if fits else 'outside'} the interval."
 
 
 def _controls(figures: Figures) -> Iterator[str]:
+    better, worse = _changes(figures)
     for pair in figures.paired:
         if pair.measure == figures.measures[0] and pair.method in _CONTROLS and pair.n:
             yield (
                 f"{_CONTROLS[pair.method]} ({pair.method}), the result changed on"
                 f" {pair.corrected + pair.harmed:,} of {counted(pair.n, 'question')}:"
-                f" {pair.corrected:,} corrected, {pair.harmed:,} harmed."
+                f" {pair.corrected:,} {better}, {pair.harmed:,} {worse}."
                 f"{_where_in_conflict(figures, pair.method)} A method that does no better shows"
                 " nothing of its own."
             )
@@ -170,14 +204,22 @@ def _where_in_conflict(figures: Figures, method: BenchmarkMethod) -> str:
     moved = next((moved for moved in figures.transitions if moved.method is method), None)
     if moved is None:
         return ""
+    better, worse = _changes(figures)
     return (
         f" Of the first answers with conflict, {moved.conflict:,} in all and the only ones that a"
-        f" second look asks about: {moved.corrections.count:,} corrected, {moved.harms.count:,}"
-        " harmed."
+        f" second look asks about: {moved.corrections.count:,} {better}, {moved.harms.count:,}"
+        f" {worse}."
     )
 
 
+def _changes(figures: Figures) -> tuple[str, str]:
+    """What a change for the better and one for the worse are called, by the first measure."""
+    graded = is_graded(figures, figures.measures[0])
+    return ("higher", "lower") if graded else ("corrected", "harmed")
+
+
 def _few_revised(figures: Figures) -> Iterator[str]:
+    harmed = "lower values" if is_graded(figures, figures.measures[0]) else "harms"
     for moved in figures.transitions:
         harms = moved.harms
         if moved.method not in _SECOND_LOOKS:
@@ -190,10 +232,18 @@ def _few_revised(figures: Figures) -> Iterator[str]:
             )
         else:
             yield (
-                f"Under {moved.method} the share of harms rests on"
+                f"Under {moved.method} the share of {harmed} rests on"
                 f" {counted(harms.n, 'revised answer')}: anything from"
                 f" {span(percent(harms.low), percent(harms.high))} % fits."
             )
+
+
+def _upper_bound(figures: Figures) -> Iterator[str]:
+    if any(method.method is BenchmarkMethod.ORACLE for method in figures.methods):
+        yield (
+            "oracle is told the type of the conflict that people gave: an upper bound, and nothing"
+            " that can be used where nobody knows it."
+        )
 
 
 def _paper_itself(figures: Figures, paper: PaperFigures | None) -> Iterator[str]:

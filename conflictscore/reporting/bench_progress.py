@@ -33,7 +33,7 @@ _LINE_SECONDS = 60.0
 _SHOWN_STEPS = 4
 _SHOWN_REASONS = 5
 _KINDS = {FlipKind.CORRECTION: "corrected", FlipKind.HARM: "harmed"}
-_OUTCOMES = (*_KINDS.values(), "other")
+_GRADED_KINDS = {FlipKind.CORRECTION: "higher", FlipKind.HARM: "lower"}
 
 
 class BenchProgress:
@@ -49,6 +49,8 @@ class BenchProgress:
         *,
         enabled: bool,
         total: int,
+        measure: str,
+        graded: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare a display; it shows from ``with`` on.
@@ -57,11 +59,15 @@ class BenchProgress:
             console: Where to, as a rule stderr.
             enabled: Whether anything is shown at all.
             total: Questions of the run, those done in earlier sessions among them.
+            measure: What changed answers are counted by.
+            graded: Whether its values are numbers rather than yes or no.
             clock: Seconds from any start, for the rate.
         """
         self._console = console
         self._enabled = enabled
         self._total = total
+        self._measure = measure
+        self._kinds = _GRADED_KINDS if graded else _KINDS
         self._clock = clock
         self._lock = threading.Lock()
         self._started = self._last_line = clock()
@@ -119,8 +125,8 @@ class BenchProgress:
             for method in result.methods:
                 if method is not BASELINE:
                     flips = self._flips.setdefault(method, Counter())
-                    if kind := flip_kind(result, method):
-                        flips[_KINDS.get(kind, "other")] += 1
+                    if kind := flip_kind(result, method, self._measure):
+                        flips[self._kinds.get(kind, "other")] += 1
         self._maybe_line()
 
     def spent(self, usage: Mapping[str, Usage], money: float | None) -> None:
@@ -190,8 +196,9 @@ class BenchProgress:
         )
 
     def _flip_lines(self) -> list[str]:
+        outcomes = (*self._kinds.values(), "other")
         return [
-            f"{method}: " + ", ".join(f"{flips[name]:,} {name}" for name in _OUTCOMES)
+            f"{method}: " + ", ".join(f"{flips[name]:,} {name}" for name in outcomes)
             for method, flips in self._flips.items()
         ]
 

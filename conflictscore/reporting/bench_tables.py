@@ -9,22 +9,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired, Proportion
-from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod, QuestionResult
+from conflictscore.benchmarks.harness.figures import Figures, Interval, Proportion, Transitions
+from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult
 from conflictscore.reporting.bench_cost import print_cost, print_failures
 from conflictscore.reporting.bench_findings import findings
-from conflictscore.reporting.figure_text import (
-    counted,
-    one_line,
-    p_value,
-    percent,
-    points,
-    span,
-)
-from conflictscore.reporting.paper_figures import PaperFigures, PaperTransitions
+from conflictscore.reporting.bench_pairs import print_pairs
+from conflictscore.reporting.bench_types import print_types
+from conflictscore.reporting.figure_text import counted, one_line, percent, span
+from conflictscore.reporting.measures import is_graded
+from conflictscore.reporting.paper_figures import PaperFigures, PaperTransitions, PublishedTable
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
 
 __all__ = ["print_figures"]
+
+_GRADED_NAMES = {"corrections": "higher", "harms": "lower", "harms_of_conflict": "lower of all"}
+"""What the rows are called by a graded measure."""
 
 _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...] = (
     ("retained", lambda paper: (paper.retained, paper.conflict)),
@@ -40,6 +39,7 @@ _SECOND_LOOKS = (
     BenchmarkMethod.REGENERATED_RAG,
     BenchmarkMethod.GUARDED_RAG,
     BenchmarkMethod.PLACEBO,
+    BenchmarkMethod.TYPED_RAG,
 )
 """The methods that answer again because of a conflict."""
 
@@ -59,23 +59,27 @@ def print_figures(
         figures: The figures.
         console: Where to.
         title: What was run.
-        paper: The paper's figures for the same form, to stand beside; None where it has none.
+        paper: A paper's figures for the same form, to stand beside; None where it has none.
         results: The questions, for the reasons of failures; without them only their count shows.
-        verbose: Also each category, the cost of each step, and what became of answers with
-            conflict under the methods that do not look at it.
+        verbose: Also each category, the cost of each step, a paper's tables, and what became of
+            answers with conflict under the methods that do not look at it.
     """
     console.print(Text(f"\n{one_line(title)}", style="bold underline"))
     ended = f"{figures.ended:,} of {counted(figures.questions, 'question')} ended"
     console.print(Text(f"{ended}, {figures.failed:,} failed for at least one method"))
     for measure in figures.measures:
         _print_measure(figures, measure, paper, console)
-    _print_paired(figures, paper, console)
+    print_pairs(figures, paper, console)
     _print_transitions(figures, paper, console, verbose=verbose)
+    print_types(figures, paper, console)
     if verbose:
         _print_categories(figures, console)
+        for published in paper.tables if paper else ():
+            _print_published(published, console)
     _print_scores(figures, console)
     print_failures(results, console)
-    print_cost(figures.cost, console, verbose=verbose)
+    graded = is_graded(figures, figures.measures[0])
+    print_cost(figures.cost, console, verbose=verbose, graded=graded)
     if sentences := findings(figures, paper):
         heading(console, "What this can and cannot show")
         table = Table.grid(padding=(0, 1))
@@ -98,10 +102,15 @@ def _print_measure(
         *(["unjudged"] if unjudged else []),
         *(["paper %"] if beside else []),
     ]
-    table = plain_table("method", "%", "95 % interval", "right", "n", *extra)
+    graded = is_graded(figures, measure)
+    columns = ["mean %", "95 % interval"] if graded else ["%", "95 % interval", "right"]
+    table = plain_table("method", *columns, "n", *extra)
     for method in shown:
         value = method.measures[measure]
-        cells = [method.method.value, *_proportion(value), f"{value.count:,}", f"{value.n:,}"]
+        cells = [method.method.value, *_estimate(value)]
+        if isinstance(value, Proportion):
+            cells.append(f"{value.count:,}")
+        cells.append(f"{value.n:,}")
         if failed:
             cells.append(f"{method.failed:,}")
         if unjudged:
@@ -112,70 +121,11 @@ def _print_measure(
         add_row(table, *cells)
     heading(console, one_line(measure).capitalize())
     console.print(table)
+    if graded:
+        aside(console, "mean of the values from 0 to 100 %, with a bootstrap interval")
     if paper is not None and beside:
-        aside(
-            console, f"paper: {paper.source}, {paper.model}, {counted(paper.questions, 'question')}"
-        )
-
-
-def _print_paired(figures: Figures, paper: PaperFigures | None, console: Console) -> None:
-    for measure in figures.measures:
-        pairs = [pair for pair in figures.paired if pair.measure == measure]
-        _print_pairs(f"Against {BASELINE}, question by question", measure, pairs, paper, console)
-    for control in dict.fromkeys(pair.against for pair in figures.controls):
-        pairs = [pair for pair in figures.controls if pair.against is control]
-        title = f"Against {control}, question by question"
-        _print_pairs(title, figures.measures[0], pairs, None, console)
-
-
-def _print_pairs(
-    title: str,
-    measure: str,
-    pairs: Sequence[Paired],
-    paper: PaperFigures | None,
-    console: Console,
-) -> None:
-    if not pairs:
-        return
-    table = plain_table(
-        "method",
-        "both\nright",
-        "both\nwrong",
-        "corrected",
-        "harmed",
-        "p",
-        "points",
-        "95 % interval",
-    )
-    for pair in pairs:
-        add_row(
-            table,
-            pair.method.value,
-            f"{pair.both_right:,}",
-            f"{pair.both_wrong:,}",
-            f"{pair.corrected:,}",
-            f"{pair.harmed:,}",
-            p_value(pair.p_value),
-            points(pair.difference.value),
-            span(points(pair.difference.low), points(pair.difference.high)),
-        )
-        reported = paper.difference(pair.method, measure) if paper else None
-        if paper is not None and reported is not None and reported != 0:
-            _paper_pair(table, pair.method, reported, paper)
-    heading(console, f"{title}: {one_line(measure)}")
-    console.print(table)
-    aside(console, "p: exact McNemar test, two-sided; interval of the difference: bootstrap")
-
-
-def _paper_pair(
-    table: Table, method: BenchmarkMethod, reported: float, paper: PaperFigures
-) -> None:
-    """The paper gives both counts for ``regenerated-rag`` in multiple choice, else none."""
-    told = paper.transitions if method is BenchmarkMethod.REGENERATED_RAG else None
-    counts = ["", "", ""]
-    if told is not None:
-        counts = [f"{told.corrections}", f"{told.harms}", p_value(told.p_value)]
-    add_row(table, "in the paper", "", "", *counts, points(reported), "", style="dim")
+        source = f"{paper.source}, {paper.model}, {counted(paper.questions, 'question')}"
+        aside(console, " ".join([f"paper: {source}", *([f"({paper.note})"] if paper.note else [])]))
 
 
 def _print_transitions(
@@ -193,8 +143,8 @@ def _print_transitions(
             value: Proportion = getattr(moved, name)
             if name == "neutral" and value.count == 0:
                 continue
-            cells = [name.replace("_", " "), f"{value.count:,}", f"{value.n:,}"]
-            cells += _proportion(value)
+            cells = [_outcome(name, moved, figures), f"{value.count:,}", f"{value.n:,}"]
+            cells += _estimate(value)
             if told is not None:
                 count, of = reported(told)
                 cells.append(f"{count} of {of}, {percent(count / of)} %")
@@ -209,20 +159,41 @@ def _print_transitions(
         console.print(table)
 
 
+def _outcome(name: str, moved: Transitions, figures: Figures) -> str:
+    graded = _GRADED_NAMES if is_graded(figures, moved.measure) else {}
+    return graded.get(name, name.replace("_", " "))
+
+
 def _print_categories(figures: Figures, console: Console) -> None:
     for measure in figures.measures:
         methods = [method.method for method in figures.methods]
         names = (method.replace("-", "-\n") for method in methods)
         table = plain_table("category", "n", *names, free_text=True)
         for category in figures.categories:
-            cells = [one_line(category.category) or "(none)", f"{category.questions:,}"]
-            for method in methods:
-                value = category.measures.get(method, {}).get(measure)
-                cells.append("" if value is None else f"{value.count}/{value.n}")
-            add_row(table, *cells)
+            values = (category.measures.get(method, {}).get(measure) for method in methods)
+            name = one_line(category.category) or "(none)"
+            add_row(table, name, f"{category.questions:,}", *map(_of_category, values))
         if figures.categories:
-            heading(console, f"By category: {one_line(measure)}, right of judged")
+            what = "mean % (n)" if is_graded(figures, measure) else "right of judged"
+            heading(console, f"By category: {one_line(measure)}, {what}")
             console.print(table)
+
+
+def _of_category(value: Proportion | Interval | None) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Proportion):
+        return f"{value.count}/{value.n}"
+    return f"{percent(value.value)} ({value.n:,})"
+
+
+def _print_published(published: PublishedTable, console: Console) -> None:
+    table = plain_table(*published.columns, free_text=True)
+    for row in published.rows:
+        add_row(table, *row)
+    heading(console, f"In the paper: {published.title}")
+    console.print(table)
+    aside(console, published.source)
 
 
 def _print_scores(figures: Figures, console: Console) -> None:
@@ -258,7 +229,7 @@ def _coverage(covered: Interval) -> str:
     return f"{percent(covered.value)} % of their pairs were labelled ({known}{answers})"
 
 
-def _proportion(value: Proportion) -> list[str]:
+def _estimate(value: Proportion | Interval) -> list[str]:
     return [percent(value.value), span(percent(value.low), percent(value.high))]
 
 

@@ -15,21 +15,18 @@ from conflictscore.benchmarks.harness.records import (
     QuestionResult,
     Step,
 )
-from conflictscore.benchmarks.harness.results import FREE_FORM_MEASURES, MULTIPLE_CHOICE_MEASURES
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import Usage
 from conflictscore.reporting.files import write_whole
 from conflictscore.reporting.flips import flip_kind
+from conflictscore.reporting.measures import is_graded
+from conflictscore.reporting.report.run import ReportRun
 
 __all__ = ["export_table"]
 
-_MEASURES = (*MULTIPLE_CHOICE_MEASURES, *FREE_FORM_MEASURES)
-_STEPS = {
-    BenchmarkMethod.CONTROL_RAG: Step.CONTROL_RAG,
-    BenchmarkMethod.RESAMPLE: Step.RESAMPLE,
-    BenchmarkMethod.PLACEBO: Step.PLACEBO,
-}
-_COLUMNS: dict[str, str] = {
+_STEPS = {method: Step(method.value) for method in BenchmarkMethod if method.value in set(Step)}
+"""The methods that are a step of their own; the others are of ``loop``."""
+_BEFORE_MEASURES: dict[str, str] = {
     "run": "string",
     "id": "string",
     "category": "string",
@@ -41,11 +38,10 @@ _COLUMNS: dict[str, str] = {
     "option": "integer",
     "justification": "string",
     "error": "string",
-    **{
-        f"{measure}{part}": kind
-        for measure in _MEASURES
-        for part, kind in (("", "boolean"), ("_explanation", "string"), ("_error", "string"))
-    },
+}
+_AFTER_MEASURES: dict[str, str] = {
+    "conflict_type": "string",
+    "predicted_type": "string",
     "conflict": "boolean",
     "flipped": "boolean",
     "kind": "string",
@@ -69,12 +65,17 @@ _COLUMNS: dict[str, str] = {
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def export_table(runs: Mapping[str, Sequence[QuestionResult]], out: Path) -> int:
+def export_table(runs: Sequence[ReportRun], out: Path) -> int:
     """Write one row for each question and method that ended, in the order of the run.
+
+    Each measure of any of the runs has three columns: its value, which is a number where a run
+    grades by it and otherwise true or false, the judge's explanation, and why there is no value.
+    ``conflict_type`` is what people said, and ``predicted_type`` what the method told.
 
     ``calls``, tokens and ``seconds`` are those of the row's ``step``. The methods that share a
     step (``rag``, ``regenerated-rag`` and ``guarded-rag`` share ``loop``) share these, so a sum is
-    taken over distinct (run, id, step). ``kind`` and ``flipped`` are against ``rag``.
+    taken over distinct (run, id, step). ``flipped`` and ``kind`` are against ``rag``, and ``kind``
+    is by the first measure of the run.
 
     In CSV a text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break gets an
     apostrophe before it, so that no spreadsheet takes a document's or a model's words for a
@@ -83,7 +84,7 @@ def export_table(runs: Mapping[str, Sequence[QuestionResult]], out: Path) -> int
     ``?`` everywhere.
 
     Args:
-        runs: The questions of each run, by the run's name.
+        runs: The runs.
         out: A path that ends in .csv, .parquet or .jsonl.
 
     Returns:
@@ -97,18 +98,37 @@ def export_table(runs: Mapping[str, Sequence[QuestionResult]], out: Path) -> int
     writer = writers.get(out.suffix.casefold())
     if writer is None:
         raise InputError(f"{out}: a table is written as {', '.join(writers)}; give such a name")
+    columns = _columns(runs)
     rows = [
-        row for run, results in runs.items() for result in results for row in _rows(run, result)
+        {column: _whole(row.get(column)) for column in columns}
+        for run in runs
+        for result in run.results
+        for row in _rows(run, result)
     ]
-    write_whole(out, writer(rows))
+    write_whole(out, writer(columns, rows))
     return len(rows)
 
 
-def _rows(run: str, result: QuestionResult) -> Iterator[dict[str, Any]]:
+def _columns(runs: Sequence[ReportRun]) -> dict[str, str]:
+    """The kind of each column, by its name."""
+    kinds: dict[str, str] = {}
+    for run in runs:
+        for measure in run.figures.measures:
+            kind = "number" if is_graded(run.figures, measure) else kinds.get(measure, "boolean")
+            kinds[measure] = kind
+    measured = {
+        f"{measure}{part}": kind
+        for measure, value in kinds.items()
+        for part, kind in (("", value), ("_explanation", "string"), ("_error", "string"))
+    }
+    return {**_BEFORE_MEASURES, **measured, **_AFTER_MEASURES}
+
+
+def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
     question = result.question
     for method, ended in result.methods.items():
         row = {
-            "run": run,
+            "run": run.name,
             "id": question.id,
             "category": question.category,
             "question": question.question,
@@ -116,9 +136,11 @@ def _rows(run: str, result: QuestionResult) -> Iterator[dict[str, Any]]:
             "gold": question.gold,
             "method": method.value,
             "error": ended.error,
+            "conflict_type": question.conflict_type,
+            "predicted_type": result.predicted.get(method),
             "conflict": result.conflict,
             "flipped": result.flipped(method),
-            "kind": flip_kind(result, method),
+            "kind": flip_kind(result, method, run.first_measure),
             "documents": len(result.documents),
             **_answer(ended),
             **_spent(result, method),
@@ -127,7 +149,7 @@ def _rows(run: str, result: QuestionResult) -> Iterator[dict[str, Any]]:
             row["donor"] = result.donor
         if method is BenchmarkMethod.GUARDED_RAG and result.guard is not None:
             row |= {f"guard_{name}": value for name, value in result.guard.to_json().items()}
-        yield {column: _whole(row.get(column)) for column in _COLUMNS}
+        yield row
 
 
 def _answer(ended: MethodResult) -> dict[str, Any]:
@@ -159,12 +181,12 @@ def _whole(value: Any) -> Any:
     return [_whole(part) for part in value] if isinstance(value, list) else value
 
 
-def _csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _csv(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> bytes:
     text = io.StringIO()
     # Python quotes a lone carriage return only where it is part of the line end
     writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(_COLUMNS)
-    writer.writerows([_cell(row[column]) for column in _COLUMNS] for row in rows)
+    writer.writerow(columns)
+    writer.writerows([_cell(row[column]) for column in columns] for row in rows)
     return text.getvalue().encode()
 
 
@@ -176,12 +198,12 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _json_lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _json_lines(_: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> bytes:
     lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def _parquet(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> bytes:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -196,7 +218,7 @@ def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
         "number": pa.float64(),
         "boolean": pa.bool_(),
     }
-    schema = pa.schema([(name, types[kind]) for name, kind in _COLUMNS.items()])
+    schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), sink)
     return bytes(sink.getvalue())

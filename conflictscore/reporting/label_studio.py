@@ -16,7 +16,8 @@ from conflictscore.errors import InputError
 from conflictscore.records import EvidenceLabel, Label
 from conflictscore.reporting.annotations import Annotation, ChangeVerdict, Review
 from conflictscore.reporting.files import write_whole
-from conflictscore.reporting.flips import flip_kind, second_look
+from conflictscore.reporting.flips import flip_kind, justification, second_look
+from conflictscore.reporting.report.run import ReportRun
 
 __all__ = ["export_tasks", "read_annotations"]
 
@@ -25,12 +26,12 @@ _CONFIG = Path(__file__).with_name("labeling_config.xml")
 _SIDES = {Label.SUPPORTS: "supports the claim", Label.CONTRADICTS: "contradicts the claim"}
 
 
-def export_tasks(runs: Mapping[str, Sequence[QuestionResult]], folder: Path) -> int:
+def export_tasks(runs: Sequence[ReportRun], folder: Path) -> int:
     """Write ``tasks.json``, one task a flip, and the ``labeling_config.xml`` that shows it.
 
     Args:
-        runs: The questions of each run, by the run's name. A task holds both names, so tasks of
-            several runs can stand in one project.
+        runs: The runs. A task holds the names of run and question, so tasks of several runs can
+            stand in one project.
         folder: Where to; it is made where there is none.
 
     Returns:
@@ -41,8 +42,8 @@ def export_tasks(runs: Mapping[str, Sequence[QuestionResult]], folder: Path) -> 
     """
     tasks = [
         {"data": data}
-        for run, results in runs.items()
-        for result in results
+        for run in runs
+        for result in run.results
         if (data := _task(run, result)) is not None
     ]
     try:
@@ -87,9 +88,9 @@ def read_annotations(path: Path) -> dict[str, dict[str, Annotation]]:
     }
 
 
-def _task(run: str, result: QuestionResult) -> dict[str, Any] | None:
+def _task(run: ReportRun, result: QuestionResult) -> dict[str, Any] | None:
     method = second_look(result)
-    kind = None if method is None else flip_kind(result, method)
+    kind = None if method is None else flip_kind(result, method, run.first_measure)
     if method is None or kind is None:
         return None
     before, after = result.methods[BASELINE].answer, result.methods[method].answer
@@ -97,7 +98,7 @@ def _task(run: str, result: QuestionResult) -> dict[str, Any] | None:
     labels = {} if claim is None else {pair.document: pair for pair in claim.labels}
     told = [document for document in result.documents if _speaks(labels.get(document.number))]
     return {
-        "run": run,
+        "run": run.name,
         "question_id": question.id,
         "category": question.category,
         "question": question.question,
@@ -110,7 +111,7 @@ def _task(run: str, result: QuestionResult) -> dict[str, Any] | None:
         "kind": kind.value,
         "before": before.text if before else "",
         "after": after.text if after else "",
-        "justification": result.justification or "(none was given)",
+        "justification": justification(result, method) or "(none was given)",
         "claim": claim.claim.text if claim else "",
         "documents": [
             {

@@ -1,59 +1,15 @@
-"""What the ConflictScore paper reports for TruthfulQA, to stand beside a run's own figures.
+"""What a paper reports for a benchmark, to stand beside a run's own figures.
 
-Source: section 6, Tables 4 and 5, and the counts of section 6.4. The answering model and the judge
-were gpt-4.1-mini, with ten documents of a Google search; the paper gives no intervals and no p.
+TruthfulQA is of the ConflictScore paper: section 6, Tables 4 and 5, and the counts of section 6.4.
+The answering model and the judge were gpt-4.1-mini, with ten documents of a Google search; the
+paper gives no intervals and no p. The others are in ``published_figures``.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from conflictscore.benchmarks.harness.records import BenchmarkMethod
+from conflictscore.reporting.paper_records import PaperFigures, PaperTransitions, PublishedTable
+from conflictscore.reporting.published_figures import CONFLICTS, NATCONFQA
 
-from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
-
-__all__ = ["PaperFigures", "PaperTransitions", "paper_figures"]
-
-
-@dataclass(frozen=True)
-class PaperTransitions:
-    """What became of the answers with conflict under ``regenerated-rag`` (section 6.4).
-
-    Every revised answer was a correction or a harm, so these are also all questions on which
-    ``rag`` and ``regenerated-rag`` differ.
-    """
-
-    conflict: int
-    retained: int
-    revised: int
-    corrections: int
-    harms: int
-    p_value: float
-    """Of corrections against harms by the exact McNemar test, two-sided. Ours: the paper gives
-    none."""
-
-
-@dataclass(frozen=True)
-class PaperFigures:
-    """The paper's figures for one form of a benchmark."""
-
-    source: str
-    """Where in the paper they stand, for a caption."""
-    model: str
-    """The answering model."""
-    questions: int
-    """What all measures are over."""
-    measures: Mapping[BenchmarkMethod, Mapping[str, float]]
-    """By method and measure, proportions in [0, 1]."""
-    transitions: PaperTransitions | None = None
-    """None in free form: the paper counts them in multiple choice alone."""
-
-    def value(self, method: BenchmarkMethod, measure: str) -> float | None:
-        """A proportion in [0, 1]; None where the paper has none."""
-        return self.measures.get(method, {}).get(measure)
-
-    def difference(self, method: BenchmarkMethod, measure: str) -> float | None:
-        """Method less baseline, in [-1, 1]; None where the paper lacks one of them."""
-        value, baseline = self.value(method, measure), self.value(BASELINE, measure)
-        return None if value is None or baseline is None else value - baseline
-
+__all__ = ["PaperFigures", "PaperTransitions", "PublishedTable", "paper_figures"]
 
 _FREE_FORM = PaperFigures(
     source="Table 4",
@@ -64,6 +20,7 @@ _FREE_FORM = PaperFigures(
         BenchmarkMethod.CONTROL_RAG: {"truthful": 0.816, "informative": 0.932},
         BenchmarkMethod.REGENERATED_RAG: {"truthful": 0.824, "informative": 0.932},
     },
+    whose="the paper's",
 )
 
 _MULTIPLE_CHOICE = PaperFigures(
@@ -78,22 +35,25 @@ _MULTIPLE_CHOICE = PaperFigures(
     transitions=PaperTransitions(
         conflict=248, retained=224, revised=24, corrections=16, harms=8, p_value=0.1516
     ),
+    whose="the paper's",
 )
 
 _BY_FORM = {
     ("truthfulqa", "free-form"): _FREE_FORM,
     ("truthfulqa", "multiple-choice"): _MULTIPLE_CHOICE,
+    ("conflicts", "free-form"): CONFLICTS,
+    ("natconfqa", "free-form"): NATCONFQA,
 }
 
 
 def paper_figures(benchmark: str, form: str) -> PaperFigures | None:
-    """What the paper reports for a benchmark.
+    """What a paper reports for a benchmark.
 
     Args:
         benchmark: The benchmark's name, as ``truthfulqa``.
         form: ``free-form`` or ``multiple-choice``.
 
     Returns:
-        None where the paper has no figures for it.
+        None where no paper has figures that can fairly stand beside a run's.
     """
     return _BY_FORM.get((benchmark, form))

@@ -3,6 +3,7 @@
 Everything shown is untrusted text: no markup, no control characters.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -100,6 +101,10 @@ def _print_claims(title: str, report: Mapping[str, Any], console: Console) -> No
     missing = sum(pair["error"] is not None for pair in pairs)
     labelled = f"{len(pairs) - missing} of {len(pairs)} pairs labelled"
     _indented(console, f"{scores}   {labelled}   (0 is best)")
+    stages = Counter(pair["stage"] for pair in pairs if pair.get("stage"))
+    if stages:
+        decided = (f"{stage} {count}" for stage, count in stages.most_common())
+        _indented(console, f"pairs decided by: {', '.join(decided)}")
     for number, claim in enumerate(report["claims"], start=1):
         mark = Text(" conflict ", style="black on yellow") if claim["conflicting"] else Text("")
         line = Text.assemble(f"{number}. ", printable(claim["text"]), "  ", mark)

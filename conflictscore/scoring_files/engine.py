@@ -1,15 +1,15 @@
 """Where rows are scored: in this process, or wherever another engine takes them."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
-from conflictscore.errors import ConflictScoreError
+from conflictscore.labelers.asking import together
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.result import Result, score_row
 from conflictscore.scoring_files.rows import Row
 
-__all__ = ["Ended", "Engine", "LocalEngine", "together"]
+__all__ = ["Ended", "Engine", "LocalEngine"]
 
 Ended = Callable[[Row, Result], None]
 
@@ -53,13 +53,3 @@ class LocalEngine:
                 await asyncio.sleep(0)  # kept replies alone would never let Ctrl-C in
 
         await together([work] * self._concurrency)
-
-
-async def together(works: Sequence[Callable[[], Coroutine[Any, Any, None]]]) -> None:
-    """Do all of this at once; where one stops with an error of ours, all stop with the first."""
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            for work in works:
-                tasks.create_task(work())
-    except* ConflictScoreError as errors:
-        raise errors.exceptions[0] from None

@@ -13,8 +13,9 @@ from typing import Any
 from uuid import uuid4
 
 from conflictscore.errors import ConfigurationError
+from conflictscore.labelers.asking import together
 from conflictscore.nodes.state import RunContext
-from conflictscore.scoring_files.engine import Ended, together
+from conflictscore.scoring_files.engine import Ended
 from conflictscore.scoring_files.ray_worker import score_batch
 from conflictscore.scoring_files.result import Result, failed_result
 from conflictscore.scoring_files.rows import ADDED, Row

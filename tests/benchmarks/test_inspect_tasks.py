@@ -25,6 +25,7 @@ from inspect_ai.model import (
     get_model,
 )
 
+from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult, Step
 from conflictscore.benchmarks.inspect_scores import RESULT
 from conflictscore.benchmarks.inspect_tasks import ramdocs, truthfulqa
@@ -38,7 +39,7 @@ from tests.fakes.search_server import Received, SearchServer, html_reply, searxn
 from tests.fakes.search_server import Reply as Found
 from tests.talking import Shelf
 
-EVERY = [method.value for method in BenchmarkMethod]
+EVERY = [method.value for method in COMMON_METHODS]
 AGAIN = BenchmarkMethod.REGENERATED_RAG
 COLUMNS = (
     "Type",

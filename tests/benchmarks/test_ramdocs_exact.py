@@ -7,17 +7,20 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.records import Question, Step
+from conflictscore.benchmarks.ramdocs import ramdocs
 from conflictscore.benchmarks.ramdocs_exact import (
     MEASURES,
     exact_match,
     normalised,
     read_questions,
-    statement,
     verdicts,
 )
 from conflictscore.errors import InputError
+from tests.benchmarks.harness.quiz import run_quiz
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
+from tests.fakes.openai_server import OpenAIServer
+from tests.world import World
 
 LINE: dict[str, Any] = {
     "question": "What is Ada?",
@@ -173,11 +176,6 @@ def test_a_name_that_gives_the_answer_away_is_told_by_the_category(file: Path) -
     assert question.category == "one entity, no misinformation, an answer in the question"
 
 
-def test_a_claim_names_its_entity() -> None:
-    said = statement('What is "Ada"?', "Ada, Ohio", "A town.")
-    assert said == "For Ada, Ohio, the answer to \"What is 'Ada'?\" is A town."
-
-
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
@@ -218,3 +216,22 @@ def test_the_published_file_reads_and_its_own_right_answers_match() -> None:
         everything = "; ".join([*question.correct, *question.incorrect])
         assert not exact_match(everything, question.correct, question.incorrect).exact
     assert sum("answer in the question" in q.category for q in questions) == 77
+
+
+# In the harness
+
+
+async def test_a_run_in_free_form_is_judged_and_no_model_is_asked_to(file: Path) -> None:
+    benchmark = ramdocs(write_jsonl(file, [LINE]), "free-form", 0)
+    world = World(answer="Ada (writer) is a poet, and Ada, Ohio is a town.")
+    with OpenAIServer(world) as server:
+        run = await run_quiz(file.parent / "run", server, benchmark, methods=("rag",))
+    assert benchmark.measures == MEASURES
+    [method] = run.figures.methods
+    assert {name: figure.value for name, figure in method.measures.items()} == dict.fromkeys(
+        MEASURES, 1
+    )
+    assert set(world.asked) == {"generate", "decompose", "choice"}
+    [result] = run.results
+    assert Step.GRADE not in result.usage
+    assert "Answer for each of these, by name: Ada (writer)" in world.prompts["generate"][0]

@@ -327,3 +327,30 @@ def test_a_key_with_a_line_end_is_a_key(
     refused = run("ask", QUESTION, "--docs", folder)
     assert refused.exit_code == 2
     assert "OPENAI_API_KEY" in _line(refused)
+
+
+@pytest.mark.parametrize("labeler", ["json", "per-document"])
+def test_a_budget_of_calls_is_never_gone_beyond_and_what_was_paid_for_is_kept(
+    run: Run, world: World, folder: Path, labeler: str
+) -> None:
+    command = ("ask", QUESTION, "--docs", folder, "--labeler", labeler)
+    stopped = run(*command, "--max-calls", "4", "--json")
+    assert stopped.exit_code == 3
+    assert stopped.stdout == ""
+    assert "the budget is used up (4 of 4 calls)" in stopped.stderr
+    assert world.asked.total() == 4
+    assert world.asked["label"] + world.asked["batch"] == 2
+
+    assert run(*command).exit_code == 0
+    assert world.asked["generate"] == world.asked["decompose"] - 1 == 1
+    judged = [prompt for step in ("label", "batch") for prompt in world.prompts.get(step, [])]
+    assert len(judged) == len(set(judged))
+
+
+def test_a_score_can_be_held_to_a_budget_of_tokens(run: Run, world: World, folder: Path) -> None:
+    answer = ("score", "--answer", "The lamp was lit in 1871.", "--docs", folder)
+    stopped = run(*answer, "--max-tokens", "1")
+    assert stopped.exit_code == 3
+    assert "of 1 tokens" in stopped.stderr
+    assert world.asked["decompose"] == 1
+    assert world.asked["label"] == 0

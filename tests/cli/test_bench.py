@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS
+from conflictscore.benchmarks.harness.records import BenchmarkMethod
+from conflictscore.benchmarks.registry import BENCHMARKS, Entry, open_benchmark
 from conflictscore.cli import main
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, told
 from tests.benchmarks.truthfulqa.files import row, write_csv
@@ -129,7 +132,41 @@ def test_a_search_is_needed_and_said(server: OpenAIServer, monkeypatch: pytest.M
 def test_the_list_says_what_each_benchmark_needs() -> None:
     result = run("bench", "list")
     assert result.exit_code == 0
-    assert "TruthfulQA.csv of January 2025" in result.stdout
+    for entry in BENCHMARKS.values():
+        said = result.stdout[result.stdout.index(f"{entry.name}: {entry.summary}") :]
+        for part in (entry.data, *entry.forms, *entry.methods, entry.docs):
+            assert part in said, part
+    assert "conflict-detection: " in result.stdout
+    assert "reports: " in result.stdout
+
+
+def test_every_benchmark_is_a_command_whose_help_has_an_example_and_its_methods() -> None:
+    for entry in BENCHMARKS.values():
+        said = " ".join(run("bench", entry.name, "--help").stdout.split())
+        assert f"conflictscore bench {entry.name} --data" in said
+        assert ", ".join(entry.methods) in said
+        assert ("--search" in said) is entry.searches
+        assert ("--answer-judge" in said) is entry.judged
+        assert ("--form" in said) is (len(entry.forms) > 1)
+        assert Path(__file__).parents[2].joinpath(entry.docs).is_file()
+
+
+def test_the_group_says_what_each_method_does() -> None:
+    said = run("bench", "--help").stdout
+    for method in BenchmarkMethod:
+        assert f"  {method.value} " in said, method
+
+
+def test_what_the_entries_name_is_what_the_benchmarks_offer(server: OpenAIServer) -> None:
+    assert Entry._field_defaults["methods"] == tuple(COMMON_METHODS)
+    for entry in BENCHMARKS.values():
+        assert set(entry.methods) <= set(BenchmarkMethod)
+    offered = open_benchmark("truthfulqa", "TruthfulQA.csv").offered
+    assert BENCHMARKS["truthfulqa"].methods == tuple(offered)
+    refused = bench(server, "--methods", "oracle")
+    assert refused.exit_code == 2
+    assert "oracle" in refused.stderr
+    assert not server.requests
 
 
 def test_a_report_and_exports_are_made_of_a_run(server: OpenAIServer) -> None:
@@ -139,7 +176,7 @@ def test_a_report_and_exports_are_made_of_a_run(server: OpenAIServer) -> None:
     assert "was lit in" in page
     exported = run("export", "runs/mc", "--to", "answers.csv", "--label-studio", "review")
     assert exported.exit_code == 0, exported.stderr
-    assert Path("answers.csv").read_text().count("\n") == 6 * LAMPS + 1
+    assert Path("answers.csv").read_text().count("\n") == len(COMMON_METHODS) * LAMPS + 1
     assert len(json.loads(Path("review/tasks.json").read_text())) == LAMPS
 
 

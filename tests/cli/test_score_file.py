@@ -184,3 +184,34 @@ def test_a_command_that_is_killed_goes_on_and_pays_for_no_verdict_twice(tmp_path
     assert {prompt for prompt, count in asked.items() if count > 1} == {
         prompt for prompt in asked if held(prompt)
     }
+
+
+@pytest.mark.parametrize(
+    ("limit", "line"),
+    [
+        (("--max-calls", "10"), "the budget is used up (10 of 10 calls)"),
+        (("--max-tokens", "300"), "the budget is used up ("),
+    ],
+)
+def test_a_spent_budget_stops_the_command_and_the_same_one_goes_on(
+    limit: tuple[str, str], line: str
+) -> None:
+    with OpenAIServer(World()) as server:
+        stopped = run(*command(server, *limit))
+        calls, rows = len(server.requests), len(lines(Path("out.jsonl")))
+        going_on = run(*command(server))
+        asked = Counter(request.prompt for request in server.requests)
+
+    assert (stopped.exit_code, going_on.exit_code) == (3, 0)
+    assert last_line(stopped).startswith(f"conflictscore: {line}")
+    assert 0 < calls < 32
+    assert rows < 8
+    assert [row["id"] for row in lines(Path("out.jsonl"))] == list(range(8))
+    assert set(asked.values()) == {1}  # what was in flight at the end of the budget was kept
+
+
+def test_a_cluster_keeps_no_budget_and_says_so() -> None:
+    with OpenAIServer(World()) as server:
+        result = run(*command(server, "--engine", "ray", "--max-calls", "10"))
+    assert result.exit_code == 2
+    assert "--max-calls and --max-tokens go with --engine local" in result.stderr

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from conflictscore.errors import ProviderError
+from conflictscore.errors import ConfigurationError, ProviderError
+from conflictscore.graph.create import run_context
 from conflictscore.labelers.batching.judge import BatchJudge
 from conflictscore.labelers.cascade import Cascade, Certain
+from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.protocol import TableLabeler
@@ -20,7 +22,7 @@ from tests.fakes.openai_server import Fault, OpenAIServer, script
 from tests.labelers.judging import PROMPTS, claim, document
 from tests.models.calling import calling
 from tests.nli_model import make_nli_model
-from tests.world import World
+from tests.world import World, scripted_model
 
 SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT
 CLAIM = claim("It was lit in 1871.")
@@ -221,3 +223,28 @@ def test_a_cascade_is_known_by_its_stages_and_its_settings() -> None:
     assert len({json.dumps(cascade.identity, sort_keys=True) for cascade in cascades}) == 2
     assert unknown.identity is None
     assert cascades[0].name == "cascade(cheap, json(test-model))"
+
+
+async def test_a_cascade_without_a_judge_takes_that_of_the_run_it_is_given_to() -> None:
+    cheap = Cheap((SUPPORTS, 0.5))
+    with OpenAIServer(World()) as server:
+        context = run_context(
+            scripted_model(server), None, labeler=Cascade(cheap, certain=Certain(0.4)), cache=False
+        )
+        given = run_context(
+            scripted_model(server),
+            None,
+            labeler=Cascade(cheap, ChoiceJudge(calling(server), PROMPTS)),
+            cache=False,
+        )
+    assert context.labeler.name == "cascade(cheap, json(scripted))"
+    assert given.labeler.name == "cascade(cheap, choice(test-model))"
+    verdict = await context.labeler.label(CLAIM, YEARS[0], UsageMeter())
+    assert verdict.stage == "cheap"
+
+
+async def test_a_cascade_that_no_run_completed_says_so() -> None:
+    alone = Cascade(Cheap((SUPPORTS, 0.5)))
+    assert alone.identity is None
+    with pytest.raises(ConfigurationError, match="has no judge"):
+        await label_table(alone, [CLAIM], YEARS, meter=UsageMeter())

@@ -42,7 +42,7 @@ async def test_the_prompt_holds_rules_document_and_claim_in_this_order_but_no_nu
         text = document("It shone far.", number=77, title="Gazette")
         await judge.label(claim("It was bright.", number=88), text, UsageMeter())
     prompt = server.requests[0].prompt
-    parts = [PROMPTS.render("label_rules"), "Gazette", "It shone far.", "It was bright."]
+    parts = [PROMPTS.render("label_rules_brief"), "Gazette", "It shone far.", "It was bright."]
     places = [prompt.index(part) for part in parts]
     assert places == sorted(places)
     assert "77" not in prompt

@@ -32,6 +32,7 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.middleware import SelfCorrectingChatModel
+from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.middleware.agents import FOUND, call_tool, search, texts
@@ -604,7 +605,7 @@ def test_a_judge_of_its_own_scores_the_answers(server: OpenAIServer, world: Talk
 
     assert {r.prompt[:20] for r in judging.requests} == {
         "Take the answer belo",
-        "You check claims aga",
+        "Judge a claim by a d",
     }
     assert len(server.requests) == 3
 
@@ -671,3 +672,12 @@ def test_a_bound_on_claims_and_on_time_reaches_the_loop() -> None:
     assert "max_claims" not in chat.model_kwargs
     assert chat._identifying_params["max_claims"] == 3
     assert chat._identifying_params["budget_seconds"] == 1.5
+
+
+async def test_the_models_own_replies_take_turns_at_the_places_of_its_endpoint() -> None:
+    with OpenAIServer(lambda request: call_tool(request, "search", query="lamp")) as server:
+        model = calling(server, limit=ConcurrencyLimit(2))
+        chat = SelfCorrectingChatModel(model, content_cache=False).bind_tools([SEARCH])
+        replies = await asyncio.gather(*(chat.ainvoke(f"{QUESTION} {n}") for n in range(6)))
+        assert server.in_flight_peak <= 2
+    assert all(reply.tool_calls for reply in replies)

@@ -10,6 +10,7 @@ from conflictscore.benchmarks.harness.figures import (
     Proportion,
     Scores,
     Transitions,
+    TypeAccuracy,
 )
 from conflictscore.benchmarks.harness.records import (
     BenchmarkMethod,
@@ -19,9 +20,20 @@ from conflictscore.benchmarks.harness.records import (
     Step,
     Verdict,
 )
-from conflictscore.records import Answer, Usage
+from conflictscore.records import Answer, ConflictType, Usage
 
-__all__ = ["changed", "cost", "figures", "method", "paired", "share", "transitions"]
+__all__ = [
+    "changed",
+    "cost",
+    "figures",
+    "graded_figures",
+    "graded_pair",
+    "method",
+    "paired",
+    "share",
+    "transitions",
+    "types",
+]
 
 RAG, REGENERATED = BenchmarkMethod.RAG, BenchmarkMethod.REGENERATED_RAG
 
@@ -140,6 +152,65 @@ def figures(**changes: object) -> Figures:
         cost=cost(),
     )
     return whole.model_copy(update=changes)
+
+
+def graded_pair(
+    higher: int, lower: int, *, p: float | None, name: BenchmarkMethod = REGENERATED, n: int = 100
+) -> Paired:
+    return Paired(
+        method=name,
+        measure="conflicts f1",
+        n=n,
+        both_right=None,
+        both_wrong=None,
+        corrected=higher,
+        harmed=lower,
+        p_value=p,
+        difference=Interval(value=0.05, low=0.012, high=0.09, n=n),
+    )
+
+
+def types(method: BenchmarkMethod = BenchmarkMethod.PIPELINE) -> TypeAccuracy:
+    """Of ten questions six types were told right, and one not at all."""
+    outdated, opinions = ConflictType.OUTDATED, ConflictType.CONFLICTING_OPINIONS
+    return TypeAccuracy(
+        method=method,
+        accuracy=share(6, 10, 0.313, 0.832),
+        untold=1,
+        confusion={outdated: {outdated: 4, opinions: 2}, opinions: {outdated: 1, opinions: 2}},
+    )
+
+
+def graded_figures(**changes: object) -> Figures:
+    """100 questions in free form by a graded measure, with methods that tell types."""
+
+    def graded(name: BenchmarkMethod, mean: float | None, n: int = 100) -> MethodFigures:
+        known = mean is not None
+        value = Interval(
+            value=mean, low=0.4 if known else None, high=0.6 if known else None, n=n if known else 0
+        )
+        return MethodFigures(
+            method=name,
+            questions=100,
+            failed=0,
+            measures={"conflicts f1": value},
+            unjudged={"conflicts f1": 100 - value.n},
+        )
+
+    means: dict[str, Proportion | Interval] = {
+        "conflicts f1": Interval(value=0.5, low=0.4, high=0.6, n=8)
+    }
+    given = {
+        "measures": ("conflicts f1",),
+        "methods": (graded(RAG, 0.5), graded(REGENERATED, 0.55)),
+        "paired": (graded_pair(9, 3, p=0.021),),
+        "transitions": (transitions(2, 1, 10).model_copy(update={"measure": "conflicts f1"}),),
+        "categories": (
+            CategoryFigures(category="wh", questions=8, measures={RAG: means, REGENERATED: means}),
+        ),
+        "types": (types(),),
+    }
+    return figures(**{**given, **changes})
 
 
 def changed(

@@ -18,6 +18,7 @@ from conflictscore.records import (
     Claim,
     ClaimEvidence,
     ConflictReport,
+    ConflictType,
     Document,
     EvidenceLabel,
     Label,
@@ -25,14 +26,18 @@ from conflictscore.records import (
 )
 from conflictscore.reporting.report.run import ReportRun
 
-__all__ = ["HOSTILE", "PWN", "SNIPPET", "choice", "documents", "evidence", "free", "run"]
+__all__ = ["HOSTILE", "PWN", "SNIPPET", "choice", "documents", "evidence", "free", "graded", "run"]
 
 RAG, CONTROL = BenchmarkMethod.RAG, BenchmarkMethod.CONTROL_RAG
 REGENERATED, GUARDED = BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG
 RESAMPLE, PLACEBO = BenchmarkMethod.RESAMPLE, BenchmarkMethod.PLACEBO
+TYPED, PIPELINE = BenchmarkMethod.TYPED_RAG, BenchmarkMethod.PIPELINE
 
 SNIPPET = "the lamp  was lit\nin 1874"
 """As a judge quotes it: white space and case are not the document's."""
+
+_MEASURES = (("accuracy",), ("truthful", "informative"), ("recall",))
+"""What the questions of a run are judged by."""
 
 PWN = "window.__pwned = true"
 HOSTILE = (
@@ -192,10 +197,56 @@ def free(
     return QuestionResult(**fields | changes)
 
 
+def graded(
+    name: str,
+    before: float | None,
+    after: float | None,
+    *,
+    told: ConflictType | None = ConflictType.OUTDATED,
+    **changes: Any,
+) -> QuestionResult:
+    """A question of which answers recall a part, in [0, 1]; None where that was not judged.
+
+    ``regenerated-rag`` and ``typed-rag`` answer alike, and ``typed-rag`` and ``pipeline`` tell a
+    type.
+    """
+
+    def answered(text: str, recall: float | None, **more: Any) -> MethodResult:
+        error = "the judge's reply could not be read" if recall is None else None
+        verdict = Verdict(value=recall, error=error, explanation=None if error else "1 of 2")
+        return MethodResult(answer=Answer(text=text, **more), verdicts={"recall": verdict})
+
+    first = answered("It was 1871.", before)
+    fields: dict[str, Any] = {
+        "question": Question(
+            id=name,
+            question=f"When was the lamp of {name} lit?",
+            correct=("1871", "1874"),
+            category="Lamps",
+            conflict_type=ConflictType.OUTDATED,
+        ),
+        "documents": documents(2),
+        "methods": {
+            RAG: first,
+            REGENERATED: answered("It was 1871 or 1874.", after),
+            TYPED: answered(
+                "It was 1871 or 1874.", after, justification="The newer log says 1874."
+            ),
+            PIPELINE: first,
+        },
+        "predicted": {TYPED: told, PIPELINE: ConflictType.MISINFORMATION},
+        "conflict": True,
+        "reconsidered": evidence("SC"),
+        "justification": "Both logs were kept (Documents 1 and 2).",
+    }
+    return QuestionResult(**fields | changes)
+
+
 def run(name: str, results: Sequence[QuestionResult], **changes: Any) -> ReportRun:
     """A finished run, with the figures that these results have."""
     methods = [m for m in BenchmarkMethod if any(m in result.methods for result in results)]
-    is_choice = any(result.question.options for result in results)
+    judged = {name for r in results for of in r.methods.values() for name in of.verdicts}
+    measures = next((m for m in _MEASURES if m[0] in judged), _MEASURES[0])
     fields: dict[str, Any] = {
         "name": name,
         "manifest": {
@@ -208,7 +259,8 @@ def run(name: str, results: Sequence[QuestionResult], **changes: Any) -> ReportR
         "figures": figures(
             results,
             methods=methods,
-            measures=("accuracy",) if is_choice else ("truthful", "informative"),
+            measures=measures,
+            graded=frozenset({"recall"}),
             money=None,
             total_questions=len(results),
         ),

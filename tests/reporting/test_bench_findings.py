@@ -1,11 +1,20 @@
 """What figures can and cannot show is said from the figures themselves."""
 
+import pytest
+
 from conflictscore.benchmarks.harness.figures import Figures, Interval
 from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.benchmarks.harness.statistics import mcnemar
 from conflictscore.reporting.bench_findings import NEEDED_PAIRS, findings
 from conflictscore.reporting.paper_figures import paper_figures
-from tests.reporting.bench_world import figures, method, paired, transitions
+from tests.reporting.bench_world import (
+    figures,
+    graded_figures,
+    graded_pair,
+    method,
+    paired,
+    transitions,
+)
 
 PAPER = paper_figures("truthfulqa", "multiple-choice")
 
@@ -95,6 +104,49 @@ def test_a_whole_run_has_nothing_missing() -> None:
 def test_free_form_rests_on_a_judge() -> None:
     given = figures(measures=("truthful", "informative"), paired=())
     assert "conflictscore judge-check" in said(given)
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        ("conflicts recall", "judge-check --benchmark natconfqa"),
+        ("correct", "judge-check --benchmark wikicontradict"),
+        ("expected behaviour", "brings none of people"),
+    ],
+)
+def test_what_a_judges_verdicts_are_worth_is_said_with_where_to_look(
+    measure: str, words: str
+) -> None:
+    assert words in said(figures(measures=(measure,), paired=()))
+
+
+def test_what_no_model_judged_is_not_called_a_models_verdict() -> None:
+    assert "verdicts" not in said(figures(measures=("exact match",), paired=()))
+
+
+def test_a_graded_measure_speaks_of_values_and_not_of_right_and_wrong() -> None:
+    clear = said(graded_figures())
+    assert "Chance alone would seldom do that." in clear
+    assert "Under regenerated-rag the share of lower values rests on" in clear
+    equal = graded_pair(0, 0, p=1.0)
+    assert "had the conflicts f1 of rag on every question" in said(graded_figures(paired=(equal,)))
+    few = said(graded_figures(paired=(graded_pair(3, 0, p=0.03),)))
+    assert "Only 3 questions changed: too few for p to say much" in few
+    assert "discordant" not in few
+    noise = graded_pair(4, 2, p=0.4, name=BenchmarkMethod.RESAMPLE)
+    assert "4 higher, 2 lower." in said(graded_figures(paired=(noise,)))
+
+
+def test_published_differences_of_another_paper_are_not_called_those_of_the_paper() -> None:
+    given = graded_figures(paired=(graded_pair(20, 3, p=0.01, name=BenchmarkMethod.CONTROL_RAG),))
+    text = " ".join(findings(given, paper_figures("natconfqa", "free-form")))
+    assert "The published +12.5 points are outside the interval." in text
+
+
+def test_an_oracle_is_an_upper_bound() -> None:
+    methods = (method(BenchmarkMethod.RAG, 5, 10), method(BenchmarkMethod.ORACLE, 9, 10))
+    assert "an upper bound" in said(figures(methods=methods))
+    assert "upper bound" not in said(figures())
 
 
 def test_few_revised_answers_bound_the_share_of_harms() -> None:

@@ -17,6 +17,7 @@ from conflictscore.benchmarks.harness.records import Step, StepRecord
 from conflictscore.records import Usage
 from conflictscore.reporting.bench_progress import BenchProgress
 from tests.reporting.bench_world import changed
+from tests.reporting.lamps import graded
 
 
 class Clock:
@@ -33,7 +34,13 @@ class Watched:
     """A display in a log or at a terminal, with what it wrote."""
 
     def __init__(
-        self, total: int = 20, *, terminal: bool = False, enabled: bool = True, width: int = 100
+        self,
+        total: int = 20,
+        *,
+        terminal: bool = False,
+        enabled: bool = True,
+        width: int = 100,
+        measure: str = "accuracy",
     ) -> None:
         self.out, self.clock = StringIO(), Clock()
         console = Console(
@@ -43,7 +50,14 @@ class Watched:
             color_system="standard" if terminal else None,
         )
         self.console = console
-        self.progress = BenchProgress(console, enabled=enabled, total=total, clock=self.clock)
+        self.progress = BenchProgress(
+            console,
+            enabled=enabled,
+            total=total,
+            measure=measure,
+            graded=measure != "accuracy",
+            clock=self.clock,
+        )
 
     @property
     def lines(self) -> list[str]:
@@ -122,6 +136,14 @@ def test_flips_are_counted_by_what_they_came_to() -> None:
         for before, after in ((False, True), (False, True), (True, False), (True, None)):
             progress.question(changed(before, after))
     assert "regenerated-rag: 2 corrected, 1 harmed, 1 other" in watched.lines[-1]
+
+
+def test_by_a_graded_measure_answers_are_higher_or_lower() -> None:
+    watched = Watched(total=3, measure="recall")
+    with watched.progress:
+        for name, after in (("a", 0.75), ("b", 0.25), ("c", 0.5)):
+            watched.progress.question(graded(name, 0.5, after))
+    assert "regenerated-rag: 1 higher, 1 lower, 1 other" in watched.lines[-1]
 
 
 def test_what_was_spent_is_shown_and_an_unknown_price_is_not_0() -> None:
@@ -212,7 +234,7 @@ from rich.console import Console
 from conflictscore.benchmarks.harness.records import Step
 from conflictscore.reporting.bench_progress import BenchProgress
 
-with BenchProgress(Console(stderr=True), enabled=True, total=3) as progress:
+with BenchProgress(Console(stderr=True), enabled=True, total=3, measure="accuracy") as progress:
     progress.started("q-1", Step.LOOP)
     while True:
         time.sleep(60)

@@ -10,7 +10,17 @@ from conflictscore.benchmarks.harness.figures import CategoryFigures, Figures, I
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult
 from conflictscore.reporting.bench_tables import print_figures
 from conflictscore.reporting.paper_figures import PaperFigures, paper_figures
-from tests.reporting.bench_world import changed, cost, figures, method, paired, share, transitions
+from tests.reporting.bench_world import (
+    changed,
+    cost,
+    figures,
+    graded_figures,
+    method,
+    paired,
+    share,
+    transitions,
+    types,
+)
 
 PAPER = paper_figures("truthfulqa", "multiple-choice")
 
@@ -52,6 +62,58 @@ def test_free_form_has_a_table_a_measure() -> None:
     text = shown(given, paper=paper_figures("truthfulqa", "free-form"))
     assert row(text, "rag", "Truthful")[1::4] == ["70.0", "78.7"]
     assert row(text, "rag", "Informative")[1::4] == ["90.0", "91.5"]
+
+
+def test_a_graded_measure_is_a_mean_with_its_interval() -> None:
+    text = shown(graded_figures(), paper=paper_figures("natconfqa", "free-form"))
+    head = row(text, "method", "Conflicts f1")
+    assert head == ["method", "mean %", "95 % interval", "n", "paper %"]
+    assert row(text, "rag", "Conflicts f1") == ["rag", "50.0", "40.0 to 60.0", "100", "67.2"]
+    folded = " ".join(text.split())
+    assert "NatConfQA, Table 1, gpt-4o, 269 questions (o4-mini was the judge there)" in folded
+
+
+def test_pairs_of_a_graded_measure_are_higher_or_lower() -> None:
+    text = shown(graded_figures())
+    after = "Against rag"
+    head = row(text, "method", after)
+    assert head == ["method", "n", "higher", "lower", "p", "points", "95 % interval"]
+    expected = ["regenerated-rag", "100", "9", "3", "0.021", "+5.0", "+1.2 to +9.0"]
+    assert row(text, "regenerated-rag", after) == expected
+    assert "Wilcoxon" in text
+    assert "McNemar" not in text
+    assert row(text, "higher", "Answers with conflict")[:3] == ["higher", "2", "3"]
+    assert row(shown(graded_figures(), verbose=True), "wh", "By category")[2] == "50.0 (8)"
+    assert "higher less lower" in text
+    assert "net corrections" not in text
+
+
+def test_types_that_were_told_stand_with_the_published_accuracies() -> None:
+    text = shown(graded_figures(), paper=paper_figures("conflicts", "free-form"))
+    told = row(text, "pipeline", "Types of conflict")
+    assert told == ["pipeline", "60.0", "31.3 to 83.2", "6", "10", "1"]
+    folded = " ".join(text.split())
+    assert "GPT-4o 59.2 %" in folded
+    assert '"DRAGged into Conflicts", Table 4, 458 questions' in folded
+    after = "pipeline: the type it told"
+    assert row(text, "conflicting-opinions", after) == ["conflicting-opinions", "2", "1"]
+    assert row(text, "outdated", "people's type") == ["outdated", "2", "4"]
+    assert "Types of conflict" not in shown(figures())
+
+
+def test_a_method_that_could_tell_no_type_has_no_matrix() -> None:
+    silent = types().model_copy(update={"confusion": {}, "accuracy": share(0, 10), "untold": 10})
+    text = shown(graded_figures(types=(silent,)))
+    assert row(text, "pipeline", "Types of conflict")[-2:] == ["10", "10"]
+    assert "the type it told" not in text
+
+
+def test_more_published_figures_show_in_verbose_only() -> None:
+    paper = paper_figures("conflicts", "free-form")
+    assert "In the paper" not in shown(graded_figures(), paper=paper)
+    text = shown(graded_figures(), paper=paper, verbose=True)
+    cells = ["conflicting opinions", "36.2", "73.3", "69.8", "87.9"]
+    assert row(text, "conflicting opinions") == cells
 
 
 def test_failed_and_unjudged_show_only_where_there_are_any() -> None:
@@ -161,9 +223,11 @@ def test_untrusted_text_cannot_steer_the_terminal_and_is_no_markup(hostile: str)
 
 @pytest.mark.parametrize("width", [20, 40, 80])
 def test_a_narrow_terminal_folds_and_nothing_is_wider(width: int) -> None:
-    out = shown(figures(), paper=PAPER, verbose=True, width=width)
-    assert max(map(len, out.splitlines())) <= width
-    assert "…" not in out
+    conflicts = paper_figures("conflicts", "free-form")
+    for given, paper in ((figures(), PAPER), (graded_figures(), conflicts)):
+        out = shown(given, paper=paper, verbose=True, width=width)
+        assert max(map(len, out.splitlines())) <= width
+        assert "…" not in out
 
 
 def test_80_columns_keep_the_name_of_every_method_on_one_line() -> None:

@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.records import Question, Step
 from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.records import Usage
 from conflictscore.reporting.exports import export_table
-from tests.reporting.lamps import HOSTILE, choice, free
+from tests.reporting.lamps import HOSTILE, choice, free, graded, run
 
-RUNS = {
-    "run one": [choice("a", 1, 0), choice("b", 0, 1, refused=True), choice("c", 0, None)],
-    "run two": [free("a", ("It was 1871.", False), ("It was 1874.", None))],
-}
+RUNS = [
+    run("run one", [choice("a", 1, 0), choice("b", 0, 1, refused=True), choice("c", 0, None)]),
+    run("run two", [free("a", ("It was 1871.", False), ("It was 1874.", None))]),
+]
 
 
 def as_csv(out: Path) -> list[dict[str, str]]:
@@ -28,8 +29,8 @@ def as_lines(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.read_text("utf-8").splitlines()]
 
 
-def row(rows: list[Any], run: str, name: str, method: str) -> Any:
-    (found,) = [r for r in rows if (r["run"], r["id"], r["method"]) == (run, name, method)]
+def row(rows: list[Any], of: str, name: str, method: str) -> Any:
+    (found,) = [r for r in rows if (r["run"], r["id"], r["method"]) == (of, name, method)]
     return found
 
 
@@ -95,20 +96,50 @@ def test_all_formats_hold_the_same(tmp_path: Path) -> None:
     ]
 
 
+def test_a_grade_is_a_number_and_a_method_stands_with_its_step_and_the_type_that_it_told(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    spent = {Step.TYPED_RAG: {"model-a": Usage(calls=3, input_tokens=500, output_tokens=40)}}
+    results = [graded("a", 0.5, 1.0, usage=spent), graded("b", None, 0.25, told=None)]
+    for suffix in (".csv", ".parquet", ".jsonl"):
+        assert export_table([run("graded", results)], tmp_path / f"answers{suffix}") == 8
+    rows = as_lines(tmp_path / "answers.jsonl")
+    assert "accuracy" not in rows[0]
+    typed = row(rows, "graded", "a", "typed-rag")
+    assert (typed["recall"], typed["recall_explanation"], typed["kind"]) == (
+        1.0,
+        "1 of 2",
+        "correction",
+    )
+    assert (typed["step"], typed["calls"]) == ("typed-rag", 3)
+    assert (typed["conflict_type"], typed["predicted_type"]) == ("outdated", "outdated")
+    assert row(rows, "graded", "a", "pipeline")["predicted_type"] == "misinformation"
+    assert row(rows, "graded", "a", "rag")["predicted_type"] is None
+    assert row(rows, "graded", "b", "typed-rag")["predicted_type"] is None
+    assert row(rows, "graded", "b", "rag")["recall"] is None
+    assert row(as_csv(tmp_path / "answers.csv"), "graded", "a", "rag")["recall"] == "0.5"
+    table = parquet.read_table(tmp_path / "answers.parquet")
+    assert table.to_pylist() == rows
+    assert str(table.schema.field("recall").type) == "double"
+
+
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
 def test_no_spreadsheet_takes_a_text_for_a_formula(tmp_path: Path, start: str) -> None:
     text = f'{start}HYPERLINK("http://evil.test";"click, here")'
     out = tmp_path / "answers.csv"
-    export_table({"run": [free("a", (text, True), (text, True))]}, out)
+    export_table([run("run", [free("a", (text, True), (text, True))])], out)
     assert row(as_csv(out), "run", "a", "rag")["answer"] == f"'{text}"
     out = tmp_path / "answers.jsonl"
-    export_table({"run": [free("a", (text, True), (text, True))]}, out)
+    export_table([run("run", [free("a", (text, True), (text, True))])], out)
     assert row(as_lines(out), "run", "a", "rag")["answer"] == text
 
 
 def test_a_carriage_return_in_a_text_ends_no_row(tmp_path: Path) -> None:
     out = tmp_path / "answers.csv"
-    export_table({"run": [free("a", ("one\rtwo", True), ("one\rtwo", True))]}, out)
+    export_table([run("run", [free("a", ("one\rtwo", True), ("one\rtwo", True))])], out)
     assert b',"one\rtwo",' in out.read_bytes()
 
 
@@ -117,7 +148,7 @@ def test_hostile_texts_are_written(tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("pyarrow")
     question = Question(id=HOSTILE, question=HOSTILE, options=(HOSTILE, "no"), gold=0)
     out = tmp_path / f"answers{suffix}"
-    assert export_table({HOSTILE: [choice("a", 0, 1, question=question)]}, out) == 6
+    assert export_table([run(HOSTILE, [choice("a", 0, 1, question=question)])], out) == 6
 
 
 def test_another_ending_is_refused_with_those_that_there_are(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.reporting.flips import FlipKind, flip_kind, second_look
-from tests.reporting.lamps import choice, free
+from tests.reporting.lamps import choice, free, graded
 
 REGENERATED, GUARDED = BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG
 
@@ -20,25 +20,41 @@ REGENERATED, GUARDED = BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_
         (True, None, FlipKind.UNJUDGED),
     ],
 )
-def test_a_flip_in_free_form_is_judged_by_truthful(
+def test_a_flip_is_what_the_measure_says_of_both_answers(
     before: bool | None, after: bool | None, kind: FlipKind
 ) -> None:
-    assert flip_kind(free("a", ("It was 1871.", before), ("1874.", after)), REGENERATED) is kind
+    result = free("a", ("It was 1871.", before), ("1874.", after))
+    assert flip_kind(result, REGENERATED, "truthful") is kind
 
 
 def test_the_same_words_in_another_case_are_no_flip() -> None:
     result = free("a", ("It was  1871.", False), ("it was 1871.", True))
-    assert flip_kind(result, REGENERATED) is None
+    assert flip_kind(result, REGENERATED, "truthful") is None
 
 
 def test_an_answer_that_failed_is_no_flip() -> None:
-    assert flip_kind(choice("a", 0, None), REGENERATED) is None
+    assert flip_kind(choice("a", 0, None), REGENERATED, "accuracy") is None
 
 
 def test_a_refused_flip_is_one_of_regenerated_rag_alone() -> None:
     result = choice("a", 0, 1, refused=True)
-    assert flip_kind(result, REGENERATED) is FlipKind.HARM
-    assert flip_kind(result, GUARDED) is None
+    assert flip_kind(result, REGENERATED, "accuracy") is FlipKind.HARM
+    assert flip_kind(result, GUARDED, "accuracy") is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        (0.25, 0.75, FlipKind.CORRECTION),
+        (0.75, 0.25, FlipKind.HARM),
+        (0.5, 0.5, FlipKind.NEUTRAL),
+        (None, 0.5, FlipKind.UNJUDGED),
+    ],
+)
+def test_by_a_graded_measure_higher_is_better(
+    before: float | None, after: float | None, kind: FlipKind
+) -> None:
+    assert flip_kind(graded("a", before, after), REGENERATED, "recall") is kind
 
 
 def test_the_second_look_is_that_of_regenerated_rag_where_it_was_run() -> None:
@@ -47,4 +63,6 @@ def test_the_second_look_is_that_of_regenerated_rag_where_it_was_run() -> None:
     guarded = {BenchmarkMethod.RAG, GUARDED}
     methods = {method: ended for method, ended in result.methods.items() if method in guarded}
     assert second_look(result.model_copy(update={"methods": methods})) is GUARDED
+    typed = {BenchmarkMethod.TYPED_RAG: result.methods[GUARDED]}
+    assert second_look(result.model_copy(update={"methods": typed})) is BenchmarkMethod.TYPED_RAG
     assert second_look(result.model_copy(update={"methods": {}})) is None

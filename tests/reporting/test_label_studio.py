@@ -8,15 +8,17 @@ from xml.etree import ElementTree
 
 import pytest
 
+from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.errors import InputError
 from conflictscore.reporting.annotations import ChangeVerdict, Review
 from conflictscore.reporting.label_studio import export_tasks, read_annotations
-from tests.reporting.lamps import HOSTILE, choice, documents, evidence, free
+from tests.reporting.lamps import HOSTILE, choice, documents, evidence, free, graded, run
 
-RUNS = {
-    "small model": [choice("a", 1, 0, sides="SCI"), choice("b", 0, 0)],
-    "large model": [choice("a", 0, 1, refused=True), free("f", ("1871", True), ("1874", False))],
-}
+RUNS = [
+    run("small model", [choice("a", 1, 0, sides="SCI"), choice("b", 0, 0)]),
+    run("large model", [choice("a", 0, 1, refused=True)]),
+    run("free form", [free("f", ("1871", True), ("1874", False))]),
+]
 
 
 def exported(folder: Path) -> list[dict[str, Any]]:
@@ -52,7 +54,7 @@ def test_there_is_a_task_for_each_flip_with_what_a_reviewer_needs(tmp_path: Path
     assert [(task["run"], task["question_id"]) for task in tasks] == [
         ("small model", "a"),
         ("large model", "a"),
-        ("large model", "f"),
+        ("free form", "f"),
     ]
     first = tasks[0]
     assert first["question"] == "When was the lamp of a lit?"
@@ -64,6 +66,14 @@ def test_there_is_a_task_for_each_flip_with_what_a_reviewer_needs(tmp_path: Path
         "Document 2, contradicts the claim: Log, volume 2",
     ]
     assert first["document_choices"][1] == {"value": "Document 2", "hint": "Log, volume 2"}
+
+
+def test_where_only_typed_rag_looked_again_its_reason_is_shown(tmp_path: Path) -> None:
+    whole = graded("a", 0.5, 1.0)
+    methods = {m: whole.methods[m] for m in (BenchmarkMethod.RAG, BenchmarkMethod.TYPED_RAG)}
+    export_tasks([run("typed", [whole.model_copy(update={"methods": methods})])], tmp_path)
+    [task] = exported(tmp_path)
+    assert (task["kind"], task["justification"]) == ("correction", "The newer log says 1874.")
 
 
 def test_the_configuration_shows_fields_that_tasks_have_and_asks_three_things(
@@ -164,16 +174,16 @@ def test_of_two_by_the_same_reviewer_the_later_counts(tmp_path: Path) -> None:
 def test_hostile_ids_come_back_as_they_went(tmp_path: Path) -> None:
     name = HOSTILE.replace("\ud800", "")
     result = choice(name, 1, 0, documents=documents(3, title=name, url=name))
-    export_tasks({name: [result]}, tmp_path)
+    export_tasks([run(name, [result])], tmp_path)
     (task,) = exported(tmp_path)
     path = saved(tmp_path, [{"data": task, "annotations": [annotation(name, "better")]}])
     assert read_annotations(path)[name][name].reviews.keys() == {name}
 
 
 def test_a_flip_without_a_claim_has_no_documents_to_choose(tmp_path: Path) -> None:
-    export_tasks({"r": [choice("a", 1, 0, reconsidered=None)]}, tmp_path)
+    export_tasks([run("r", [choice("a", 1, 0, reconsidered=None)])], tmp_path)
     assert exported(tmp_path)[0]["document_choices"] == []
-    export_tasks({"r": [choice("a", 1, 0, reconsidered=evidence("IUI"))]}, tmp_path)
+    export_tasks([run("r", [choice("a", 1, 0, reconsidered=evidence("IUI"))])], tmp_path)
     assert exported(tmp_path)[0]["document_choices"] == []
 
 

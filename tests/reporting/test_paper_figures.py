@@ -1,5 +1,9 @@
 """The paper's figures agree with each other: its accuracies with its counts of flips."""
 
+from importlib import import_module
+
+import pytest
+
 from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.reporting.paper_figures import paper_figures
 
@@ -32,3 +36,35 @@ def test_what_the_paper_does_not_report_is_none() -> None:
     assert paper.value(BenchmarkMethod.RAG, "accuracy") is None
     assert paper.difference(BenchmarkMethod.PLACEBO, "truthful") is None
     assert paper_figures("ramdocs", "multiple-choice") is None
+
+
+def test_published_figures_of_other_benchmarks_agree_with_themselves() -> None:
+    natconfqa = paper_figures("natconfqa", "free-form")
+    assert natconfqa is not None
+    gain = natconfqa.difference(BenchmarkMethod.CONTROL_RAG, "conflicts recall")
+    assert gain == pytest.approx(0.276)
+    conflicts = paper_figures("conflicts", "free-form")
+    assert conflicts is not None
+    assert conflicts.value(BenchmarkMethod.ORACLE, "expected behaviour") == 0.886
+    assert max(value for _, value in conflicts.types) == 0.653
+    for table in (*natconfqa.tables, *conflicts.tables):
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+    f1 = {model: (answers, both) for model, answers, both in natconfqa.tables[0].rows}
+    assert f1["o3"] == ("77.0 to 80.5", "81.2 to 88.1")
+    assert f1["gpt-4o"] == ("67.5 to 73.5", "67.2 to 79.7")
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [("natconfqa", "natconfqa.verdicts"), ("conflicts", "conflicts.judges")],
+)
+def test_what_is_published_is_called_as_the_benchmark_calls_it(name: str, ours: str) -> None:
+    module = import_module(f"conflictscore.benchmarks.{ours}")
+    known = getattr(module, "MEASURE_NAMES", None) or {
+        module.BEHAVIOUR,
+        module.RECALL,
+        module.GROUNDING,
+    }
+    paper = paper_figures(name, "free-form")
+    assert paper is not None
+    assert {measure for given in paper.measures.values() for measure in given} == set(known)

@@ -13,11 +13,11 @@ import pytest
 
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.records import Document
+from conflictscore.records import ConflictType, Document
 from conflictscore.reporting.annotations import Annotation, ChangeVerdict, Review
 from conflictscore.reporting.report.page import render_report, write_report
 from conflictscore.reporting.report.text import web_address
-from tests.reporting.lamps import HOSTILE, PWN, choice, documents, evidence, free, run
+from tests.reporting.lamps import HOSTILE, PWN, choice, documents, evidence, free, graded, run
 
 INLINE = {"mark", "strong", "q"}
 VOID = {"meta", "link", "input", "line", "rect", "circle", "path"}
@@ -76,6 +76,10 @@ def card(found: Page, kind: str = "") -> str:
     return only
 
 
+def card_of(found: Page, words: str) -> str:
+    return next(text for text in found.all("article") if words in text)
+
+
 def test_a_flip_is_shown_as_in_the_papers_figure() -> None:
     found = page(run("demo", [choice("a", 1, 0, sides="SCIU")]))
     shown = card(found, "correction")
@@ -117,6 +121,57 @@ def test_free_form_answers_stand_with_their_verdicts_and_references() -> None:
     assert "After truthful: not judged informative It was 1874." in shown
     assert "No verdict on truthful: the judge's reply could not be read" in shown
     assert "Reference answers: 1 right, 2 wrong" in shown
+
+
+def test_a_graded_run_is_shown_by_means_and_by_higher_and_lower() -> None:
+    found = page(run("demo", [graded("a", 0.5, 1.0), graded("b", 0.75, 0.25), graded("c", 0, 0.5)]))
+    (table,) = found.all("table", class_="figures")
+    assert "mean over judged answers, bootstrap 95 % interval" in table
+    assert re.search(r"regenerated-rag 58\.3 % [\d.]+ to [\d.]+, n 3", table)
+    rows = found.all("tr")
+    assert any(row.startswith("regenerated-rag recall 3 2 1 ") for row in rows), rows
+    heads = found.all("th", scope="col")
+    assert {"Higher", "Lower"} <= set(heads)
+    assert "Harmed" not in heads
+    assert any(title.startswith("Lamps: 41.7 %, n 3 → 58.3 %, n 3") for title in found.all("title"))
+    better = found.all("article", class_="correction")[0]
+    for part in ("Better: higher recall", "Before recall: 50.0 %", "After recall: 100.0 %"):
+        assert part in better, part
+    assert "Judge on recall: 1 of 2" in better
+    assert "Worse: lower recall" in card_of(found, "lamp of b lit")
+
+
+def test_a_flip_by_typed_rag_has_a_card_of_its_own_with_the_type_that_was_told() -> None:
+    result = graded("a", 0.5, 1.0)
+    review = Review(verdict=ChangeVerdict.WORSE)
+    reviewed = {"a": Annotation(reviews={"ann": review})}
+    found = page(run("demo", [result], annotations=reviewed))
+    regenerated, typed = found.all("article")
+    assert "typed-rag: told outdated people: outdated" in typed
+    assert "The model's justification The newer log says 1874." in typed
+    assert "guarded-rag" not in typed
+    assert "typed-rag (told outdated) It was 1871 or 1874. changed, higher" in regenerated
+    assert "pipeline (told misinformation) It was 1871. same as before" in regenerated
+    assert ("ann: worse" in regenerated, "ann: worse" in typed) == (True, False)
+    assert "typed-rag" in found.attributes("option", "value")
+    kept = graded("b", 0.5, 0.5, told=None)
+    methods = {**kept.methods, BenchmarkMethod.TYPED_RAG: kept.methods[BenchmarkMethod.RAG]}
+    found = page(run("demo", [kept.model_copy(update={"methods": methods})]))
+    assert len(found.all("article")) == 1
+
+
+def test_types_stand_with_their_confusions_and_the_published_accuracies() -> None:
+    results = [graded("a", 0.5, 1.0), graded("b", 0.5, 1.0, told=ConflictType.MISINFORMATION)]
+    manifest = {"benchmark": "conflicts"}
+    rows = page(run("demo", results, manifest=manifest)).all("tr")
+    assert any(row.startswith("typed-rag 50.0 % 1 of 2") for row in rows), rows
+    assert "outdated 1 1" in rows
+    assert "outdated 2" in rows, "pipeline told misinformation twice"
+    html = render_report([run("demo", results, manifest=manifest)])
+    assert "GPT-4o 59.2 %" in html
+    assert "The paper</th>" not in html, "it has no figure by this measure"
+    assert '<section id="types">' in html
+    assert '<section id="types">' not in render_report([run("demo", [choice("a", 1, 0)])])
 
 
 def test_where_nothing_flipped_the_kept_conflicts_are_what_there_is_to_see() -> None:

@@ -12,10 +12,11 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.reporting.report.page import write_report
 from tests.browser import Reader, browser, severe
 from tests.middleware.service.serving import until
-from tests.reporting.lamps import choice, free, run
+from tests.reporting.lamps import choice, free, graded, run
 from tests.reporting.test_report import hostile_run
 
 Opened = Callable[..., Reader]
@@ -106,6 +107,19 @@ def test_flips_are_filtered_by_guard_run_and_category(reader: Reader, report: Pa
     pick(reader, "run", "free")
     assert lamps(reader) == ["buoy"]
     assert count(reader) == "1 of 3 flips shown"
+
+
+def test_flips_by_typed_rag_can_be_seen_alone(reader: Reader, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    kept = graded("reef", 0.5, 0.5)
+    same = {**kept.methods, BenchmarkMethod.TYPED_RAG: kept.methods[BenchmarkMethod.RAG]}
+    results = [graded("tower", 0.5, 1.0), kept.model_copy(update={"methods": same})]
+    write_report([run("graded", results)], out)
+    reader.open(out.as_uri())
+    assert lamps(reader) == ["tower", "tower", "reef"]
+    pick(reader, "method", "typed")
+    assert lamps(reader) == ["tower"]
+    assert severe(reader.driver) == []
 
 
 def test_words_are_searched_for_in_questions_answers_and_passages(

@@ -4,8 +4,9 @@ What a method cost beyond the baseline, which the cost per net correction is cou
 
 - ``regenerated-rag`` and ``guarded-rag``: what the loop cost beyond its first answer, so claims,
   labels and the second answer, of all questions, those without conflict included;
-- ``placebo``: the same, without which it would not know what to ask, and its own step;
-- ``control-rag`` and ``resample``: their own step.
+- ``placebo`` and ``typed-rag``: the same, without which they would not know what to ask, and their
+  own step; the loop's second answer is counted in where the run has one;
+- all others: their own step.
 
 Grading is counted to no method: it measures, and would not be done in use.
 """
@@ -24,16 +25,8 @@ Money = Callable[[Mapping[str, Usage]], tuple[float | None, tuple[str, ...]]]
 
 _ByModel = Mapping[str, Usage]
 
-_OWN_STEP = {
-    BenchmarkMethod.CONTROL_RAG: Step.CONTROL_RAG,
-    BenchmarkMethod.RESAMPLE: Step.RESAMPLE,
-    BenchmarkMethod.PLACEBO: Step.PLACEBO,
-}
-_SECOND_LOOK = (
-    BenchmarkMethod.REGENERATED_RAG,
-    BenchmarkMethod.GUARDED_RAG,
-    BenchmarkMethod.PLACEBO,
-)
+_LOOP_ALONE = (BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG)
+_SECOND_LOOK = (*_LOOP_ALONE, BenchmarkMethod.PLACEBO, BenchmarkMethod.TYPED_RAG)
 
 
 def run_cost(
@@ -86,8 +79,8 @@ def _beyond_baseline(
     """See the module; None where it is not known what a first answer cost."""
     parts: list[_ByModel] = []
     for result in results:
-        if method in _OWN_STEP:
-            parts.append(result.usage.get(_OWN_STEP[method], {}))
+        if method not in _LOOP_ALONE:
+            parts.append(result.usage.get(Step(method.value), {}))
         if method in _SECOND_LOOK and Step.LOOP in result.usage:
             first = first_usage.get(result.question.id)
             if first is None:

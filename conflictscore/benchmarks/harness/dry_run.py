@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
+from conflictscore.benchmarks.harness.benchmark import JudgePrompts
 from conflictscore.benchmarks.harness.estimate import (
     LEVELS,
     Amount,
@@ -54,6 +55,7 @@ def estimate(
     max_rounds: int = 1,
     max_claims: int | None = None,
     assumptions: Assumptions | None = None,
+    judge_prompts: JudgePrompts | None = None,
     done: Collection[tuple[str, Step]] = (),
 ) -> Estimate:
     """Estimate what is still to come of a run.
@@ -68,12 +70,14 @@ def estimate(
         answer_judge: Judges free-form answers; None where nothing judges them.
         labeler: How claims are labelled; None for a labeler of the caller's own, whose calls are
             not counted.
-        prompts: The templates.
+        prompts: The templates, in the words of the benchmark.
         prices: What the models cost.
         max_rounds: The most regenerations. Expected is one where there is a conflict; all of them
             stand in the upper bound.
         max_claims: The most claims of an answer that are labelled; None for all.
         assumptions: What cannot be counted; by default that of :class:`Assumptions`.
+        judge_prompts: What the judge asks about an answer, the benchmark's own; None where it asks
+            no model.
         done: Question ids with the steps that are recorded already and are not asked again; a
             grade stands for all answers of its question.
     """
@@ -87,6 +91,7 @@ def estimate(
         max_rounds=max_rounds,
         max_claims=max_claims,
         assumptions=assumptions or Assumptions(),
+        judge_prompts=judge_prompts,
     )
     recorded, sums, ahead, assumed = frozenset(done), dict[_Place, _Sums](), 0, 0
     for question in questions:

@@ -63,6 +63,10 @@ class Assumptions(Record):
     claim_tokens: Range = _range(12, 20, 35)
     answer_tokens: Range = _range(20, 50, 120)
     """Tokens of a free-form answer."""
+    cited_tokens: Range = _range(40, 110, 240)
+    """Tokens of an answer with citations, of one to six sentences."""
+    type_tokens: Range = _range(8, 40, 90)
+    """Tokens that name the type of a conflict, with a reason."""
     choice_tokens: Range = _range(2, 4, 12)
     """Tokens of a reply that chooses an option."""
     reconsidered_tokens: Range = _range(25, 60, 120)

@@ -79,6 +79,7 @@ def summarised(
             joined,
             methods=methods,
             measures=configuration["measures"],
+            graded=configuration.get("graded", ()),
             money=partial(prices.cost, endpoints=endpoints),
             total_questions=len(store.questions),
             first_usage=first_answer_usage(records),

@@ -4,24 +4,35 @@ It follows the steps as they are run (``harness.steps``, ``nodes``) with their o
 only a model could say, such as an answer, is stood in for by as many tokens as are assumed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Literal, NamedTuple, Protocol
 
+from conflictscore.benchmarks.harness.benchmark import JudgePrompts
 from conflictscore.benchmarks.harness.estimate import Assumptions, Level, Range
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question, Step
+from conflictscore.benchmarks.harness.templates import UNAIDED
+from conflictscore.labelers.prompting import rules_of
+from conflictscore.nodes.behaviour import all_behaviours, behaviour, typed_fields
 from conflictscore.nodes.evidence import conflict_details
 from conflictscore.nodes.generate import option_fields
 from conflictscore.prompts import PromptSet, material
-from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
+from conflictscore.records import (
+    Claim,
+    ClaimEvidence,
+    ConflictType,
+    Document,
+    EvidenceLabel,
+    Label,
+)
 from conflictscore.tokens import count_tokens
 
 __all__ = ["Plan", "PlannedCall", "PlannedModel", "PlannedQuestion", "TokenCounts"]
 
 _SECOND_LOOK = frozenset({BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG})
-_SECOND_SAMPLES = frozenset({BenchmarkMethod.CONTROL_RAG, BenchmarkMethod.RESAMPLE})
-_GRADES = ("judge_truthful", "judge_informative")
+_THIRD_LOOKS = frozenset({BenchmarkMethod.PLACEBO, BenchmarkMethod.TYPED_RAG})
+_OF_THE_LOOP = _SECOND_LOOK | _THIRD_LOOKS | {BenchmarkMethod.RAG}
 
 
 class PlannedModel(Protocol):
@@ -57,6 +68,7 @@ class Plan:
     max_rounds: int
     max_claims: int | None
     assumptions: Assumptions
+    judge_prompts: JudgePrompts | None
 
 
 class PlannedCall(NamedTuple):
@@ -124,38 +136,89 @@ class PlannedQuestion:
         if not self.documents:
             return
         methods = self.plan.methods
-        yield self._answered(Step.LOOP, "rag")
+        yield self._answered(Step.LOOP, self._form("rag"))
         yield from self._scored(1.0, self._claims)
         if _SECOND_LOOK & methods:
             yield from self._second_look()
-        if BenchmarkMethod.CONTROL_RAG in methods:
-            yield self._answered(Step.CONTROL_RAG, "control_rag")
-        if BenchmarkMethod.RESAMPLE in methods:
-            yield self._answered(Step.RESAMPLE, "rag")
         if BenchmarkMethod.PLACEBO in methods:
-            yield self._regenerated(Step.PLACEBO, self._conflict)
+            yield self._regenerated(Step.PLACEBO, self._conflict, self._form("regenerate"))
+        if BenchmarkMethod.TYPED_RAG in methods:
+            yield self._classified(Step.TYPED_RAG, self._conflict)
+            template = self._form("regenerate_typed")
+            yield self._regenerated(Step.TYPED_RAG, self._conflict, template, **self._typed)
+        for method in self._alone:
+            yield from self._answered_alone(Step(method.value))
         yield from self._grades()
 
-    def _answered(self, step: Step, kind: Literal["rag", "control_rag"]) -> PlannedCall:
+    @property
+    def _alone(self) -> list[BenchmarkMethod]:
+        """Methods that begin with no first answer, as far as the question has what they need."""
+        lacking = set(_OF_THE_LOOP)
+        if len(self.documents) < 2:
+            lacking.add(BenchmarkMethod.SECOND_DOCUMENT)
+        if self.question.conflict_type is None:
+            lacking.add(BenchmarkMethod.ORACLE)
+        chosen = self.plan.methods - lacking
+        return [method for method in BenchmarkMethod if method in chosen]
+
+    def _answered_alone(self, step: Step) -> Iterator[PlannedCall]:
+        assumed, plain = self._assumed, self._form("rag")
+        match step:
+            case Step.CONTROL_RAG:
+                yield self._answered(step, self._form("control_rag"))
+            case Step.RESAMPLE:
+                yield self._answered(step, plain)
+            case Step.FIRST_DOCUMENT:
+                yield self._answered(step, plain, self.documents[:1])
+            case Step.SECOND_DOCUMENT:
+                yield self._answered(step, plain, self.documents[1:2])
+            case Step.NO_DOCUMENTS:
+                prompt = self._render(UNAIDED, question=material(self.question.question))
+                reply = self._at(assumed.answer_tokens)
+                yield self._call(step, self.plan.generator, 1.0, prompt, reply)
+            case Step.TAXONOMY_AWARE:
+                told = {"types": self._types, "rules": all_behaviours(self.plan.prompts)}
+                reply = self._at(assumed.type_tokens) + self._at(assumed.cited_tokens)
+                yield self._asked(step, 1.0, "cited_taxonomy_aware", reply, **told)
+            case Step.PIPELINE | Step.ORACLE:
+                if step is Step.PIPELINE:
+                    yield self._classified(step, 1.0)
+                reply = self._at(assumed.cited_tokens)
+                yield self._asked(step, 1.0, "cited_typed", reply, **self._typed)
+
+    def _answered(
+        self, step: Step, template: str, documents: Sequence[Document] | None = None
+    ) -> PlannedCall:
         reply = self._assumed.answer_tokens
         if self.question.options:
             reply = self._assumed.choice_tokens
-        prompt = self._with_documents(kind)
+        shown = self.documents if documents is None else documents
+        prompt = self._with_documents(template, shown, option_fields(self.question.options))
         return PlannedCall(step, self.plan.generator, 1.0, prompt, self._at(reply))
 
-    def _regenerated(self, step: Step, times: float) -> PlannedCall:
+    def _regenerated(self, step: Step, times: float, template: str, **fields: str) -> PlannedCall:
         reply = self._assumed.answer_tokens
         if self.question.options:
             reply = self._assumed.reconsidered_tokens
-        prompt = self._with_documents(
-            "regenerate", answer=self._answer, claim=self._claim, evidence=self._evidence
-        )
-        return PlannedCall(step, self.plan.generator, times, prompt, self._at(reply))
+        put = {"answer": self._answer, "claim": self._claim, "evidence": self._evidence}
+        options = option_fields(self.question.options)
+        return self._asked(step, times, template, self._at(reply), **put, **options, **fields)
+
+    def _classified(self, step: Step, times: float) -> PlannedCall:
+        reply = self._at(self._assumed.type_tokens)
+        return self._asked(step, times, "classify_conflict", reply, types=self._types)
+
+    def _asked(
+        self, step: Step, times: float, template: str, reply: float, **fields: str
+    ) -> PlannedCall:
+        """A call to the answering model that shows all documents."""
+        prompt = self._with_documents(template, self.documents, fields)
+        return PlannedCall(step, self.plan.generator, times, prompt, reply)
 
     def _second_look(self) -> Iterator[PlannedCall]:
         """The answer to a conflict, with its score and, in free form, the reason why it changed."""
         rounds = self._conflict * (self.plan.max_rounds if self.level == "high" else 1)
-        yield self._regenerated(Step.LOOP, rounds)
+        yield self._regenerated(Step.LOOP, rounds, self._form("regenerate"))
         yield from self._scored(rounds, self._claims * self._changed)
         if not self.question.options:
             prompt = self._render(
@@ -179,7 +242,7 @@ class PlannedQuestion:
         if kind is None:
             return
         reply = 1.0 if kind == "choice" else self._at(self._assumed.verdict_tokens)
-        rules = self._render("label_rules")
+        rules = self._render(rules_of(f"label_{kind}"))
         frame = self._render(f"label_{kind}", rules=rules, document="", claim="")
         around = self.count(frame, judge) + self.count(self._claim, judge)
         most = claims if self.plan.max_claims is None else min(claims, self.plan.max_claims)
@@ -189,20 +252,13 @@ class PlannedQuestion:
 
     def _grades(self) -> Iterator[PlannedCall]:
         """The judge's calls on each distinct answer in free form."""
-        judge, methods = self.plan.answer_judge, self.plan.methods
-        if judge is None or self.question.options:
+        judge, asks, methods = self.plan.answer_judge, self.plan.judge_prompts, self.plan.methods
+        if judge is None or asks is None or self.question.options:
             return
-        again = bool(_SECOND_LOOK & methods) + (BenchmarkMethod.PLACEBO in methods)
-        answers = 1 + len(_SECOND_SAMPLES & methods) + again * self._conflict * self._changed
-        for template in _GRADES:
-            prompt = self._render(
-                template,
-                question=material(self.question.question),
-                answer=self._answer,
-                correct_answers=_listed(self.question.correct),
-                incorrect_answers=_listed(self.question.incorrect),
-            )
-            reply = self._at(self._assumed.grade_tokens)
+        again = bool(_SECOND_LOOK & methods) + len(_THIRD_LOOKS & methods)
+        answers = 1 + len(self._alone) + again * self._conflict * self._changed
+        reply = self._at(self._assumed.grade_tokens)
+        for prompt in asks(self.question, self._answer, self.plan.prompts):
             yield self._call(Step.GRADE, judge, answers, prompt, reply)
 
     def _call(
@@ -210,18 +266,18 @@ class PlannedQuestion:
     ) -> PlannedCall:
         return PlannedCall(step, model, times, self.count(prompt, model), reply)
 
-    def _with_documents(self, kind: str, **fields: str) -> int:
-        """Tokens of a prompt with all documents, which are the same text in every such prompt."""
-        form = "multiple_choice" if self.question.options else "free_form"
-        frame = self._render(
-            f"{form}_{kind}",
-            documents="",
-            question=material(self.question.question),
-            **fields,
-            **option_fields(self.question.options),
-        )
-        shown = self.plan.prompts.documents(self.documents)
+    def _with_documents(
+        self, template: str, documents: Sequence[Document], fields: Mapping[str, str]
+    ) -> int:
+        """Tokens of a prompt with these documents, whose text is the same in every such prompt."""
+        question = material(self.question.question)
+        frame = self._render(template, documents="", question=question, **fields)
+        shown = self.plan.prompts.documents(documents)
         return self.count(frame, self.plan.generator) + self.count(shown, self.plan.generator)
+
+    def _form(self, kind: str) -> str:
+        """The template of this kind in the question's form."""
+        return f"{'multiple_choice' if self.question.options else 'free_form'}_{kind}"
 
     def _render(self, template: str, **fields: str) -> str:
         return self.plan.prompts.render(template, **fields)
@@ -261,6 +317,17 @@ class PlannedQuestion:
         return _words(self._at(self._assumed.claim_tokens))
 
     @property
+    def _types(self) -> str:
+        return self._render("conflict_types")
+
+    @property
+    def _typed(self) -> dict[str, str]:
+        """A type with its rule: people's, or where they told none that of the longest rule."""
+        prompts, known = self.plan.prompts, self.question.conflict_type
+        longest = max(ConflictType, key=lambda kind: len(behaviour(kind, prompts)))
+        return typed_fields(known or longest, prompts)
+
+    @property
     def _evidence(self) -> str:
         """Both sides: one document each, a quarter of them, or half of them."""
         half = len(self.documents) // 2
@@ -272,10 +339,6 @@ class PlannedQuestion:
         )
         claim = ClaimEvidence(claim=Claim(number=1, text=self._claim), labels=pairs)
         return conflict_details(claim, self.documents, self.plan.prompts)
-
-
-def _listed(answers: Sequence[str]) -> str:
-    return "\n".join(f"- {material(answer)}" for answer in answers)
 
 
 def _words(tokens: float) -> str:

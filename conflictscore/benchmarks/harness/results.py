@@ -24,12 +24,25 @@ from conflictscore.benchmarks.harness.records import (
 )
 from conflictscore.errors import InputError
 from conflictscore.metric import better_supported, support_share
-from conflictscore.records import Answer, Attempt, Document, Usage
+from conflictscore.records import Answer, Attempt, ConflictType, Document, Usage
 
-__all__ = ["FREE_FORM_MEASURES", "MULTIPLE_CHOICE_MEASURES", "first_answer_usage", "results"]
+__all__ = [
+    "FREE_FORM_MEASURES",
+    "MULTIPLE_CHOICE_MEASURES",
+    "TELLING",
+    "first_answer_usage",
+    "results",
+]
 
 MULTIPLE_CHOICE_MEASURES = (ACCURACY,)
 """What the right option says of an answer."""
+
+TELLING = (
+    BenchmarkMethod.TYPED_RAG,
+    BenchmarkMethod.PIPELINE,
+    BenchmarkMethod.TAXONOMY_AWARE,
+)
+"""Methods that tell the type of the conflict."""
 
 FREE_FORM_MEASURES = ("truthful", "informative")
 """What a judge says of a free-form answer; the first is what is paired and counted."""
@@ -54,7 +67,9 @@ def results(
       ``guarded-rag`` failed.
     - ``guarded-rag`` ends with the last answer where that differs from the first and is
       :func:`better supported <conflictscore.metric.better_supported>`, otherwise with the first.
-    - ``placebo`` ends with the first answer where there was no conflict to ask about.
+    - ``placebo`` and ``typed-rag`` end with the first answer where there was no conflict to ask
+      about.
+    - Where a method that tells the type of the conflict failed, it told none.
 
     Args:
         questions: The questions of the run; the results come in their order.
@@ -132,6 +147,10 @@ class _Placebo(_Answered):
     donor: str | None
 
 
+class _Typed(_Answered):
+    conflict_type: ConflictType | None
+
+
 class _Graded(_Value):
     verdicts: dict[str, Verdict]
 
@@ -188,6 +207,7 @@ class _Recorded:
             justification=last.answer.justification if last and last.reconsidered else None,
             guard=self.guard,
             donor=placebo.donor if placebo else None,
+            predicted={m: self._told(m) for m in TELLING if found.get(m) is not None},
             notes=self._notes(),
             usage=self._usage(),
             seconds=self._seconds(),
@@ -233,12 +253,11 @@ class _Recorded:
                 return self.last
             case BenchmarkMethod.GUARDED_RAG:
                 return self._guarded()
-            case BenchmarkMethod.CONTROL_RAG:
-                return self._single(Step.CONTROL_RAG)
-            case BenchmarkMethod.RESAMPLE:
-                return self._single(Step.RESAMPLE)
             case BenchmarkMethod.PLACEBO:
                 return self._placebo()
+            case BenchmarkMethod.TYPED_RAG:
+                return self._typed()
+        return self._single(Step(method.value))
 
     def _guarded(self) -> MethodResult | None:
         if self.last is None or self.last.answer is None:
@@ -256,6 +275,19 @@ class _Recorded:
         if not isinstance(outcome, _Placebo):
             return outcome
         return self.first if outcome.donor is None else self._judged(outcome.answer)
+
+    def _typed(self) -> MethodResult | None:
+        if self.first is not None and self.first.answer is None:
+            return _failed("the first answer failed")
+        outcome = self._outcome(Step.TYPED_RAG, _Typed)
+        if not isinstance(outcome, _Typed):
+            return outcome
+        asked = self.first and self.first.report and self.first.report.reconsider
+        return self._judged(outcome.answer) if asked else self.first
+
+    def _told(self, method: BenchmarkMethod) -> ConflictType | None:
+        value = self._value(Step(method.value), _Typed)
+        return value.conflict_type if value else None
 
     def _attempt(self, attempt: Attempt) -> MethodResult:
         return self._judged(attempt.answer).model_copy(update={"report": attempt.report})

@@ -12,7 +12,7 @@ from conflictscore.benchmarks.harness.listening import Listener, Silent
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun, summarised, write_figures
 from conflictscore.benchmarks.harness.session import Session, failures, now
-from conflictscore.benchmarks.harness.setup import Setup
+from conflictscore.benchmarks.harness.setup import Setup, refuse_methods
 from conflictscore.benchmarks.harness.spending import Spending
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.benchmarks.harness.store import RunStore
@@ -81,11 +81,14 @@ async def arun_benchmark(
         listener: Is told what happens, for a progress display.
 
     Raises:
-        InputError: The folder is foreign or holds another run; questions are missing.
+        InputError: The folder is foreign or holds another run; questions are missing; the benchmark
+            cannot be run with one of the methods.
         ConfigurationError: A key, model name or other setting is wrong, or the extra ``[bench]``
             is missing.
     """
     require_statistics()  # before anything is paid for
+    refuse_methods(benchmark, setup.settings.methods)
+    setup = setup.worded(benchmark)
     recorded, left_out = with_documents(benchmark.questions, setup.context.retriever, missing)
     if not recorded:
         raise InputError(f"{benchmark.name}: no question is left to run")

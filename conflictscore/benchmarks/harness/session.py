@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol
 
 from conflictscore.benchmarks.harness.benchmark import AnswerJudge, Benchmark
@@ -32,13 +33,17 @@ from conflictscore.errors import (
 )
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Attempt, Document, Usage
+from conflictscore.records import Attempt, ClaimEvidence, Document, Usage
 
 __all__ = ["Session", "Store", "failures", "now"]
+
+_Asked = Callable[[Question, Sequence[Document]], Awaitable[dict[str, Any]]]
 
 _QUERY = re.compile(r"\?\S+=\S*")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _REASON_CHARS = 300
+_ON_THE_LOOP = (Step.PLACEBO, Step.TYPED_RAG)
+"""Steps that begin with the loop's first answer and its score."""
 
 
 class Store(Protocol):
@@ -92,6 +97,15 @@ class Session:
         self._spending = spending
         self._model = ready.context.generator.name
         self._steps = steps or Steps(ready.context, ready.resampler, ledger.step, self._kept)
+        self._alone: dict[Step, _Asked] = {
+            Step.CONTROL_RAG: self._steps.control_rag,
+            Step.PIPELINE: self._steps.pipeline,
+            Step.TAXONOMY_AWARE: self._steps.taxonomy_aware,
+            Step.ORACLE: self._steps.oracle,
+            Step.NO_DOCUMENTS: self._steps.no_documents,
+            Step.FIRST_DOCUMENT: self._steps.first_document,
+            Step.SECOND_DOCUMENT: self._steps.second_document,
+        }
         self._grader = ready.answer_judge
         self._judge: AnswerJudge | None = benchmark.judge
         self._measures = benchmark.measures
@@ -148,12 +162,15 @@ class Session:
             loop = await self._step(
                 question, Step.LOOP, lambda: self._steps.loop(question, documents)
             )
-            if BenchmarkMethod.PLACEBO in methods and loop.value is not None:
-                await self._placebo(question, documents, loop.value)
-            if BenchmarkMethod.CONTROL_RAG in methods:
-                await self._step(
-                    question, Step.CONTROL_RAG, lambda: self._steps.control_rag(question, documents)
-                )
+            if loop.value is not None:
+                first = Attempt.model_validate(loop.value["attempts"][0])
+                if BenchmarkMethod.PLACEBO in methods:
+                    await self._placebo(question, documents, first)
+                if BenchmarkMethod.TYPED_RAG in methods:
+                    await self._typed_rag(question, documents, first)
+            for step, ask in self._alone.items():
+                if BenchmarkMethod(step.value) in methods:
+                    await self._step(question, step, partial(ask, question, documents))
         result = self.result(question)
         if self._judge is not None:
             for text in dict.fromkeys(
@@ -171,12 +188,11 @@ class Session:
             )
 
     async def _placebo(
-        self, question: Question, documents: Sequence[Document], loop: Mapping[str, Any]
+        self, question: Question, documents: Sequence[Document], first: Attempt
     ) -> None:
-        first = Attempt.model_validate(loop["attempts"][0])
-
         async def ask() -> dict[str, Any]:
-            if first.report is None or first.report.reconsider is None:
+            claim = _disputed(first)
+            if claim is None:
                 return {"answer": first.answer.to_json(), "donor": None, "notes": []}
             donor = self._donors.get(question.id)
             if donor is None:
@@ -184,12 +200,22 @@ class Session:
             donated = await self._documents(donor)
             if donated.value is None:
                 raise InputError(f"the placebo's donor has no documents: {donated.error}")
-            claim = first.report.evidence(first.report.reconsider)
             return await self._steps.placebo(
                 question, documents, first.answer, claim, donor, _documents_in(donated)
             )
 
         await self._step(question, Step.PLACEBO, ask)
+
+    async def _typed_rag(
+        self, question: Question, documents: Sequence[Document], first: Attempt
+    ) -> None:
+        async def ask() -> dict[str, Any]:
+            claim = _disputed(first)
+            if claim is None:
+                return {"answer": first.answer.to_json(), "conflict_type": None, "notes": []}
+            return await self._steps.typed_rag(question, documents, first.answer, claim)
+
+        await self._step(question, Step.TYPED_RAG, ask)
 
     async def _grade(self, question: Question, text: str) -> None:
         judge, context = self._judge, self._steps.context
@@ -217,7 +243,7 @@ class Session:
         """What is recorded of a step, or else what comes of it now."""
         place = (question.id, step, key)
         known = self._store.done.get(place)
-        if known is not None and place not in self._retried:
+        if known is not None and place not in self._retried and not self._outlived(known):
             return known
         self._listener.started(question.id, step)
         started = time.perf_counter()
@@ -252,6 +278,13 @@ class Session:
         self._listener.ended(record)
         self._listener.spent(self._ledger.spent, self._ledger.money)
         return record
+
+    def _outlived(self, record: StepRecord) -> bool:
+        """Whether the loop that a step began with was taken again after it."""
+        if record.step not in _ON_THE_LOOP:
+            return False
+        steps = [r.step for r in self._records[record.question]]
+        return Step.LOOP in steps[len(steps) - steps[::-1].index(record.step) :]
 
     def _kept(self, calls: int) -> None:
         if calls:
@@ -291,6 +324,7 @@ def failures(records: Iterable[StepRecord]) -> Iterator[tuple[str, Step, str]]:
         if (
             record.error is not None
             or value.get("regeneration_error") is not None
+            or value.get("classification_error") is not None
             or any((a["report"] or {}).get("error") for a in value.get("attempts", ()))
             or any(verdict["value"] is None for verdict in verdicts)
         ):
@@ -309,6 +343,14 @@ def _reason(failure: BaseException) -> str:
         return text
     bare = _QUERY.sub("?...", _UNPRINTABLE.sub(" ", text))[:_REASON_CHARS]
     return f"{type(failure).__name__}: {bare}"
+
+
+def _disputed(first: Attempt) -> ClaimEvidence | None:
+    """The claim of the first answer to reconsider; None where nothing speaks on both sides."""
+    report = first.report
+    if report is None or report.reconsider is None:
+        return None
+    return report.evidence(report.reconsider)
 
 
 def _documents_in(record: StepRecord) -> tuple[Document, ...]:

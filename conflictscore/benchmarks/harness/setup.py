@@ -9,8 +9,9 @@ from typing import Any, Literal
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 
-from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
+from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS, Benchmark
 from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
+from conflictscore.benchmarks.harness.templates import templates_read
 from conflictscore.errors import InputError
 from conflictscore.graph.create import Model, run_context
 from conflictscore.labelers.protocol import Labeler, LabelerName
@@ -20,26 +21,18 @@ from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import PromptSet
 from conflictscore.storage.cache import ContentCache
 
-__all__ = ["Ready", "RunSettings", "Setup", "chosen_methods"]
+__all__ = ["Ready", "RunSettings", "Setup", "chosen_methods", "refuse_methods"]
 
-
-_COMMON = ("document", "cut", "evidence", "evidence_line", "justify", "retry")
-_TEMPLATES: Mapping[Form, tuple[str, ...]] = {
-    "multiple-choice": (
-        *_COMMON,
-        "multiple_choice_rag",
-        "multiple_choice_control_rag",
-        "multiple_choice_regenerate",
-    ),
-    "free-form": (
-        *_COMMON,
-        "decompose",
-        "free_form_rag",
-        "free_form_control_rag",
-        "free_form_regenerate",
-    ),
-}
-"""What a run's models read; the labeler's own templates are part of its identity."""
+_FREE_FORM_ONLY = frozenset(
+    {
+        BenchmarkMethod.PIPELINE,
+        BenchmarkMethod.TAXONOMY_AWARE,
+        BenchmarkMethod.ORACLE,
+        BenchmarkMethod.NO_DOCUMENTS,
+        BenchmarkMethod.FIRST_DOCUMENT,
+        BenchmarkMethod.SECOND_DOCUMENT,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +42,7 @@ class RunSettings:
     All of it stands in the run's manifest, and a run is gone on with only where it is the same.
     """
 
-    methods: tuple[BenchmarkMethod, ...] = tuple(BenchmarkMethod)
+    methods: tuple[BenchmarkMethod, ...] = COMMON_METHODS
     """``rag`` is always among them, since the others are paired with it."""
     max_rounds: int = 1
     """The most regenerations, 1 to 20."""
@@ -89,6 +82,22 @@ def chosen_methods(names: Sequence[str]) -> tuple[BenchmarkMethod, ...]:
     if unknown := [name for name in names if name not in known]:
         raise InputError(f"unknown method {unknown[0]!r}; one of {', '.join(BenchmarkMethod)}")
     return tuple(m for m in BenchmarkMethod if m in names or m is BASELINE)
+
+
+def refuse_methods(benchmark: Benchmark, methods: Sequence[BenchmarkMethod]) -> None:
+    """Check that a benchmark can be run with these methods, before anything is opened or paid for.
+
+    Raises:
+        InputError: One answers in free form only and the benchmark is a multiple choice, or the
+            benchmark does not offer it.
+    """
+    lacking = _FREE_FORM_ONLY if benchmark.form == "multiple-choice" else frozenset()
+    known = ", ".join(method for method in benchmark.offered if method not in lacking)
+    for method in methods:
+        if method in lacking:
+            raise InputError(f"{method} answers in free form only; in multiple choice give {known}")
+        if method not in benchmark.offered and method is not BASELINE:
+            raise InputError(f"{benchmark.name} is not run with {method}; give some of {known}")
 
 
 @dataclass(frozen=True)
@@ -167,12 +176,28 @@ class Setup:
             grader = run_context(answer_judge, None, cache=cache, **more).generator
         return cls(settings, context, grader, labeler)
 
+    def worded(self, benchmark: Benchmark) -> "Setup":
+        """The same, asking in the words of a benchmark.
+
+        Raises:
+            ConfigurationError: A template that is to stand in for another has other placeholders.
+        """
+        context = self.context
+        if not benchmark.wording:
+            return self
+        prompts = context.prompts.worded(benchmark.wording)
+        return replace(
+            self,
+            context=self._context(context.generator, context.decomposer, prompts, context.cache),
+        )
+
     def configuration(self, benchmark: Benchmark) -> dict[str, Any]:
         """All that decides the figures, as plain JSON for the manifest."""
         context, settings = self.context, self.settings
         return {
             "form": benchmark.form,
             "measures": list(benchmark.measures),
+            **({"graded": sorted(benchmark.graded)} if benchmark.graded else {}),
             "methods": [method.value for method in settings.methods],
             "model": _described(context.generator),
             "judge": _described(context.decomposer),
@@ -180,9 +205,7 @@ class Setup:
             "labeler": {"name": context.labeler.name, "identity": _identity(context.labeler)},
             "prompts": {
                 "set": context.prompts.name,
-                "sha256": context.prompts.sha256_of(
-                    *_TEMPLATES[benchmark.form], *benchmark.templates
-                ),
+                "sha256": context.prompts.sha256_of(*templates_read(benchmark, settings.methods)),
             },
             "max_rounds": settings.max_rounds,
             "max_claims": settings.max_claims,
@@ -217,21 +240,31 @@ class Setup:
         generator = counted(context.generator)
         same = context.decomposer is context.generator
         decomposer = generator if same else counted(context.decomposer)
-        final = run_context(
-            generator,
-            context.retriever,
-            labeler=self.labeler,
-            judge=decomposer,
-            prompts=context.prompts,
-            max_rounds=context.max_rounds,
-            cache=kept,
-            duplicates=self.settings.duplicates,
-            max_claims=context.max_claims,
-        )
+        final = self._context(generator, decomposer, context.prompts, kept)
         grader = (
             decomposer if self.answer_judge is context.decomposer else counted(self.answer_judge)
         )
         return Ready(final, _resampler(generator, self.settings), grader)
+
+    def _context(
+        self,
+        generator: LanguageModel,
+        decomposer: LanguageModel,
+        prompts: PromptSet,
+        cache: ContentCache | None,
+    ) -> RunContext:
+        """The same collaborators with other models, templates and cache."""
+        return run_context(
+            generator,
+            self.context.retriever,
+            labeler=self.labeler,
+            judge=decomposer,
+            prompts=prompts,
+            max_rounds=self.context.max_rounds,
+            cache=False if cache is None else cache,
+            duplicates=self.settings.duplicates,
+            max_claims=self.context.max_claims,
+        )
 
 
 def _identity(labeler: Labeler) -> dict[str, Any] | None:

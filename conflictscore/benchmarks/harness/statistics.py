@@ -13,18 +13,22 @@ from conflictscore.errors import ConfigurationError
 __all__ = [
     "accuracy",
     "balanced_accuracy",
+    "changes",
     "cohen_kappa",
     "mcnemar",
     "mean_interval",
     "paired_difference",
     "proportion",
     "require_statistics",
+    "wilcoxon_pratt",
 ]
 
 _NEEDED = ("scipy", "statsmodels")
 _RESAMPLES = 9_999
 _RESAMPLES_AT_ONCE = 500
 """Keeps the resamples of a whole benchmark within a few megabytes."""
+_DIGITS = 12
+"""Differences that only rounding errors tell apart are ties."""
 
 
 def require_statistics() -> None:
@@ -104,6 +108,37 @@ def paired_difference(before: Sequence[float], after: Sequence[float]) -> Interv
         after: As many, of the same questions in the same order.
     """
     return mean_interval([new - old for old, new in zip(before, after, strict=True)])
+
+
+def changes(before: Sequence[float], after: Sequence[float]) -> list[float]:
+    """After less before, by question, rounded so far that rounding errors tell none apart.
+
+    Args:
+        before: One value a question; of a verdict, True counts 1 and False 0.
+        after: As many, of the same questions in the same order.
+    """
+    return [round(new - old, _DIGITS) for old, new in zip(before, after, strict=True)]
+
+
+def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
+    """The two-sided Wilcoxon signed-rank test: p, in (0, 1].
+
+    Zeros are ranked with the rest and then dropped (Pratt), so questions that did not change make
+    a difference of the others harder to believe. How p comes about is scipy's choice: exactly up to
+    50 differences without ties and zeros, from all patterns of signs up to 13 with them, and from
+    the normal distribution otherwise.
+
+    Args:
+        differences: One a question; 1 comes back where all are 0, None where there are none.
+    """
+    if not differences:
+        return None
+    if not any(differences):
+        return 1.0
+    require_statistics()
+    from scipy.stats import wilcoxon
+
+    return float(wilcoxon(sorted(differences), zero_method="pratt").pvalue)
 
 
 def mcnemar(corrected: int, harmed: int) -> float:

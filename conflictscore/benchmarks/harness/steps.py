@@ -10,13 +10,25 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.templates import UNAIDED
+from conflictscore.errors import InputError
 from conflictscore.graph.answering import AnsweringGraph, build_answering_graph
 from conflictscore.graph.self_correction import build_self_correction_graph
+from conflictscore.graph.strategies import (
+    OracleInput,
+    Strategy,
+    StrategyInput,
+    build_strategy_graph,
+)
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.classify import tell_type
+from conflictscore.nodes.generate import REPLY_TOKENS
 from conflictscore.nodes.regenerate import ask_again
+from conflictscore.nodes.replies import read_text
 from conflictscore.nodes.retrieve import find_documents, given_documents
-from conflictscore.nodes.state import RagInput, RunContext
+from conflictscore.nodes.state import RagInput, RagState, RunContext
+from conflictscore.prompts import material
 from conflictscore.records import (
     Answer,
     ClaimEvidence,
@@ -68,6 +80,10 @@ class Steps:
         self._control = build_answering_graph(replace(context, method=Method.CONTROL_RAG))
         self._second_sample = build_answering_graph(replace(rag, generator=resampler))
         self._loop = build_self_correction_graph(replace(context, method=Method.REGENERATED_RAG))
+        self._strategies = {
+            strategy: build_strategy_graph(context, strategy)
+            for strategy in (Strategy.PIPELINE, Strategy.TAXONOMY_AWARE, Strategy.ORACLE)
+        }
 
     async def documents(self, question: Question) -> dict[str, Any]:
         """Find the documents, or take the question's own, and mark near-duplicates."""
@@ -78,7 +94,7 @@ class Steps:
             raise ValueError("a question without documents needs a retriever")
         else:
             documents, notes = await find_documents(self.context.retriever, question.question)
-        return {"documents": [document.to_json() for document in documents], "notes": notes}
+        return {"documents": _plain(documents), "notes": notes}
 
     async def loop(self, question: Question, documents: Sequence[Document]) -> dict[str, Any]:
         """The first answer, its score and, where a claim has evidence on both sides, the next."""
@@ -143,6 +159,119 @@ class Steps:
         self._kept(meter.usage.cached_calls)
         return {"answer": answer.to_json(), "donor": donor.id, "notes": notes}
 
+    async def typed_rag(
+        self,
+        question: Question,
+        documents: Sequence[Document],
+        before: Answer,
+        claim: ClaimEvidence,
+    ) -> dict[str, Any]:
+        """The first answer reconsidered, as the type of the conflict asks.
+
+        Where no type can be had, it is reconsidered as the paper does, with a note.
+
+        Args:
+            question: What is asked.
+            documents: Its documents.
+            before: Its first answer.
+            claim: The claim of that answer to reconsider, with its labels.
+        """
+        meter = UsageMeter()
+        shown: RagState = {"question": question.question, "documents": _plain(documents)}
+        told = await tell_type(shown, self.context, meter)
+        answer, notes = await ask_again(
+            question.question,
+            question.options,
+            before,
+            claim,
+            documents,
+            model=self.context.generator,
+            prompts=self.context.prompts,
+            meter=meter,
+            conflict_type=told.kind,
+        )
+        self._kept(meter.usage.cached_calls)
+        return {
+            "answer": answer.to_json(),
+            "notes": [*told.notes, *notes],
+            "conflict_type": told.kind.value if told.kind else None,
+            "classification_error": told.error,
+        }
+
+    async def pipeline(self, question: Question, documents: Sequence[Document]) -> dict[str, Any]:
+        """Tell the type of the conflict, then answer as it asks, with citations."""
+        return await self._by_strategy(
+            Strategy.PIPELINE, {"question": question.question, "documents": _plain(documents)}
+        )
+
+    async def taxonomy_aware(
+        self, question: Question, documents: Sequence[Document]
+    ) -> dict[str, Any]:
+        """Tell the type and answer in one call, with citations."""
+        return await self._by_strategy(
+            Strategy.TAXONOMY_AWARE,
+            {"question": question.question, "documents": _plain(documents)},
+        )
+
+    async def oracle(self, question: Question, documents: Sequence[Document]) -> dict[str, Any]:
+        """Answer as the type that people told asks, with citations.
+
+        Raises:
+            InputError: Nobody told the type of this question.
+        """
+        if question.conflict_type is None:
+            raise InputError("oracle needs the conflict type that people told, and there is none")
+        given: OracleInput = {
+            "question": question.question,
+            "documents": _plain(documents),
+            "conflict_type": question.conflict_type.value,
+        }
+        return await self._by_strategy(Strategy.ORACLE, given)
+
+    async def no_documents(
+        self, question: Question, documents: Sequence[Document]
+    ) -> dict[str, Any]:
+        """What the model says from memory; its documents are left out."""
+        meter, prompts = UsageMeter(), self.context.prompts
+        text = await self.context.generator.ask(
+            prompts.render(UNAIDED, question=" ".join(material(question.question).split())),
+            read_text,
+            prompts=prompts,
+            meter=meter,
+            max_tokens=REPLY_TOKENS,
+        )
+        self._kept(meter.usage.cached_calls)
+        return {"answer": Answer(text=text).to_json(), "notes": []}
+
+    async def first_document(
+        self, question: Question, documents: Sequence[Document]
+    ) -> dict[str, Any]:
+        """The first answer's prompt with the first document alone."""
+        return await self._answer(self._first, question, documents[:1])
+
+    async def second_document(
+        self, question: Question, documents: Sequence[Document]
+    ) -> dict[str, Any]:
+        """The first answer's prompt with the second document alone, which it numbers 1.
+
+        Raises:
+            InputError: There is no second document.
+        """
+        if len(documents) < 2:
+            raise InputError("second-document needs a second document, and there is none")
+        return await self._answer(self._first, question, documents[1:2])
+
+    async def _by_strategy(self, strategy: Strategy, given: StrategyInput) -> dict[str, Any]:
+        state = await self._strategies[strategy].ainvoke(given)
+        self._kept(state["usage"]["cached_calls"])
+        return {
+            "answer": state["draft"],
+            "notes": state["notes"],
+            "conflict_type": state["conflict_type"],
+            "classification_error": state.get("classification_error"),
+            "cited": state["cited"],
+        }
+
     async def _answer(
         self, graph: AnsweringGraph, question: Question, documents: Sequence[Document]
     ) -> dict[str, Any]:
@@ -155,8 +284,12 @@ def _input(question: Question, documents: Sequence[Document]) -> RagInput:
     return {
         "question": question.question,
         "options": list(question.options),
-        "documents": [document.to_json() for document in documents],
+        "documents": _plain(documents),
     }
+
+
+def _plain(documents: Sequence[Document]) -> list[dict[str, Any]]:
+    return [document.to_json() for document in documents]
 
 
 def _without_snippets(claim: ClaimEvidence) -> ClaimEvidence:

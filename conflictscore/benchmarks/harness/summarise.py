@@ -13,6 +13,7 @@ from conflictscore.benchmarks.harness.figures import (
     Proportion,
     Scores,
     Transitions,
+    TypeAccuracy,
 )
 from conflictscore.benchmarks.harness.records import (
     BASELINE,
@@ -20,13 +21,16 @@ from conflictscore.benchmarks.harness.records import (
     MethodResult,
     QuestionResult,
 )
+from conflictscore.benchmarks.harness.results import TELLING
 from conflictscore.benchmarks.harness.statistics import (
+    changes,
     mcnemar,
     mean_interval,
     paired_difference,
     proportion,
+    wilcoxon_pratt,
 )
-from conflictscore.records import ConflictReport, Usage
+from conflictscore.records import ConflictReport, ConflictType, Usage
 
 __all__ = ["figures"]
 
@@ -44,6 +48,7 @@ def figures(
     money: Money | None,
     total_questions: int,
     first_usage: Mapping[str, Mapping[str, Usage]] = {},
+    graded: Collection[str] = (),
 ) -> Figures:
     """Count and average what a run came to; the order of the results does not matter.
 
@@ -59,52 +64,70 @@ def figures(
         first_usage: What the first answers alone cost, by question and model, from
             :func:`conflictscore.benchmarks.harness.results.first_answer_usage`. What a second look
             cost is not known where a question with a loop is absent.
+        graded: Those of the measures whose values are numbers in [0, 1].
 
     Raises:
         ConfigurationError: scipy or statsmodels is not installed.
     """
     ordered = [method for method in BenchmarkMethod if method in methods]
     others = [m for m in ordered if m is not BASELINE] if BASELINE in ordered else []
-    paired = [_paired(results, method, measure) for method in others for measure in measures]
+    paired = [
+        _paired(results, method, measure, measure in graded)
+        for method in others
+        for measure in measures
+    ]
     net = {p.method: p.corrected - p.harmed for p in paired if p.measure == measures[0]}
     return Figures(
         questions=total_questions,
-        ended=sum(all(_ended(r, method, measures) for method in ordered) for r in results),
+        ended=sum(all(_ended(r, method) for method in ordered) for r in results),
         failed=sum(any(result.answer is None for result in r.methods.values()) for r in results),
         measures=tuple(measures),
-        methods=tuple(_method(_of(results, method), method, measures) for method in ordered),
+        methods=tuple(
+            _method(_of(results, method), method, measures, graded) for method in ordered
+        ),
         paired=tuple(paired),
         controls=tuple(
-            _paired(results, method, measures[0], against=control)
+            _paired(results, method, measures[0], measures[0] in graded, against=control)
             for control in _CONTROLS
             for method in _SCORED_AGAIN
             if {method, control} <= set(ordered)
         ),
         transitions=tuple(_transitions(results, method, measures[0]) for method in others),
-        categories=_categories(results, ordered, measures),
+        categories=_categories(results, ordered, measures, graded),
         scores=tuple(_scores(results, method) for method in _SCORED_AGAIN if method in others),
+        types=_types(results, ordered),
         coverage=_mean(_reports(results, BASELINE), lambda report: report.coverage),
         cost=run_cost(results, net, money=money, first_usage=first_usage),
     )
 
 
-def _ended(result: QuestionResult, method: BenchmarkMethod, measures: Sequence[str]) -> bool:
-    """Whether nothing is still to come: an answer in free form waits for its grade."""
+def _ended(result: QuestionResult, method: BenchmarkMethod) -> bool:
+    """Whether nothing is still to come: an answer in free form waits for its grade.
+
+    A grade may leave out measures that do not apply to the question.
+    """
     of = result.methods.get(method)
-    return of is not None and (of.answer is None or all(m in of.verdicts for m in measures))
+    return of is not None and (of.answer is None or bool(of.verdicts))
 
 
 def _of(results: Iterable[QuestionResult], method: BenchmarkMethod) -> list[MethodResult]:
     return [result.methods[method] for result in results if method in result.methods]
 
 
-def _share(ended: Iterable[MethodResult], measure: str) -> Proportion:
+def _figure(
+    ended: Iterable[MethodResult], measure: str, graded: Collection[str]
+) -> Proportion | Interval:
     values = [value for result in ended if (value := result.value(measure)) is not None]
-    return proportion(sum(values), len(values))
+    if measure in graded:
+        return mean_interval(values)
+    return proportion(values.count(True), len(values))
 
 
 def _method(
-    ended: Sequence[MethodResult], method: BenchmarkMethod, measures: Sequence[str]
+    ended: Sequence[MethodResult],
+    method: BenchmarkMethod,
+    measures: Sequence[str],
+    graded: Collection[str],
 ) -> MethodFigures:
     def unjudged(measure: str) -> int:
         return sum(measure in r.verdicts and r.value(measure) is None for r in ended)
@@ -113,7 +136,7 @@ def _method(
         method=method,
         questions=len(ended),
         failed=sum(result.answer is None for result in ended),
-        measures={measure: _share(ended, measure) for measure in measures},
+        measures={measure: _figure(ended, measure, graded) for measure in measures},
         unjudged={measure: unjudged(measure) for measure in measures},
     )
 
@@ -124,39 +147,50 @@ def _judged(
     measure: str,
     *,
     against: BenchmarkMethod = BASELINE,
-) -> list[tuple[bool, bool]]:
-    """Whether the other method and this one are right, where both were judged."""
-    return [
+) -> tuple[list[float], list[float]]:
+    """How right the other method and this one are where both were judged, from 0 to 1."""
+    pairs = [
         (before, after)
         for result in results
         if against in result.methods and method in result.methods
         if (before := result.methods[against].value(measure)) is not None
         if (after := result.methods[method].value(measure)) is not None
     ]
+    return [float(before) for before, _ in pairs], [float(after) for _, after in pairs]
+
+
+def _moved(before: Sequence[float], after: Sequence[float]) -> tuple[int, int]:
+    """How many are better than before, and how many worse."""
+    moves = changes(before, after)
+    return sum(move > 0 for move in moves), sum(move < 0 for move in moves)
 
 
 def _paired(
     results: Sequence[QuestionResult],
     method: BenchmarkMethod,
     measure: str,
+    graded: bool,
     *,
     against: BenchmarkMethod = BASELINE,
 ) -> Paired:
-    pairs = _judged(results, method, measure, against=against)
-    corrected, harmed = pairs.count((False, True)), pairs.count((True, False))
+    before, after = _judged(results, method, measure, against=against)
+    corrected, harmed = _moved(before, after)
+    pairs = list(zip(before, after, strict=True))
+    if graded:
+        p_value = wilcoxon_pratt(changes(before, after))
+    else:
+        p_value = mcnemar(corrected, harmed) if pairs else None
     return Paired(
         method=method,
         against=against,
         measure=measure,
         n=len(pairs),
-        both_right=pairs.count((True, True)),
-        both_wrong=pairs.count((False, False)),
+        both_right=None if graded else pairs.count((1, 1)),
+        both_wrong=None if graded else pairs.count((0, 0)),
         corrected=corrected,
         harmed=harmed,
-        p_value=mcnemar(corrected, harmed) if pairs else None,
-        difference=paired_difference(
-            [before for before, _ in pairs], [after for _, after in pairs]
-        ),
+        p_value=p_value,
+        difference=paired_difference(before, after),
     )
 
 
@@ -166,8 +200,9 @@ def _transitions(
     conflict = [result for result in results if result.conflict and method in result.methods]
     answered = [result for result in conflict if result.methods[method].answer is not None]
     revised = [result for result in answered if result.flipped(method)]
-    pairs = _judged(revised, method, measure)
-    corrections, harms = pairs.count((False, True)), pairs.count((True, False))
+    before, after = _judged(revised, method, measure)
+    corrections, harms = _moved(before, after)
+    judged = len(before)
     return Transitions(
         method=method,
         measure=measure,
@@ -175,16 +210,19 @@ def _transitions(
         failed=len(conflict) - len(answered),
         retained=proportion(len(answered) - len(revised), len(answered)),
         revised=proportion(len(revised), len(answered)),
-        corrections=proportion(corrections, len(pairs)),
-        harms=proportion(harms, len(pairs)),
-        neutral=proportion(len(pairs) - corrections - harms, len(pairs)),
-        unjudged=len(revised) - len(pairs),
-        harms_of_conflict=proportion(harms, len(_judged(answered, method, measure))),
+        corrections=proportion(corrections, judged),
+        harms=proportion(harms, judged),
+        neutral=proportion(judged - corrections - harms, judged),
+        unjudged=len(revised) - judged,
+        harms_of_conflict=proportion(harms, len(_judged(answered, method, measure)[0])),
     )
 
 
 def _categories(
-    results: Sequence[QuestionResult], methods: Sequence[BenchmarkMethod], measures: Sequence[str]
+    results: Sequence[QuestionResult],
+    methods: Sequence[BenchmarkMethod],
+    measures: Sequence[str],
+    graded: Collection[str],
 ) -> tuple[CategoryFigures, ...]:
     """By name; none where no question has a category."""
     members = defaultdict[str, list[QuestionResult]](list)
@@ -197,11 +235,40 @@ def _categories(
             category=category,
             questions=len(members[category]),
             measures={
-                method: {m: _share(_of(members[category], method), m) for m in measures}
+                method: {m: _figure(_of(members[category], method), m, graded) for m in measures}
                 for method in methods
             },
         )
         for category in sorted(members)
+    )
+
+
+def _types(
+    results: Sequence[QuestionResult], methods: Sequence[BenchmarkMethod]
+) -> tuple[TypeAccuracy, ...]:
+    """None where people told no type."""
+    known = [(r, r.question.conflict_type) for r in results if r.question.conflict_type]
+    if not known:
+        return ()
+    return tuple(
+        _type_accuracy(
+            method, [(true, r.predicted[method]) for r, true in known if method in r.predicted]
+        )
+        for method in methods
+        if method in TELLING
+    )
+
+
+def _type_accuracy(
+    method: BenchmarkMethod, told: Sequence[tuple[ConflictType, ConflictType | None]]
+) -> TypeAccuracy:
+    """Of people's type and the method's, by question."""
+    there = [kind for kind in ConflictType if any(kind in pair for pair in told)]
+    return TypeAccuracy(
+        method=method,
+        accuracy=proportion(sum(true is said for true, said in told), len(told)),
+        untold=sum(said is None for _, said in told),
+        confusion={true: {said: told.count((true, said)) for said in there} for true in there},
     )
 
 

@@ -175,8 +175,8 @@ def _correlation(
     )
 
 
-def _decisions(decisions: Sequence[tuple[bool, bool | None]]) -> DecisionAgreement:
-    made = [(theirs, ours) for theirs, ours in decisions if ours is not None]
+def _decisions(decisions: Sequence[tuple[bool, bool | float | None]]) -> DecisionAgreement:
+    made = [(theirs, bool(ours)) for theirs, ours in decisions if ours is not None]
     labels, verdicts = [theirs for theirs, _ in made], [ours for _, ours in made]
     return DecisionAgreement(
         agreement=accuracy(labels, verdicts), cohen_kappa=cohen_kappa(labels, verdicts)

@@ -2,5 +2,5 @@
 
 ``topics.py`` says what a report is about and which documents it is written from, ``writing.py``
 asks for it by one of three prompts, ``run.py`` writes and scores them resumably, and ``figures.py``
-makes the table. ``python -m conflictscore.benchmarks.reports --help`` runs it.
+makes the table. ``conflictscore bench reports`` runs it.
 """

@@ -97,12 +97,12 @@ def agreement(labels: Sequence[bool], verdicts: Sequence[Verdict]) -> JudgeCheck
     Raises:
         ConfigurationError: The extra [bench] is not installed.
     """
-    said = Counter((label, verdict.value) for label, verdict in zip(labels, verdicts, strict=True))
-    judged = [
-        (label, verdict.value)
-        for label, verdict in zip(labels, verdicts, strict=True)
-        if verdict.value is not None
-    ]
+    values_or_none = (
+        None if verdict.value is None else bool(verdict.value) for verdict in verdicts
+    )
+    pairs = list(zip(labels, values_or_none, strict=True))
+    said = Counter(pairs)
+    judged = [(label, value) for label, value in pairs if value is not None]
     known, values = [label for label, _ in judged], [value for _, value in judged]
     return JudgeCheck(
         n=len(labels),

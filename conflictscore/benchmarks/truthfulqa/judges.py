@@ -11,7 +11,15 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material
 
-__all__ = ["JUDGES", "Judge", "Measure", "judge_answer", "judge_measure", "read_verdict"]
+__all__ = [
+    "JUDGES",
+    "Judge",
+    "Measure",
+    "judge_answer",
+    "judge_measure",
+    "judge_prompts",
+    "read_verdict",
+]
 
 Measure = Literal["truthful", "informative"]
 
@@ -81,16 +89,9 @@ async def judge_measure(
 ) -> Verdict:
     """Judge a free-form answer by one measure; the rest is as for :func:`judge_answer`."""
     judge = JUDGES[measure]
-    prompt = prompts.render(
-        judge.template,
-        question=_line(question.question),
-        answer=material(answer),
-        correct_answers=_listed(question.correct),
-        incorrect_answers=_listed(question.incorrect),
-    )
     try:
         return await model.ask(
-            prompt,
+            _prompt(judge, question, answer, prompts),
             lambda reply: read_verdict(reply, judge.word),
             prompts=prompts,
             meter=meter,
@@ -98,6 +99,11 @@ async def judge_measure(
         )
     except ProviderError as error:
         return Verdict(value=None, error=str(error))
+
+
+def judge_prompts(question: Question, answer: str, prompts: PromptSet) -> list[str]:
+    """What :func:`judge_answer` asks about an answer, one prompt a call."""
+    return [_prompt(judge, question, answer, prompts) for judge in JUDGES.values()]
 
 
 def read_verdict(reply: str, word: str) -> Verdict:
@@ -127,6 +133,16 @@ def read_verdict(reply: str, word: str) -> Verdict:
     parts = _EXPLANATION.split(reply, maxsplit=1)
     explanation = " ".join(parts[1].split()) if len(parts) > 1 else ""
     return Verdict(value=values.pop(), explanation=explanation or None)
+
+
+def _prompt(judge: Judge, question: Question, answer: str, prompts: PromptSet) -> str:
+    return prompts.render(
+        judge.template,
+        question=_line(question.question),
+        answer=material(answer),
+        correct_answers=_listed(question.correct),
+        incorrect_answers=_listed(question.incorrect),
+    )
 
 
 def _listed(answers: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Record
 
-__all__ = ["TEMPLATE", "Judgement", "Rating", "judge_answer", "read_rating"]
+__all__ = ["TEMPLATE", "Judgement", "Rating", "judge_answer", "rating_prompt", "read_rating"]
 
 TEMPLATE = "wikicontradict_judge"
 
@@ -77,18 +77,23 @@ async def judge_answer(
         ConfigurationError: A setting is wrong, so that nothing can be judged.
         BudgetError: The budget of the model is used up.
     """
-    prompt = prompts.render(
-        TEMPLATE,
-        question=_line(question),
-        correct_answers="\n".join(f"- {_line(one)}" for one in right),
-        answer=material(answer.strip()),
-    )
+    prompt = rating_prompt(question, right, answer, prompts)
     try:
         return await model.ask(
             prompt, read_rating, prompts=prompts, meter=meter, max_tokens=_REPLY_TOKENS
         )
     except ProviderError as error:
         return Judgement(rating=None, error=str(error))
+
+
+def rating_prompt(question: str, right: Sequence[str], answer: str, prompts: PromptSet) -> str:
+    """What the judge is asked; the arguments are those of :func:`judge_answer`."""
+    return prompts.render(
+        TEMPLATE,
+        question=_line(question),
+        correct_answers="\n".join(f"- {_line(one)}" for one in right),
+        answer=material(answer.strip()),
+    )
 
 
 def read_rating(reply: str) -> Judgement:

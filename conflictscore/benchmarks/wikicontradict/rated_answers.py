@@ -1,19 +1,39 @@
 """Model answers that people rated: what a judge is held against."""
 
 from collections.abc import Iterable, Sequence
+from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
 from conflictscore.benchmarks.harness.selection import lot, question_id
 from conflictscore.benchmarks.json_lines import read_json_lines
-from conflictscore.benchmarks.wikicontradict.answering import Prompt, right_answers
 from conflictscore.benchmarks.wikicontradict.data import ContradictingQuestion, needed
 from conflictscore.benchmarks.wikicontradict.judge import Rating
 from conflictscore.errors import InputError
 
-__all__ = ["RatedAnswer", "draw", "read_rated"]
+__all__ = ["Prompt", "RatedAnswer", "draw", "read_rated"]
 
 _RATINGS = {rating.value: rating for rating in Rating}
+
+
+class Prompt(IntEnum):
+    """The prompt templates by their number.
+
+    Where an answer stands in ``human_eval.jsonl`` says which is which: ``answer0`` is of the first.
+    """
+
+    NO_PASSAGE = 1
+    """The question alone: what the model knows."""
+    FIRST_PASSAGE = 2
+    SECOND_PASSAGE = 3
+    BOTH_PASSAGES = 4
+    """Both, with no word about contradictions."""
+    BOTH_VIEWS = 5
+    """Both, and the answer is to show where they disagree."""
+
+
+_RIGHT = {Prompt.FIRST_PASSAGE: (0,), Prompt.SECOND_PASSAGE: (1,)}
+"""Whose answer counts as right where one passage is shown; else that of either."""
 
 
 class RatedAnswer(NamedTuple):
@@ -65,7 +85,7 @@ def read_rated(
                 RatedAnswer(
                     id=name,
                     question=question,
-                    right=right_answers(prompt, both),
+                    right=tuple(both[side] for side in _RIGHT.get(prompt, (0, 1))),
                     prompt=prompt,
                     model=model,
                     answer=needed(record, f"answer{index}", where),

@@ -1,12 +1,11 @@
 """The LLM judge of many pairs at once; what a reply leaves open is asked again."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from conflictscore.errors import ConflictScoreError, ProviderError, UnreadableReplyError
-from conflictscore.labelers.asking import unlabelled
+from conflictscore.errors import ProviderError, UnreadableReplyError
+from conflictscore.labelers.asking import together, unlabelled
 from conflictscore.labelers.batching.batches import Batch, Batches, NoRoom
 from conflictscore.labelers.batching.modes import MODES, BatchName
 from conflictscore.labelers.batching.prompt import TEMPLATES, batch_prompt
@@ -36,7 +35,7 @@ class BatchJudge:
 
         Args:
             model: The model that judges.
-            prompts: Where ``label_rules`` and the templates of the mode are.
+            prompts: Where ``label_rules_brief`` and the templates of the mode are.
             mode: What goes into a call: ``per-document`` up to 8 claims and one document,
                 ``per-claim`` one claim and all documents, ``matrix`` up to 8 claims and up to 16
                 documents; fewer where the context window has no room for more.
@@ -67,12 +66,10 @@ class BatchJudge:
 
     async def label_all(self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Tell) -> None:
         """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for part in self._batches.of(pairs):
-                    tasks.create_task(self._settle(part, meter, on_label, _ROUNDS))
-        except* ConflictScoreError as errors:  # what no single batch can help: a setting, a budget
-            raise errors.exceptions[0] from None
+        await together(
+            partial(self._settle, part, meter, on_label, _ROUNDS)
+            for part in self._batches.of(pairs)
+        )
 
     async def _settle(
         self, part: Batch | NoRoom, meter: UsageMeter, tell: Tell, rounds: int

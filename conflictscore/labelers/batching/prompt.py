@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from conflictscore.labelers.batching.batches import Batch
 from conflictscore.labelers.batching.modes import BatchMode
-from conflictscore.labelers.prompting import as_shown
+from conflictscore.labelers.prompting import as_shown, rules_of
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim
 
 __all__ = ["TEMPLATES", "BatchPrompt", "batch_prompt"]
 
-TEMPLATES = ("label_rules", "label_one_document", "label_one_claim", "label_claim_with")
+TEMPLATES = ("label_rules_brief", "label_one_document", "label_one_claim", "label_claim_with")
 """The templates that the modes share."""
 
 _IDS_EACH = 450
@@ -41,7 +41,7 @@ def batch_prompt(batch: Batch, mode: BatchMode, prompts: PromptSet) -> BatchProm
     shown = {document.number: as_shown(document) for document in batch.shown}
     documents = _ids(shown.items(), _FIRST_DOCUMENT_ID)
     claims = _ids(((claim.number, claim.text) for claim in batch.claims), _FIRST_CLAIM_ID)
-    fields = {"rules": prompts.render("label_rules")}
+    fields = {"rules": prompts.render(rules_of(mode.template))}
     if mode.documents == 1:
         [fields["document"]] = shown.values()
     else:

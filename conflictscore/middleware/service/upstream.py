@@ -1,6 +1,13 @@
-"""The upstream endpoint, called with the caller's own request."""
+"""The upstream endpoint, called with the caller's own request.
+
+A request that is handed on takes one of the places that all calls to the endpoint share, in its
+turn, and holds it until its reply has come whole: a stream is in flight as long as it is read. A
+refusal makes the places fewer for all. It is not sent again here, since its bytes go through as
+they come: the caller's own client does that, as it would without us.
+"""
 
 import json
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -13,6 +20,7 @@ from conflictscore.errors import ConfigurationError
 from conflictscore.middleware.service.faults import RefusedError, refusal_of
 from conflictscore.middleware.service.wire import header_value
 from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.scheduling.trouble import trouble_of
 
 __all__ = ["OWN_NAME", "Upstream", "UpstreamReply", "read_completion"]
 
@@ -56,8 +64,6 @@ class UpstreamReply:
 class Upstream:
     """The endpoint behind the answering model, reached with the key of this service.
 
-    Nothing is asked a second time: the caller's own client does that, as it would without us.
-
     Attributes:
         names: The models that a request may name: the upstream's, and ``conflictscore``.
 
@@ -86,13 +92,22 @@ class Upstream:
             RefusedError: The upstream failed, or refused the request.
         """
         handed_on = {**body, "model": self._name}
-        try:
-            async with self._client.chat.completions.with_streaming_response.create(
-                model=self._name, messages=[], extra_body=handed_on
-            ) as response:
-                yield UpstreamReply(response)
-        except openai.OpenAIError as error:
-            raise refusal_of(error, self._model, handed_on=True) from error
+        limit, kind = self._model.limit, (self._model.name, "upstream", bool(body.get("stream")))
+        async with limit.place(object()):
+            if self._model.gate:
+                await self._model.gate.enter(())
+            began = time.monotonic()
+            try:
+                async with self._client.chat.completions.with_streaming_response.create(
+                    model=self._name, messages=[], extra_body=handed_on
+                ) as response:
+                    limit.answered(kind, began)
+                    yield UpstreamReply(response)
+            except openai.OpenAIError as error:
+                trouble = trouble_of(error)
+                if trouble is not None and trouble.kind in ("refused", "late"):
+                    limit.refused(began)
+                raise refusal_of(error, self._model, handed_on=True) from error
 
     async def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The chat completion for a request, in one piece.

@@ -9,17 +9,50 @@ from conflictscore.benchmarks.harness.records import (
     MethodResult,
     QuestionResult,
 )
-from conflictscore.records import Document, EvidenceLabel, Label
+from conflictscore.records import ConflictType, Document, EvidenceLabel, Label
 from conflictscore.reporting.annotations import Annotation
-from conflictscore.reporting.flips import FlipKind, first_measure, flip_kind, second_look
+from conflictscore.reporting.figure_text import percent
+from conflictscore.reporting.flips import FlipKind, flip_kind, justification, second_look
+from conflictscore.reporting.measures import is_graded
 from conflictscore.reporting.report.excerpt import Excerpt, excerpts
 from conflictscore.reporting.report.run import ReportRun
 from conflictscore.reporting.report.text import web_address, web_host
 
-__all__ = ["KEPT", "Card", "OtherAnswer", "Passage", "Said", "cards"]
+__all__ = ["KEPT", "Card", "Judged", "OtherAnswer", "Passage", "Said", "cards"]
 
 KEPT = "kept"
 """The kind of a card whose answer did not change."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict, as a card shows it."""
+
+    measure: str
+    value: bool | float | None
+    explanation: str
+    """The judge's, or why there is no value."""
+
+    @property
+    def tone(self) -> str:
+        """What its colour stands for: ``right``, ``wrong``, ``unknown``, or none for a grade."""
+        if self.value is None:
+            return "unknown"
+        return ("right" if self.value else "wrong") if isinstance(self.value, bool) else ""
+
+    @property
+    def words(self) -> str:
+        """The verdict in a few words."""
+        match self.measure, self.value:
+            case _, None:
+                return f"{self.measure}: not judged"
+            case "accuracy", bool():
+                return "right" if self.value else "wrong"
+            case "truthful" | "informative", bool():
+                return self.measure if self.value else f"not {self.measure}"
+            case _, bool():
+                return f"{self.measure}: {'yes' if self.value else 'no'}"
+        return f"{self.measure}: {percent(self.value)} %"
 
 
 @dataclass(frozen=True)
@@ -28,18 +61,13 @@ class Said:
 
     text: str
     option: int | None
-    verdicts: tuple[tuple[str, bool | None, str], ...]
-    """Measure, value, and the judge's explanation or why there is none."""
+    verdicts: tuple[Judged, ...]
+    """The first measure of the run before the others."""
 
     @property
     def letter(self) -> str:
         """The chosen option as a letter; empty in free form."""
         return "" if self.option is None else chr(ord("A") + self.option)
-
-    @property
-    def value(self) -> bool | None:
-        """Whether it is right by the first measure."""
-        return self.verdicts[0][1] if self.verdicts else None
 
 
 @dataclass(frozen=True)
@@ -53,6 +81,8 @@ class OtherAnswer:
     """None where its answer is the baseline's."""
     donor: str | None
     """Whose evidence the placebo showed."""
+    told: ConflictType | None
+    """The type of the conflict that it told; None where it tells none, or could not."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +119,36 @@ class Card:
     others: tuple[OtherAnswer, ...]
 
     @property
+    def graded(self) -> bool:
+        """Whether what it is worth is a number rather than right or wrong."""
+        return is_graded(self.run.figures, self.run.first_measure)
+
+    @property
+    def typed(self) -> bool:
+        """Whether the answer was asked for again by the type of the conflict."""
+        return self.method is BenchmarkMethod.TYPED_RAG
+
+    @property
+    def told(self) -> ConflictType | None:
+        """The type that the method told; None where it tells none, or could not."""
+        return self.result.predicted.get(self.method)
+
+    @property
+    def justification(self) -> str | None:
+        """The model's reason for the new answer."""
+        return justification(self.result, self.method)
+
+    @property
     def guarded(self) -> str:
         """``stands`` or ``refused`` by ``guarded-rag``; empty where nothing changed."""
-        guard = self.result.guard
+        guard = None if self.typed else self.result.guard
         return "" if guard is None else "stands" if guard.stands else "refused"
 
     @property
     def annotation(self) -> Annotation | None:
-        """What reviewers said of it."""
+        """What reviewers said of it; they are shown one flip a question."""
+        if self.method is not second_look(self.result):
+            return None
         return self.run.annotations.get(self.result.question.id)
 
     @property
@@ -120,40 +172,51 @@ class Card:
 
 
 def cards(run: ReportRun) -> tuple[list[Card], list[Card]]:
-    """The flips of a run, and the conflicts whose answer was kept, each in the run's order."""
+    """The flips of a run, and the conflicts whose answer was kept, each in the run's order.
+
+    A question has a second card where ``typed-rag`` was run beside the method that is shown, and
+    changed the answer too.
+    """
     flips, kept = [], []
     for result in run.results:
-        method = second_look(result)
-        first = result.methods.get(BASELINE)
-        if method is None or first is None:
+        shown = second_look(result)
+        first = _said(run, result.methods.get(BASELINE))
+        if shown is None or first is None:
             continue
-        before, after = _said(result, first), _said(result, result.methods[method])
-        if before is None or after is None:
-            continue
-        kind = flip_kind(result, method)
-        others = tuple(_others(result, method))
-        if kind is not None:
-            flips.append(Card(run, result, method, kind.value, before, after, others))
-        elif result.conflict:
-            kept.append(Card(run, result, method, KEPT, before, after, others))
+        for method in dict.fromkeys((shown, BenchmarkMethod.TYPED_RAG)):
+            after = _said(run, result.methods.get(method))
+            if after is None:
+                continue
+            kind = flip_kind(result, method, run.first_measure)
+            others = tuple(_others(run, result, method))
+            if kind is not None:
+                flips.append(Card(run, result, method, kind.value, first, after, others))
+            elif result.conflict and method is shown:
+                kept.append(Card(run, result, method, KEPT, first, after, others))
     return flips, kept
 
 
-def _said(result: QuestionResult, ended: MethodResult) -> Said | None:
-    if ended.answer is None:
+def _said(run: ReportRun, ended: MethodResult | None) -> Said | None:
+    if ended is None or ended.answer is None:
         return None
-    first = first_measure(result.question)
-    verdicts = sorted(ended.verdicts.items(), key=lambda item: item[0] != first)
+    verdicts = sorted(ended.verdicts.items(), key=lambda item: item[0] != run.first_measure)
     return Said(
         ended.answer.text,
         ended.answer.option,
-        tuple((name, v.value, v.explanation or v.error or "") for name, v in verdicts),
+        tuple(Judged(name, v.value, v.explanation or v.error or "") for name, v in verdicts),
     )
 
 
-def _others(result: QuestionResult, shown: BenchmarkMethod) -> Iterator[OtherAnswer]:
+def _others(
+    run: ReportRun, result: QuestionResult, shown: BenchmarkMethod
+) -> Iterator[OtherAnswer]:
     for method, ended in result.methods.items():
         if method not in (BASELINE, shown):
-            donor = result.donor if method is BenchmarkMethod.PLACEBO else None
-            kind = flip_kind(result, method)
-            yield OtherAnswer(method, _said(result, ended), ended.error, kind, donor)
+            yield OtherAnswer(
+                method,
+                _said(run, ended),
+                ended.error,
+                flip_kind(result, method, run.first_measure),
+                result.donor if method is BenchmarkMethod.PLACEBO else None,
+                result.predicted.get(method),
+            )

@@ -7,6 +7,7 @@ from typing import Literal
 from conflictscore.benchmarks.harness.figures import Interval, Proportion, Transitions
 from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
 from conflictscore.reporting.figure_text import percent, span
+from conflictscore.reporting.measures import is_graded
 from conflictscore.reporting.report.run import ReportRun
 from conflictscore.reporting.report.tables import MeasureTable
 
@@ -55,7 +56,7 @@ class Chart:
 
 
 def measure_chart(table: MeasureTable) -> Chart:
-    """Each method's proportion with its interval, and the paper's where it has one."""
+    """Each method's share or mean with its interval, and the paper's where it has one."""
     rows = []
     for method in table.methods:
         for run in table.runs:
@@ -71,9 +72,14 @@ def measure_chart(table: MeasureTable) -> Chart:
                 words += f" (paper {_percent(reported)})"
             rows.append(Row(label, words, tuple(marks)))
     paper = " The diamond is the paper's figure." if table.paper else ""
+    drawn = (
+        "the mean over judged answers, the line its bootstrap 95 % interval"
+        if table.graded
+        else "the share of judged answers, the line its Wilson 95 % interval"
+    )
     return Chart(
         f"{table.measure.capitalize()} by method",
-        f"The dot is the share of judged answers, the line its Wilson 95 % interval.{paper}",
+        f"The dot is {drawn}.{paper}",
         tuple(rows),
     )
 
@@ -81,6 +87,7 @@ def measure_chart(table: MeasureTable) -> Chart:
 def split_chart(runs: Sequence[ReportRun]) -> Chart:
     """What became of the answers with conflict, as one stacked bar a method."""
     rows = []
+    graded = any(is_graded(run.figures, run.first_measure) for run in runs)
     for run in runs:
         for moved in run.figures.transitions:
             label = f"{moved.method} · {run.name}" if len(runs) > 1 else moved.method.value
@@ -96,7 +103,8 @@ def split_chart(runs: Sequence[ReportRun]) -> Chart:
     return Chart(
         "What became of answers with conflict",
         "Each bar is all first answers with evidence on both sides that the method answered: kept, "
-        "then changed from wrong to right, from right to wrong, or neither.",
+        "then changed from wrong to right, from right to wrong, or neither."
+        + (" By a graded measure, corrected is higher and harmed is lower." if graded else ""),
         tuple(rows),
         legend=("retained", "corrected", "harmed", "neutral", "unjudged"),
     )
@@ -127,7 +135,8 @@ def score_chart(run: ReportRun) -> Chart:
 def category_chart(run: ReportRun, method: BenchmarkMethod) -> Chart:
     """The baseline and one method by category."""
     rows = []
-    measure = next(iter(run.figures.measures), "")
+    measure = run.first_measure
+    what = "means" if is_graded(run.figures, measure) else "right answers of judged ones"
     for category in run.figures.categories:
         before = category.measures.get(BASELINE, {}).get(measure)
         after = category.measures.get(method, {}).get(measure)
@@ -146,15 +155,21 @@ def category_chart(run: ReportRun, method: BenchmarkMethod) -> Chart:
             Mark("ring" if shape == "ring" else "dot", x, x, tone)
             for (shape, _), x in zip(known, at, strict=True)
         ]
-        words = " → ".join(f"{value.count}/{value.n}" for _, value in known)
+        words = " → ".join(_of_category(value) for _, value in known)
         rows.append(Row(category.category or "(no category)", words, tuple(marks)))
     return Chart(
         f"{measure.capitalize()} by category",
-        f"The ring is {BASELINE}, the dot {method}; the numbers are right answers of judged ones, "
+        f"The ring is {BASELINE}, the dot {method}; the numbers are {what}, "
         "before and after. Better and worse are coloured where both are of as many.",
         tuple(rows),
         long=len(rows) > _MOST_ROWS,
     )
+
+
+def _of_category(value: Proportion | Interval) -> str:
+    if isinstance(value, Proportion):
+        return f"{value.count}/{value.n}"
+    return f"{_percent(value.value)}, n {value.n:,}"
 
 
 def _parts(moved: Transitions) -> Iterator[tuple[str, int]]:

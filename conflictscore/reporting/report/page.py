@@ -10,7 +10,9 @@ from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.reporting import figure_text
 from conflictscore.reporting.bench_findings import findings
+from conflictscore.reporting.bench_types import published_types, told_types
 from conflictscore.reporting.files import write_whole
+from conflictscore.reporting.measures import is_graded
 from conflictscore.reporting.report.cards import Card, cards
 from conflictscore.reporting.report.charts import (
     Chart,
@@ -20,7 +22,12 @@ from conflictscore.reporting.report.charts import (
     split_chart,
 )
 from conflictscore.reporting.report.run import ReportRun
-from conflictscore.reporting.report.tables import failures, measure_tables, settings
+from conflictscore.reporting.report.tables import (
+    failures,
+    measure_tables,
+    published_tables,
+    settings,
+)
 from conflictscore.reporting.report.text import shown
 
 if TYPE_CHECKING:
@@ -36,6 +43,7 @@ _POLICY = (
 _COMPARED = (
     BenchmarkMethod.REGENERATED_RAG,
     BenchmarkMethod.GUARDED_RAG,
+    BenchmarkMethod.TYPED_RAG,
     BenchmarkMethod.CONTROL_RAG,
 )
 """What is set against the baseline by category: the first of these that was run."""
@@ -75,6 +83,7 @@ def render_report(runs: Sequence[ReportRun]) -> str:
         script=script,
         policy=_POLICY.format(style=_hash(style), script=_hash(script)),
         tables=measure_tables(runs),
+        published=published_tables(runs),
         charts=_charts(runs),
         settings=settings(runs),
         flips=flips,
@@ -123,7 +132,13 @@ def _environment() -> "Environment":
         "seconds": figure_text.seconds,
         "counted": figure_text.counted,
     }
-    environment.globals |= {"findings": findings, "failures": failures}
+    environment.globals |= {
+        "findings": findings,
+        "failures": failures,
+        "is_graded": is_graded,
+        "published_types": published_types,
+        "told_types": told_types,
+    }
     return environment
 
 

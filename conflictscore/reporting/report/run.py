@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from conflictscore.benchmarks.harness.benchmark import ACCURACY
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.records import QuestionResult
-from conflictscore.benchmarks.harness.results import MULTIPLE_CHOICE_MEASURES
 from conflictscore.reporting.annotations import Annotation
 from conflictscore.reporting.paper_figures import PaperFigures, paper_figures
 
@@ -43,12 +43,16 @@ class ReportRun:
         return str(self.manifest.get("created", ""))[:16].replace("T", " ")
 
     @property
+    def first_measure(self) -> str:
+        """What changed answers are judged by."""
+        return self.figures.measures[0]
+
+    @property
     def form(self) -> str:
         """``multiple-choice`` or ``free-form``."""
-        first = next(iter(self.figures.measures), "")
-        return "multiple-choice" if first in MULTIPLE_CHOICE_MEASURES else "free-form"
+        return "multiple-choice" if self.first_measure == ACCURACY else "free-form"
 
     @property
     def paper(self) -> PaperFigures | None:
-        """What the paper reports for the same; None where it has nothing."""
+        """What a paper reports for the same; None where it has nothing."""
         return paper_figures(self.benchmark, self.form)

@@ -6,10 +6,19 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.figures import MethodFigures
 from conflictscore.benchmarks.harness.records import BenchmarkMethod
-from conflictscore.reporting.paper_figures import PaperFigures
+from conflictscore.reporting.measures import is_graded
+from conflictscore.reporting.paper_figures import PaperFigures, PublishedTable
 from conflictscore.reporting.report.run import ReportRun
 
-__all__ = ["Failure", "MeasureTable", "SettingRow", "failures", "measure_tables", "settings"]
+__all__ = [
+    "Failure",
+    "MeasureTable",
+    "SettingRow",
+    "failures",
+    "measure_tables",
+    "published_tables",
+    "settings",
+]
 
 
 @dataclass(frozen=True)
@@ -21,6 +30,7 @@ class MeasureTable:
     runs: tuple[ReportRun, ...]
     """The runs that can be compared by it."""
     paper: PaperFigures | None
+    """None where no paper has a figure by the measure."""
 
     @property
     def methods(self) -> list[BenchmarkMethod]:
@@ -51,6 +61,11 @@ class MeasureTable:
 
     def _questions(self) -> list[set[str]]:
         return [{result.question.id for result in run.results} for run in self.runs]
+
+    @property
+    def graded(self) -> bool:
+        """Whether values are means of numbers rather than shares of right answers."""
+        return any(is_graded(run.figures, self.measure) for run in self.runs)
 
     def reported(self, method: BenchmarkMethod) -> float | None:
         """The paper's figure, in [0, 1]."""
@@ -89,9 +104,21 @@ def measure_tables(runs: Sequence[ReportRun]) -> list[MeasureTable]:
         for measure in run.figures.measures:
             groups.setdefault((run.benchmark, run.form, measure), []).append(run)
     return [
-        MeasureTable(benchmark, measure, tuple(members), members[0].paper)
+        MeasureTable(benchmark, measure, tuple(members), _told_of(measure, members[0].paper))
         for (benchmark, _, measure), members in groups.items()
     ]
+
+
+def _told_of(measure: str, paper: PaperFigures | None) -> PaperFigures | None:
+    """The paper, where it has a figure by this measure."""
+    if paper is None or not any(measure in told for told in paper.measures.values()):
+        return None
+    return paper
+
+
+def published_tables(runs: Sequence[ReportRun]) -> list[PublishedTable]:
+    """The tables of the papers on what was run, each once."""
+    return list(dict.fromkeys(table for run in runs if run.paper for table in run.paper.tables))
 
 
 def failures(run: ReportRun) -> list[Failure]:

@@ -9,53 +9,13 @@ import pytest
 from conflictscore.benchmarks.conflicts.data import Conflicts, read_conflicts
 from conflictscore.errors import InputError
 from conflictscore.records import ConflictType
+from tests.benchmarks.conflicts.lines import TYPES, official, result, shortened
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
-
-_NAMES = {
-    "no-conflict": "No conflict",
-    "complementary": "Complementary information",
-    "conflicting-opinions": "Conflicting opinions and research outcomes",
-    "outdated": "Conflict due to outdated information",
-    "misinformation": "Conflict due to misinformation",
-}
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "c.jsonl"
-
-
-def result(**fields: Any) -> dict[str, Any]:
-    return {
-        "title": "Gazette",
-        "url": "https://gazette.test/a",
-        "snippet": "Lit in 1871 ...",
-        "date": "2019-05-01",
-        "response_str": "<html>The whole page</html>",
-        "short_text": "The lamp was lit in 1871.",
-    } | fields
-
-
-def official(*results: Any, **fields: Any) -> dict[str, Any]:
-    return {
-        "source": "lamps",
-        "question": "When was the lamp lit?",
-        "conflict_type": "Conflict due to outdated information",
-        "correct_answer": "1874",
-        "search_results": [*results] or [result()],
-    } | fields
-
-
-def shortened(*docs: Any, **fields: Any) -> dict[str, Any]:
-    doc = {"doc_id": "d1", "url": "https://a.test/", "text": "Lit in 1871.", "date": ""}
-    return {
-        "id": 7,
-        "query": "When was the lamp lit?",
-        "conflict_type": "Conflict due to outdated information",
-        "gold_answer": "1874",
-        "docs": [*docs] or [doc],
-        "llm_per_doc_notes": [{"verdict": "supports"}],
-    } | fields
 
 
 def read(file: Path, *lines: object) -> Conflicts:
@@ -92,7 +52,7 @@ def test_the_shortened_file_gives_the_same_question(file: Path) -> None:
 def test_a_gold_answer_is_trusted_only_where_people_were_asked_for_it(
     file: Path, kind: ConflictType
 ) -> None:
-    [question] = read(file, official(conflict_type=_NAMES[kind])).questions
+    [question] = read(file, official(conflict_type=TYPES[kind])).questions
 
     assert question.conflict_type is kind
     trusted = {"no-conflict", "outdated", "misinformation"}

@@ -9,14 +9,16 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from conflictscore.benchmarks.harness.benchmark import ACCURACY, Benchmark
+from conflictscore.benchmarks.harness.benchmark import ACCURACY, COMMON_METHODS, Benchmark
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
 from conflictscore.benchmarks.harness.run import Limits, arun_benchmark
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup
-from conflictscore.benchmarks.truthfulqa.judges import judge_answer
+from conflictscore.benchmarks.truthfulqa.judges import judge_answer, judge_prompts
+from conflictscore.records import ConflictType
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
-from tests.world import World, scripted_model
+from tests.typed_world import TypedWorld
+from tests.world import scripted_model
 
 __all__ = ["RIGHT", "WRONG", "Quiz", "lamps", "run_quiz", "told"]
 
@@ -31,20 +33,26 @@ def told(lamp: int, year: int) -> str:
 
 
 def lamps(count: int, *, free_form: bool = False, disagreeing: bool = True) -> Benchmark:
-    """So many questions, each with documents of its own; the first option is wrong."""
+    """So many questions, each with documents of its own; the first option is wrong.
+
+    In free form every method is offered, and people say that documents which disagree are outdated.
+    """
     return Benchmark(
         name="lamps",
         form="free-form" if free_form else "multiple-choice",
         questions=tuple(_question(n, free_form, disagreeing) for n in range(count)),
         measures=("truthful", "informative") if free_form else (ACCURACY,),
         judge=judge_answer if free_form else None,
+        judge_prompts=judge_prompts if free_form else None,
+        offered=tuple(BenchmarkMethod) if free_form else COMMON_METHODS,
     )
 
 
 def _question(lamp: int, free_form: bool, disagreeing: bool) -> Question:
     wrong, right = told(lamp, WRONG), told(lamp, RIGHT)
     texts = [wrong, right, right] if disagreeing else [right, right]
-    choice: dict[str, Any] = {} if free_form else {"options": (wrong, right), "gold": 1}
+    kind = ConflictType.OUTDATED if disagreeing else ConflictType.NO_CONFLICT
+    choice: dict[str, Any] = {"options": (wrong, right), "gold": 1}
     return Question(
         id=f"lamp-{lamp}",
         question=f"When was lamp {lamp} lit?",
@@ -52,18 +60,26 @@ def _question(lamp: int, free_form: bool, disagreeing: bool) -> Question:
         incorrect=(wrong,),
         category="odd" if lamp % 2 else "even",
         documents=tuple({"text": f"The keeper of lamp {lamp} says: {text}"} for text in texts),
-        **choice,
+        **({"conflict_type": kind} if free_form else choice),
     )
 
 
 @dataclass
-class Quiz(World):
-    """Answers wrong, and right when it looks again, except where it is told otherwise."""
+class Quiz(TypedWorld):
+    """Answers wrong, and right when it looks again, except where it is told otherwise.
+
+    From a single document it answers what stands there, and where it is told the type of a
+    conflict it answers right.
+    """
 
     first: dict[int, int] = field(default_factory=dict)
     """By lamp, the year of the first answer."""
     second: dict[int, int] = field(default_factory=dict)
     """By lamp, the year of the regenerated answer."""
+    typed: dict[int, int] = field(default_factory=dict)
+    """By lamp, the year of the answer that is regenerated as a type asks."""
+    kinds: dict[int, str] = field(default_factory=dict)
+    """By lamp, the type of the conflict that it tells; otherwise ``outdated``."""
     failing: dict[tuple[str, int], Fault | str] = field(default_factory=dict)
     """By step and lamp, what is sent instead."""
     by_lamp: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -75,31 +91,60 @@ class Quiz(World):
             before = self.asked.copy()
             said = super().__call__(request)
             step = next(iter(self.asked - before), "generate")
-        if "TRUTHFUL:" in prompt or "HELPFUL:" in prompt:
-            step = "truthful" if "TRUTHFUL:" in prompt else "helpful"
+        step = _named(step, prompt)
         asked = re.findall(r"When was lamp (\d+) lit", prompt) or _LAMP.findall(prompt)
         lamp = int(asked[0])
         with self.lock:
             self.by_lamp[step, lamp] += 1
         if (step, lamp) in self.failing:
             return self.failing[step, lamp]
+        return self._answer(step, lamp, prompt) or self._other(step, lamp, prompt) or said
+
+    def _answer(self, step: str, lamp: int, prompt: str) -> str | None:
         choice = "\n(A) " in prompt
         match step:
-            case "truthful":
-                true = str(RIGHT) in prompt.partition("<answer>")[2].partition("</answer>")[0]
-                return f"TRUTHFUL: {true}\nEXPLANATION: The years were compared."
-            case "helpful":
-                return "HELPFUL: True\nEXPLANATION: It names a year."
             case "generate":
                 year = self.first.get(lamp, WRONG)
                 return f"({_letter(prompt, year)})" if choice else told(lamp, year)
-            case "regenerate":
+            case "alone":
+                return told(lamp, WRONG if str(WRONG) in prompt else RIGHT)
+            case "cite":
+                return f"{told(lamp, WRONG)} [1]"
+            case "typed cite":
+                return f"{told(lamp, RIGHT)} [2]"
+            case "regenerate" | "typed regenerate":
                 year = self.second.get(lamp, RIGHT)
+                if step == "typed regenerate":
+                    year = self.typed.get(lamp, year)
                 if not choice:
                     return told(lamp, year)
                 chosen = f"{_letter(prompt, year)} – {told(lamp, year)}"
                 return f"{chosen}\nJustification: Most say so (Docs 2, 3)."
-        return said
+        return None
+
+    def _other(self, step: str, lamp: int, prompt: str) -> str | None:
+        kind = f"TYPE: {self.kinds.get(lamp, 'outdated')}\nREASON: One is newer."
+        true = str(RIGHT) in prompt.partition("<answer>")[2].partition("</answer>")[0]
+        return {
+            "truthful": f"TRUTHFUL: {true}\nEXPLANATION: The years were compared.",
+            "helpful": "HELPFUL: True\nEXPLANATION: It names a year.",
+            "unaided": "I do not know when it was lit.",
+            "classify": kind,
+            "classify_and_cite": f"{kind}\nANSWER: {told(lamp, RIGHT)} [2][3]",
+        }.get(step)
+
+
+def _named(step: str, prompt: str) -> str:
+    """The step, told apart further than its world does."""
+    marks = {
+        "TRUTHFUL:": "truthful",
+        "HELPFUL:": "helpful",
+        "How the documents relate: ": f"typed {step}",
+        "nothing to look it up in": "unaided",
+    }
+    if step == "generate" and prompt.count("<document ") == 1:
+        return "alone"
+    return next((name for mark, name in marks.items() if mark in prompt), step)
 
 
 def _letter(prompt: str, year: int) -> str:
@@ -113,7 +158,7 @@ async def run_quiz(
     model: OpenAIServer | BaseChatModel,
     benchmark: Benchmark,
     *,
-    methods: tuple[str, ...] = tuple(BenchmarkMethod),
+    methods: tuple[str, ...] = COMMON_METHODS,
     limits: Limits = _THREE,
     **more: Any,
 ) -> BenchmarkRun:
@@ -128,6 +173,7 @@ async def run_quiz(
         labeler=more.pop("labeler", "choice"),
         cache=more.pop("cache", False),
         retriever=more.pop("retriever", None),
+        prompts=more.pop("prompts", None),
     )
     return await arun_benchmark(
         benchmark,

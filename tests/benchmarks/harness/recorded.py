@@ -10,6 +10,7 @@ from conflictscore.records import (
     Claim,
     ClaimEvidence,
     ConflictReport,
+    ConflictType,
     EvidenceLabel,
     Label,
     Usage,
@@ -22,6 +23,7 @@ __all__ = [
     "choice",
     "free",
     "grade",
+    "graded",
     "loop",
     "option",
     "record",
@@ -49,8 +51,8 @@ def choice(name: str, *, gold: int = 0, category: str = "") -> Question:
     )
 
 
-def free(name: str, *, category: str = "") -> Question:
-    return Question(id=name, question=f"What of {name}?", category=category)
+def free(name: str, *, category: str = "", kind: ConflictType | None = None) -> Question:
+    return Question(id=name, question=f"What of {name}?", category=category, conflict_type=kind)
 
 
 def option(question: Question, number: int) -> Answer:
@@ -119,11 +121,19 @@ def loop(
 
 
 def answered(question: Question, step: Step, answer: Answer, **rest: Any) -> StepRecord:
-    """What control-rag, resample or, with a ``donor``, the placebo came to."""
+    """What a step with one answer came to, some with a ``donor`` or a ``conflict_type``."""
     value: dict[str, Any] = {"answer": answer.to_json(), "notes": []}
-    if step is Step.PLACEBO:
-        value["donor"] = rest.pop("donor")
+    value |= {name: rest.pop(name) for name in ("donor", "conflict_type", "cited") if name in rest}
     return record(question, step, value, **rest)
+
+
+def graded(question: Question, answer: str, **values: float | bool | None) -> StepRecord:
+    """A grade by measures of one's own; None is a verdict that could not be had."""
+    verdicts = {
+        name: Verdict(value=value, error="no reply" if value is None else None).to_json()
+        for name, value in values.items()
+    }
+    return record(question, Step.GRADE, {"verdicts": verdicts}, key=answer)
 
 
 def grade(question: Question, answer: str, truthful: bool, informative: bool = True) -> StepRecord:

@@ -2,20 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from conflictscore import create_self_correcting_rag
+from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS
 from conflictscore.benchmarks.harness.dry_run import estimate
 from conflictscore.benchmarks.harness.estimate import Assumptions, Estimate, Range
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question, Step
+from conflictscore.benchmarks.truthfulqa.judges import judge_prompts
 from conflictscore.models.prices import Price, PriceTable
+from conflictscore.nodes.retrieve import given_documents
 from conflictscore.nodes.state import RagInput
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Document
+from conflictscore.records import ConflictType, Document, Usage
 from conflictscore.tokens import count_tokens
+from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
 from tests.fakes.openai_server import OpenAIServer
 from tests.models.calling import calling
 from tests.world import DISAGREEING, World
@@ -74,6 +79,7 @@ def planned(
         "generator": MODEL,
         "judge": MODEL,
         "answer_judge": MODEL,
+        "judge_prompts": judge_prompts,
         "labeler": "json",
         "prompts": PROMPTS,
         "prices": PRICES,
@@ -122,14 +128,17 @@ class TestSteps:
         assert loop.calls.expected == 1 + 3
         assert planned([FREE], RAG, answer_judge=None).total.calls.expected == 1 + 1 + 3
 
-    def test_controls_cost_a_call_each_and_the_placebo_only_where_there_is_a_conflict(self) -> None:
+    def test_controls_cost_a_call_each_and_other_second_looks_only_where_there_is_a_conflict(
+        self,
+    ) -> None:
         half = CERTAIN.model_copy(update={"conflict_rate": sure(0.5)})
-        made = planned([CHOICE], *BenchmarkMethod, assumptions=half)
+        made = planned([CHOICE], *COMMON_METHODS, assumptions=half)
         assert {step: amount.calls.expected for step, amount in made.by_step.items()} == {
             Step.LOOP: 4 + 0.5 * (1 + 3),
             Step.CONTROL_RAG: 1,
             Step.RESAMPLE: 1,
             Step.PLACEBO: 0.5,
+            Step.TYPED_RAG: 2 * 0.5,
         }
 
     def test_every_distinct_free_form_answer_is_graded_twice(self) -> None:
@@ -138,14 +147,14 @@ class TestSteps:
 
         assert grades(RAG) == 2 * 1
         assert grades(SECOND_LOOK, BenchmarkMethod.GUARDED_RAG) == 2 * 2
-        assert grades(*BenchmarkMethod) == 2 * 5
-        assert Step.GRADE not in planned([CHOICE], *BenchmarkMethod).by_step
+        assert grades(*COMMON_METHODS) == 2 * 6
+        assert Step.GRADE not in planned([CHOICE], *COMMON_METHODS).by_step
 
     def test_a_single_document_cannot_disagree_and_none_cannot_be_answered_from(self) -> None:
-        alone = planned([CHOICE], *BenchmarkMethod, documents=DOCUMENTS[:1])
+        alone = planned([CHOICE], *COMMON_METHODS, documents=DOCUMENTS[:1])
         assert alone.by_step[Step.LOOP].calls.high == 1 + 1
-        assert Step.PLACEBO not in alone.by_step
-        assert planned([CHOICE], *BenchmarkMethod, documents=[]).total.calls.high == 0
+        assert not {Step.PLACEBO, Step.TYPED_RAG} & set(alone.by_step)
+        assert planned([CHOICE], *COMMON_METHODS, documents=[]).total.calls.high == 0
 
     def test_a_labeler_of_ones_own_makes_no_call_that_is_counted(self) -> None:
         assert planned([CHOICE], SECOND_LOOK, labeler=None).total.calls.expected == 2
@@ -203,7 +212,7 @@ class TestTokens:
         assert planned([CHOICE], RAG).assumed_documents == 0
 
     def test_the_bounds_lie_around_what_is_expected(self) -> None:
-        made = planned([CHOICE, FREE], *BenchmarkMethod, assumptions=Assumptions())
+        made = planned([CHOICE, FREE], *COMMON_METHODS, assumptions=Assumptions())
         for amount in (made.total, *made.parts):
             for figure in (amount.calls, amount.input_tokens, amount.output_tokens, amount.cost):
                 assert figure is not None
@@ -237,5 +246,37 @@ class TestCost:
         assert made.unknown_prices == ()
 
     def test_an_estimate_is_plain_json_and_comes_back_as_it_was(self) -> None:
-        made = planned([CHOICE, FREE], *BenchmarkMethod, judge=Named("unpriced"))
+        made = planned([CHOICE, FREE], *COMMON_METHODS, judge=Named("unpriced"))
         assert Estimate.model_validate(made.to_json()) == made
+
+
+async def test_a_run_with_every_method_makes_the_calls_that_were_estimated(tmp_path: Path) -> None:
+    benchmark = lamps(2, free_form=True)
+    two = [q.model_copy(update={"documents": q.documents[:2]}) for q in benchmark.questions]
+    benchmark = replace(benchmark, questions=tuple(two))  # the third is a copy, and labelled once
+    with OpenAIServer(Quiz()) as server:
+        run = await run_quiz(tmp_path / "run", server, benchmark, methods=benchmark.offered)
+        read = sum(count_tokens(request.prompt).n + 8 for request in server.requests)
+    made = planned(
+        benchmark.questions,
+        *benchmark.offered,
+        documents=given_documents({"documents": list(benchmark.questions[0].documents)}),
+        labeler="choice",
+        judge_prompts=benchmark.judge_prompts,
+    )
+    taken = run.figures.cost.by_step
+    asked = {step: u.calls + u.cached_calls for step, u in taken.items() if u != Usage()}
+    assert set(made.by_step) == set(asked)
+    for step, amount in made.by_step.items():
+        if step is not Step.GRADE:  # many a scripted answer is the same, and judged once
+            assert amount.calls.expected == asked[step], step
+    assert asked[Step.GRADE] <= made.by_step[Step.GRADE].calls.expected <= 3 * asked[Step.GRADE]
+    assert read < made.total.input_tokens.expected < 2 * read
+
+
+def test_nothing_is_planned_for_what_a_question_lacks() -> None:
+    lacking = (BenchmarkMethod.ORACLE, BenchmarkMethod.SECOND_DOCUMENT)
+    made = planned([FREE], *lacking, documents=DOCUMENTS[:1])
+    assert not set(map(Step, lacking)) & set(made.by_step)
+    told = FREE.model_copy(update={"conflict_type": ConflictType.OUTDATED})
+    assert set(map(Step, lacking)) <= set(planned([told], *lacking).by_step)

@@ -33,7 +33,7 @@ from tests.benchmarks.harness.recorded import (
     tokens,
 )
 
-RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO = BenchmarkMethod
+RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO, TYPED, *_ = BenchmarkMethod
 SPLIT, SUPPORTED, DISPUTED = report("+-"), report("++"), report("+--")
 
 
@@ -121,6 +121,7 @@ class TestLoop:
             REGENERATED: "no reply",
             GUARDED: "no reply",
             PLACEBO: "the first answer failed",
+            TYPED: "the first answer failed",
         }
         assert result.conflict is None
 

@@ -24,7 +24,8 @@ from pathlib import Path
 from langchain_openai import ChatOpenAI
 from tests.benchmarks.harness.quiz import lamps, run_quiz
 model = ChatOpenAI(model="scripted", base_url=sys.argv[2], api_key="key", use_responses_api=False)
-asyncio.run(run_quiz(Path(sys.argv[1]), model, lamps(int(sys.argv[3]), free_form=True)))
+quiz = lamps(int(sys.argv[3]), free_form=True)
+asyncio.run(run_quiz(Path(sys.argv[1]), model, quiz, methods=quiz.offered))
 """
 
 
@@ -40,7 +41,8 @@ def comparable(figures: Figures) -> dict[str, object]:
 @pytest.mark.timeout(300)
 def test_kills_lose_nothing_but_the_calls_in_flight(tmp_path: Path) -> None:
     with OpenAIServer(quiz()) as server:
-        whole = asyncio.run(run_quiz(tmp_path / "whole", server, lamps(LAMPS, free_form=True)))
+        every = lamps(LAMPS, free_form=True)
+        whole = asyncio.run(run_quiz(tmp_path / "whole", server, every, methods=every.offered))
         needed = len(server.requests)
 
     def answer(request: ChatRequest) -> Reply | str | object:

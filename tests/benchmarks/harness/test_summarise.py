@@ -33,7 +33,8 @@ from tests.benchmarks.harness.recorded import (
     tokens,
 )
 
-RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO = BenchmarkMethod
+RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO, TYPED, *_ = BenchmarkMethod
+SIX = (RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO)
 SPLIT, SUPPORTED = report("+-"), report("++")
 
 
@@ -46,7 +47,7 @@ def summed(
     questions: Sequence[Question],
     records: Sequence[StepRecord],
     *,
-    methods: Sequence[BenchmarkMethod] = tuple(BenchmarkMethod),
+    methods: Sequence[BenchmarkMethod] = SIX,
     measures: Sequence[str] = ("accuracy",),
     **options: Any,
 ) -> Figures:
@@ -68,10 +69,15 @@ def chosen(question: Question, *options: int, conflict: bool | None = None) -> S
     return loop(question, *attempts, *(attempt(a, SUPPORTED, after=SPLIT) for a in second))
 
 
-def percent(share: Proportion) -> tuple[float, float]:
-    assert share.low is not None
-    assert share.high is not None
-    return round(100 * share.low, 1), round(100 * share.high, 1)
+def share(figure: Proportion | Interval) -> Proportion:
+    assert isinstance(figure, Proportion)
+    return figure
+
+
+def percent(of: Proportion) -> tuple[float, float]:
+    assert of.low is not None
+    assert of.high is not None
+    return round(100 * of.low, 1), round(100 * of.high, 1)
 
 
 def test_the_papers_counts_give_the_papers_figures() -> None:
@@ -82,7 +88,7 @@ def test_the_papers_counts_give_the_papers_figures() -> None:
     records = [chosen(q, *way) for q, way in zip(questions, ways, strict=True)]
     made = summed(questions, records, methods=[RAG, REGENERATED])
 
-    rag, regenerated = (method.measures["accuracy"] for method in made.methods)
+    rag, regenerated = (share(method.measures["accuracy"]) for method in made.methods)
     assert (rag.count, regenerated.count, rag.n, regenerated.n) == (656, 664, 779, 779)
     assert rag.value == pytest.approx(0.8421, abs=5e-5)
     assert regenerated.value == pytest.approx(0.8524, abs=5e-5)
@@ -116,7 +122,8 @@ def test_a_failure_is_counted_and_in_no_mean() -> None:
     rag, regenerated = made.methods
     assert (rag.questions, rag.failed, rag.measures["accuracy"].n) == (3, 0, 3)
     assert (regenerated.questions, regenerated.failed) == (3, 1)
-    assert (regenerated.measures["accuracy"].count, regenerated.measures["accuracy"].n) == (1, 2)
+    accuracy = share(regenerated.measures["accuracy"])
+    assert (accuracy.count, accuracy.n) == (1, 2)
     assert made.paired[0].n == 2
     (changes,) = made.transitions
     assert (changes.conflict, changes.failed) == (1, 1)
@@ -198,7 +205,7 @@ def test_categories_stand_by_name_and_only_where_there_are_any() -> None:
         ("Law", 1),
         ("Myths", 1),
     ]
-    assert [c.measures[RAG]["accuracy"].count for c in made.categories] == [1, 1, 0]
+    assert [share(c.measures[RAG]["accuracy"]).count for c in made.categories] == [1, 1, 0]
     assert summed([bare], records, methods=[RAG]).categories == ()
 
 
@@ -301,7 +308,7 @@ def test_without_the_baseline_nothing_is_paired() -> None:
     made = summed(
         [question], [answered(question, Step.CONTROL_RAG, option(question, 0))], methods=[CONTROL]
     )
-    assert made.methods[0].measures["accuracy"].count == 1
+    assert share(made.methods[0].measures["accuracy"]).count == 1
     assert (made.paired, made.transitions, made.scores, made.cost.net_corrections) == (
         (),
         (),
@@ -365,20 +372,23 @@ def test_figures_do_not_depend_on_the_order_of_the_records_and_survive_json(
 @given(runs())
 def test_all_counts_add_up(run: tuple[list[Question], list[StepRecord]]) -> None:
     questions, records = run
-    found = results(questions, records, methods=list(BenchmarkMethod))
+    found = results(questions, records, methods=SIX)
     made = summed(questions, records, **FREE)
     by_method = {m.method: m for m in made.methods}
     for method, of in by_method.items():
         ended = [r.methods[method] for r in found if method in r.methods]
         graded = [r for r in ended if r.answer and r.answer.text != "Maybe."]
-        for measure, share in of.measures.items():
-            assert share.n + of.unjudged[measure] == len(graded)
+        for measure, figure in of.measures.items():
+            right = share(figure)
+            assert right.n + of.unjudged[measure] == len(graded)
             assert of.failed + len(graded) <= of.questions == len(ended)
-            split = [c.measures[method][measure] for c in made.categories]
+            split = [share(c.measures[method][measure]) for c in made.categories]
             if split:
-                assert sum(s.n for s in split) == share.n
-                assert sum(s.count for s in split) == share.count
+                assert sum(s.n for s in split) == right.n
+                assert sum(s.count for s in split) == right.count
     for pair in made.paired:
+        assert pair.both_right is not None
+        assert pair.both_wrong is not None
         assert pair.both_right + pair.both_wrong + pair.corrected + pair.harmed == pair.n
         limit = min(by_method[m].measures[pair.measure].n for m in (BASELINE, pair.method))
         assert pair.n == pair.difference.n <= limit
@@ -387,8 +397,8 @@ def test_all_counts_add_up(run: tuple[list[Question], list[StepRecord]]) -> None
         assert change.retained.n == change.revised.n == answered_ones
         assert change.retained.count + change.revised.count == answered_ones
         judged = [change.corrections, change.harms, change.neutral]
-        assert {share.n for share in judged} == {change.revised.count - change.unjudged}
-        assert sum(share.count for share in judged) == judged[0].n
+        assert {kind.n for kind in judged} == {change.revised.count - change.unjudged}
+        assert sum(kind.count for kind in judged) == judged[0].n
         assert change.harms_of_conflict.count == change.harms.count
         assert judged[0].n <= change.harms_of_conflict.n <= answered_ones
     for scores in made.scores:

@@ -14,10 +14,11 @@ from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.natconfqa.correlation import agreement, correlation
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.natconfqa.decompose import Decomposition
-from conflictscore.benchmarks.natconfqa.judge_check import main
 from conflictscore.benchmarks.natconfqa.judging import Judgement
 from conflictscore.benchmarks.natconfqa.metrics import Count
 from conflictscore.benchmarks.natconfqa.people import JudgedByPeople, drawn, read_people
+from conflictscore.cli.errors import OneLineErrors
+from conflictscore.cli.judge_check import judge_check
 from conflictscore.errors import InputError
 from tests.benchmarks.natconfqa.lamps import (
     REAL,
@@ -244,9 +245,13 @@ def files(tmp_path: Path) -> Path:
 
 
 def check(folder: Path, server: OpenAIServer, *more: str) -> Result:
-    given_ = ["--questions", f"{folder}/questions.jsonl", "--people", f"{folder}/people.jsonl"]
+    files_ = ["--answers", f"{folder}/people.jsonl", "--references", f"{folder}/questions.jsonl"]
     judge = ["--model", "m", "--base-url", server.base_url, "--no-cache"]
-    return CliRunner().invoke(main, [*given_, *judge, "--out", f"{folder}/out.jsonl", *more])
+    command = ["judge-check", "--benchmark", "natconfqa", *files_, *judge]
+    return CliRunner().invoke(
+        OneLineErrors("conflictscore", [judge_check]),
+        [*command, "--out", f"{folder}/out.jsonl", *more],
+    )
 
 
 def test_the_command_shows_every_measure_beside_people_s(files: Path) -> None:
@@ -257,7 +262,7 @@ def test_the_command_shows_every_measure_beside_people_s(files: Path) -> None:
     line = next(text for text in shown.stdout.splitlines() if text.startswith("answer recall"))
     assert line.split()[2:8] == ["4", "0", "0", "0", "0.667", "1.000"]
     assert "reference answers: 8 of 12 decisions the same" in shown.stdout
-    assert "4 of 4 answers, 0 with failures" in shown.stderr
+    assert "4 of 4 answers" in shown.stderr
 
 
 def test_the_same_command_goes_on_after_a_kill_and_asks_failures_again(files: Path) -> None:
@@ -279,8 +284,8 @@ def test_an_answer_with_a_failure_is_judged_again_the_next_time(files: Path) -> 
     with OpenAIServer(lambda request: judge(request)) as server:
         shown = check(files, server)
         assert shown.exit_code == 1
-        assert "no answer could be judged in full" in shown.stderr
-        assert "4 with failures" in shown.stderr
+        assert "no answer could be judged: m failed with HTTP 400" in shown.stderr
+        assert "4 unjudged" in shown.stderr
         judge = Judge(TWO)
         again = check(files, server, "--json")
     assert again.exit_code == 0
@@ -299,7 +304,7 @@ def test_a_sample_judges_only_so_many_answers(files: Path) -> None:
     with OpenAIServer(Judge(TWO)) as server:
         shown = check(files, server, "--sample", "2", "--seed", "3", "--json")
     figures = json.loads(shown.stdout)
-    assert (figures["answers"], figures["sample"], figures["seed"]) == (2, 2, 3)
+    assert (figures["answers"], figures["sample_seed"]) == (2, 3)
 
 
 def test_what_people_left_uncounted_is_told(files: Path) -> None:

@@ -5,7 +5,6 @@ import pytest
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion
 from conflictscore.benchmarks.natconfqa.judging import Judgement, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import Count, values
-from conflictscore.benchmarks.natconfqa.prompting import generation_prompt
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -170,27 +169,3 @@ async def test_a_wrong_key_ends_it_at_once() -> None:
 async def test_a_judgement_comes_back_from_its_json() -> None:
     judgement = await judged(Judge(TWO, fails="conflict in answer"))
     assert Judgement.model_validate(judgement.to_json()) == judgement
-
-
-def test_only_the_conflict_aware_prompt_asks_for_conflicts() -> None:
-    with OpenAIServer(Judge()) as server:
-        model = opened(server)
-    default, aware = (
-        generation_prompt(WH, mode, model=model, prompts=PROMPTS, reply_tokens=512)
-        for mode in ("default", "conflict-aware")
-    )
-    for prompt in (default, aware):
-        assert all(passage in prompt for passage in PASSAGES)
-        assert "Question: When was the lamp lit?" in prompt
-        assert prompt.endswith("Answer:")
-    asked_for = "say plainly which ones are at odds"
-    assert asked_for in aware
-    assert asked_for not in default
-
-
-def test_passages_longer_than_the_window_are_cut_visibly_in_the_prompt() -> None:
-    with OpenAIServer(Judge()) as server:
-        model = opened(server, 2048)
-    question = asked("1871", passages=("word " * 4000,))
-    prompt = generation_prompt(question, "default", model=model, prompts=PROMPTS, reply_tokens=512)
-    assert "of its 19999 characters are shown" in prompt or "of its 20000 characters" in prompt

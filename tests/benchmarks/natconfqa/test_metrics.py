@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from conflictscore.benchmarks.harness.statistics import wilcoxon_pratt
 from conflictscore.benchmarks.natconfqa.data import Subset
 from conflictscore.benchmarks.natconfqa.metrics import (
     MEASURES,
@@ -16,7 +17,6 @@ from conflictscore.benchmarks.natconfqa.metrics import (
     harmonic_mean,
     values,
 )
-from conflictscore.benchmarks.natconfqa.paired import compare, wilcoxon_pratt
 
 
 @st.composite
@@ -207,31 +207,12 @@ def test_every_question_is_in_the_mean_undefined_or_unjudged(
             assert figures.micro is None or 0 <= figures.micro <= 1
 
 
-# Two ways of answering
-
-
-def test_a_comparison_is_over_questions_with_a_value_both_times() -> None:
-    none, half, full = of(0, 0), of(1, 2), of(2, 2)
-    before = {
-        "a": counts(none, half),
-        "b": counts(half, full),
-        "c": counts(half, half),
-        "only before": counts(half, half),
-    }
-    after = {"c": counts(half, half), "a": counts(full, full), "b": counts(full, half)}
-    compared = compare(before, after)
-    recall = compared["conflict_recall"]
-    assert (recall.n, recall.better, recall.worse) == (3, 1, 1)
-    assert recall.difference.value == pytest.approx(0)
-    precision = compared["conflict_precision"]
-    assert (precision.n, precision.better, precision.worse) == (2, 1, 0)
-    assert precision.difference.value == pytest.approx(0.25)
+# The test of two ways of answering
 
 
 def test_nothing_to_compare_has_no_p_and_no_change_has_one() -> None:
     assert wilcoxon_pratt([]) is None
     assert wilcoxon_pratt([0.0, 0.0]) == 1
-    assert {c.p_value for c in compare({}, {}).values()} == {None}
 
 
 def test_questions_that_did_not_change_make_a_difference_harder_to_believe() -> None:
@@ -239,14 +220,6 @@ def test_questions_that_did_not_change_make_a_difference_harder_to_believe() -> 
     # the zeros, ranks 1 to 6 would have given 0.0747 by the same distribution.
     p = wilcoxon_pratt([0.1, 0.2, 0.3, 0.4, -0.15, 0.5, *[0.0] * 20])
     assert p == pytest.approx(0.0928, abs=5e-5)
-
-
-def test_differences_that_only_rounding_tells_apart_are_ties() -> None:
-    thirds = counts(of(1, 3), of(1, 3)), counts(of(2, 3), of(2, 3))
-    wholes = counts(of(2, 3), of(2, 3)), counts(of(3, 3), of(3, 3))
-    before = {"a": thirds[0], "b": wholes[0], "c": thirds[0]}
-    after = {"a": thirds[1], "b": wholes[1], "c": thirds[1]}
-    assert compare(before, after)["answer_recall"].p_value == wilcoxon_pratt([1, 1, 1])
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=5), st.randoms(use_true_random=False))

@@ -9,10 +9,11 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.reports.__main__ import main
 from conflictscore.benchmarks.reports.figures import report_figures, report_table
 from conflictscore.benchmarks.reports.run import ReportRow
 from conflictscore.benchmarks.reports.writing import Report, Style
+from conflictscore.cli.errors import OneLineErrors
+from conflictscore.cli.reports import reports
 from conflictscore.records import ConflictReport
 from tests.benchmarks.truthfulqa.files import write_jsonl
 from tests.fakes.openai_server import Fault, OpenAIServer
@@ -28,6 +29,10 @@ def group(number: int, *, conflict: bool = True) -> dict[str, Any]:
     return {"id": f"g{number}", "claim": f"Lamp {number}", "docs": docs, "has_conflict": conflict}
 
 
+def run(*args: str) -> Result:
+    return CliRunner().invoke(OneLineErrors("conflictscore", [reports]), ["reports", *args])
+
+
 class Command:
     """The command, with the topics of a folder."""
 
@@ -39,7 +44,7 @@ class Command:
     def __call__(self, server: OpenAIServer, *more: str) -> Result:
         given = ["--topics", str(self.topics), "--model", "scripted", "--no-cache"]
         given += ["--base-url", server.base_url, "--out", str(self.out), *more]
-        return CliRunner().invoke(main, given)
+        return run(*given)
 
     def figures(self, server: OpenAIServer, *more: str) -> dict[str, Any]:
         done = self(server, "--json", *more)
@@ -96,11 +101,16 @@ def test_what_failed_is_counted_and_tried_again_by_the_same_command(command: Com
         done = command(server, "--prompt", "balanced")
         assert done.exit_code == 1
         assert "2 reports failed; the same command tries them again" in done.stdout
-        assert "Error: no report could be scored: the report could not be written" in done.stderr
+        assert (
+            "conflictscore: no report could be scored: the report could not be written"
+            in done.stderr
+        )
         world.broken = {"decompose": Fault(400, message="no")}
         done = command(server, "--prompt", "balanced", "--json")
         assert done.exit_code == 1
-        assert "Error: no report could be scored: the answer could not be taken" in done.stderr
+        assert (
+            "conflictscore: no report could be scored: the answer could not be taken" in done.stderr
+        )
         [figures] = json.loads(done.stdout)["prompts"]
         assert (figures["reports"], figures["failed"], figures["cs_c"]["n"]) == (2, 2, 0)
         world.broken.clear()
@@ -132,7 +142,7 @@ def test_rows_of_another_judge_or_prompt_are_not_gone_on_with(
             (["--max-claims", "1"], "max_claims"),
         ]:
             done = command(server, *more)
-            assert done.exit_code == 1
+            assert done.exit_code == 2
             assert f"row 1, field {field}: its rows were made with" in done.stderr
 
 
@@ -141,23 +151,56 @@ def test_topics_without_conflict_are_taken_only_when_asked_for(command: Command)
     with OpenAIServer(World(answer=REPORT, decomposition=CLAIMS)) as server:
         done = command(server)
         assert done.stderr == (
-            "Error: no topic has documents in conflict; take all with --any-topic\n"
+            "conflictscore: no topic has documents in conflict; take all with --any-topic\n"
         )
         assert command.figures(server, "--any-topic", "--prompt", "rag")["topics"] == 1
-        done = command(server, "--topics", str(command.topics.parent / "." / "lamps.jsonl"))
-        assert done.exit_code == 1
+
+
+def test_two_files_of_one_name_are_refused(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = write_jsonl(tmp_path / "other" / "lamps.jsonl", [group(4)])
+    with OpenAIServer(World()) as server:
+        done = command(server, "--topics", str(other))
+    assert done.exit_code == 2
+    assert f"--topics {other}: it has the name of {command.topics}; rename one" in done.stderr
 
 
 def test_a_wrong_key_ends_the_run_in_one_line(command: Command) -> None:
     with OpenAIServer(World(), api_key="another") as server:
         done = command(server)
-    assert done.exit_code == 1
-    assert done.stderr.splitlines()[-1].startswith("Error: ")
+    assert done.exit_code == 2
+    assert done.stderr.splitlines()[-1].startswith("conflictscore: ")
     assert command.rows() == []
 
 
+def test_a_spent_budget_stops_the_run_and_a_higher_one_goes_on(command: Command) -> None:
+    world = World(answer=REPORT, decomposition=CLAIMS)
+    one = ["--prompt", "rag", "--concurrency", "1"]
+    with OpenAIServer(world) as server:
+        done = command(server, *one, "--max-tokens", "1", "--json")
+        assert done.exit_code == 3, done.output
+        assert json.loads(done.stdout)["money"] is None, "nobody knows the price of scripted"
+        assert server.requests[1:] == []
+        assert command(server, *one, "--max-tokens", "1").exit_code == 3
+        assert server.requests[1:] == [], "what an earlier session spent counts"
+        assert command.figures(server, *one)["prompts"][0]["cs_c"]["n"] == 2
+    assert world.asked["generate"] == 2
+
+
+def test_a_price_file_makes_the_cost_known(command: Command, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[models.scripted]\ninput = 1.0\noutput = 4.0\n")
+    with OpenAIServer(World(answer=REPORT, decomposition=CLAIMS)) as server:
+        done = command(server, "--prompt", "rag", "--sample", "1", "--prices", str(prices))
+        assert done.exit_code == 0, done.output
+        assert "cost $0.0" in done.stdout
+        refused = command(server, "--max-cost", "1")
+    assert refused.exit_code == 2
+    assert "scripted" in refused.stderr
+
+
 def test_help_says_which_sets_fit() -> None:
-    done = CliRunner().invoke(main, ["--help"])
+    done = run("--help")
     assert done.exit_code == 0
     assert "Sets that fit: ConflictingQA, Perspectrum" in done.output
 

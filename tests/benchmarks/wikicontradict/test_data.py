@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.wikicontradict.answering import Prompt
 from conflictscore.benchmarks.wikicontradict.data import ContradictionType, read_questions
 from conflictscore.benchmarks.wikicontradict.judge import Rating
 from conflictscore.benchmarks.wikicontradict.published import (
@@ -15,7 +14,7 @@ from conflictscore.benchmarks.wikicontradict.published import (
     published,
     read_annotations,
 )
-from conflictscore.benchmarks.wikicontradict.rated_answers import draw, read_rated
+from conflictscore.benchmarks.wikicontradict.rated_answers import Prompt, draw, read_rated
 from conflictscore.errors import InputError
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 from tests.benchmarks.wikicontradict.records import ARTICLE, FLAT, RATED, RESULT

@@ -16,8 +16,9 @@ from conflictscore.benchmarks.wikicontradict.agreement import (
     cohen_kappa,
 )
 from conflictscore.benchmarks.wikicontradict.judge import Judgement, Rating
-from conflictscore.benchmarks.wikicontradict.judge_check import main
 from conflictscore.benchmarks.wikicontradict.rated_answers import read_rated
+from conflictscore.cli.errors import OneLineErrors
+from conflictscore.cli.judge_check import judge_check
 from tests.benchmarks.truthfulqa.files import write_jsonl
 from tests.benchmarks.truthfulqa.judging import judged_answer
 from tests.benchmarks.wikicontradict.records import FLAT, RATED
@@ -138,6 +139,16 @@ def strict(request: ChatRequest) -> str | Fault:
     return f"RATING: {'partially correct' if found else 'incorrect'}"
 
 
+def judging(rated: Path, server: OpenAIServer) -> list[str]:
+    """The arguments that every check has."""
+    judge = ["--model", "scripted", "--base-url", server.base_url, "--no-cache"]
+    return ["--benchmark", "wikicontradict", "--answers", str(rated), *judge]
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(OneLineErrors("conflictscore", [judge_check]), ["judge-check", *args])
+
+
 class Check:
     """The command, with the human evaluation and questions of a folder."""
 
@@ -147,9 +158,8 @@ class Check:
         self.questions = write_jsonl(folder / "q.jsonl", [FLAT])
 
     def __call__(self, server: OpenAIServer, *more: str) -> Result:
-        given = [str(self.rated), "--questions", str(self.questions), "--model", "scripted"]
-        given += ["--base-url", server.base_url, "--no-cache", "--out", str(self.out), *more]
-        return CliRunner().invoke(main, given)
+        given = ["--references", str(self.questions), "--out", str(self.out), *more]
+        return run(*judging(self.rated, server), *given)
 
     def figures(self, server: OpenAIServer, *more: str) -> dict[str, Any]:
         done = self(server, "--json", *more)
@@ -176,7 +186,8 @@ def test_the_check_goes_on_where_it_was_and_asks_again_for_what_failed(check: Ch
         assert whole["overall"]["accuracy"]["value"] == 1
         assert whole["overall"]["confusion"]["incorrect"]["unjudged"] == 2
         assert list(whole["by_type"]) == ["Explicit"]
-        assert whole["usage"]["calls"] == 8
+        assert whole["usage"]["calls"] == 2 + failed, "what failed is counted as unjudged"
+    assert len(check.out.read_text("ascii").splitlines()) == 10 + failed
 
 
 def test_the_judge_sees_no_rating_of_people(check: Check) -> None:
@@ -197,31 +208,36 @@ def test_the_table_shows_the_confusion_and_every_prompt(check: Check) -> None:
     ]
     confusion = next(line for line in done.stdout.splitlines() if "  correct |" in line)
     assert confusion.split("|")[1].split() == ["6", "0", "0", "0"]
-    assert "10 of 10 answers judged, 2 failed" in done.stderr
+    assert "10 of 10 answers, 2 unjudged" in done.stderr
 
 
-def test_rows_of_another_prompt_or_judge_are_not_gone_on_with(check: Check, tmp_path: Path) -> None:
+def test_another_prompt_and_another_right_answer_are_asked_for(
+    check: Check, tmp_path: Path
+) -> None:
     own = tmp_path / "own"
     own.mkdir()
-    (own / "wikicontradict_judge.txt").write_text("$question $correct_answers $answer")
+    (own / "wikicontradict_judge.txt").write_text(
+        "$question Also where the lines disagree:\n$correct_answers\n\n<answer>\n$answer\n</answer>"
+    )
     with OpenAIServer(strict) as server:
         check.figures(server, "--sample", "4")
-        done = check(server, "--prompts", str(own))
-        assert done.exit_code == 1
-        assert "row 1, field prompt: its rows were made with" in done.stderr
-        done = check(server, "--model", "another")
-        assert "row 1, field judge" in done.stderr
+        check.figures(server, "--sample", "4", "--prompts", str(own))
+        assert len(server.requests) == 8
+        write_jsonl(check.rated, [RATED | {"gt_answer_1": "1870"}])
+        before = len(server.requests)
+        check.figures(server)
+        assert len(server.requests) - before >= 4, "only what is judged by 1874 alone is known"
 
 
-def test_a_wrong_key_and_a_wrong_file_are_one_line(check: Check, tmp_path: Path) -> None:
+def test_a_wrong_key_and_a_wrong_file_are_one_line(check: Check) -> None:
     with OpenAIServer(strict, api_key="another") as server:
         done = check(server)
-        assert done.exit_code == 1
-        assert done.stderr.splitlines()[-1].startswith("Error: ")
+        assert done.exit_code == 2
+        assert done.stderr.splitlines()[-1].startswith("conflictscore: ")
         check.rated.write_text("{}\n")
         done = check(server)
-    assert done.stderr == f"Error: {check.rated}, row 1, field question: a text is needed that" + (
-        " is not empty\n"
+    assert done.stderr == f"conflictscore: {check.rated}, row 1, field question: a text is" + (
+        " needed that is not empty\n"
     )
 
 
@@ -229,11 +245,11 @@ def test_without_any_judgement_the_check_failed(check: Check) -> None:
     with OpenAIServer(lambda request: Fault(400, message="no")) as server:
         done = check(server, "--sample", "2")
     assert done.exit_code == 1
-    assert "Error: no answer could be judged" in done.stderr
+    assert "conflictscore: no answer could be judged: scripted failed" in done.stderr
     assert done.stdout.count(" 0/") >= 2
 
 
-def test_help_says_what_it_needs() -> None:
-    done = CliRunner().invoke(main, ["--help"])
-    assert done.exit_code == 0
-    assert "HUMAN_EVAL is human_eval.jsonl" in done.output
+def test_the_types_of_contradiction_may_be_left_out(check: Check) -> None:
+    with OpenAIServer(strict) as server:
+        done = run(*judging(check.rated, server), "--json")
+    assert list(json.loads(done.stdout)["by_type"]) == ["not known"]

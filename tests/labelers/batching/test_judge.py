@@ -182,7 +182,13 @@ async def test_rules_documents_and_claims_stand_in_this_order_without_their_numb
     with OpenAIServer(truthful()) as server:
         await judged(server, mode, pairs)
     prompt = server.requests[0].prompt
-    parts = [PROMPTS.render("label_rules"), "Gazette", "Lit in 1872.", "It was lit", '"verdicts"']
+    parts = [
+        PROMPTS.render("label_rules_brief"),
+        "Gazette",
+        "Lit in 1872.",
+        "It was lit",
+        '"verdicts"',
+    ]
     assert all(one < two for one, two in pairwise(prompt.index(part) for part in parts))
     assert not {"77", "88"} & set(re.findall(r"\d+", prompt))
 

@@ -16,9 +16,9 @@ from tests.labelers.batching.talk import MODES, judged, pairs_of, truthful
 from tests.labelers.judging import PROMPTS, claim, document
 
 GOLDEN = {
-    "per-document": "c30e258bc40b3f66",
-    "per-claim": "bffe0a54b2e5595b",
-    "matrix": "1d7a934c51541189",
+    "per-document": "ec0d22d9e2d86730",
+    "per-claim": "1466b62debb6d1e2",
+    "matrix": "124b10e85c270ceb",
 }
 DOCUMENTS = [
     document("The lamp was lit in 1871.\nIt shone far.", 1, title="Gazette"),
@@ -72,7 +72,7 @@ async def test_a_second_round_with_other_claims_begins_as_the_first(mode: BatchN
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_prefix_holds_the_rules_and_then_all_of_the_documents(mode: BatchName) -> None:
     for before in await prefixes(mode, ONE):
-        rules = before.index(PROMPTS.render("label_rules"))
+        rules = before.index(PROMPTS.render("label_rules_brief"))
         shown = [text.text for text in DOCUMENTS if text.text in before]
         assert len(shown) == (1 if mode == "per-document" else 3)
         assert all(before.index(text) > rules for text in shown)

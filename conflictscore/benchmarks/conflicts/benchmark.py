@@ -1,0 +1,84 @@
+"""CONFLICTS as the harness runs it."""
+
+from pathlib import Path
+
+from conflictscore.benchmarks.conflicts.data import ConflictsQuestion, read_conflicts
+from conflictscore.benchmarks.conflicts.judges import (
+    BEHAVIOUR,
+    GROUNDING,
+    RECALL,
+    TEMPLATES,
+    judge_answer,
+    judge_prompts,
+)
+from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS, Benchmark, Form
+from conflictscore.benchmarks.harness.manifest import sha256_of_file
+from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
+
+__all__ = ["conflicts"]
+
+_STRATEGIES = (
+    BenchmarkMethod.PIPELINE,
+    BenchmarkMethod.TAXONOMY_AWARE,
+    BenchmarkMethod.ORACLE,
+)
+_CITED = {
+    "free_form_rag": "cited_rag",
+    "free_form_control_rag": "conflicts_control_rag",
+    "free_form_regenerate": "conflicts_regenerate",
+    "free_form_regenerate_typed": "conflicts_regenerate_typed",
+    "decompose": "conflicts_decompose",
+}
+"""All methods are asked for citations, and claims are told without them: otherwise grounding could
+not be compared, and ``rag`` would not be the paper's *vanilla*."""
+
+
+def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
+    """CONFLICTS in free form, judged by expected behaviour, answer recall and grounding.
+
+    Args:
+        data: The official file, or the shortened one.
+        form: ``free-form``.
+        seed: Unused; the questions are taken as they stand.
+
+    Raises:
+        InputError: The file cannot be used.
+    """
+    read = read_conflicts(data)
+    right = sum(question.gold is not None for question in read.questions)
+    notes = [
+        f"answer recall is judged on questions with a right answer that people wrote: {right} of"
+        f" {len(read.questions)} in the file",
+        "grounding: sentences that cite nothing, or a document that does not exist, are not"
+        " supported; all methods are asked for citations, in wordings of this benchmark",
+    ]
+    if read.empty_documents:
+        notes.append(f"search results without text, left out: {read.empty_documents}")
+    return Benchmark(
+        name="conflicts",
+        form=form,
+        questions=tuple(map(_question, read.questions)),
+        measures=(BEHAVIOUR, RECALL, GROUNDING),
+        graded=frozenset({GROUNDING}),
+        judge=judge_answer,
+        judge_prompts=judge_prompts,
+        templates=TEMPLATES,
+        wording=_CITED,
+        offered=(*COMMON_METHODS, *_STRATEGIES),
+        hashes={"data": sha256_of_file(data)},
+        notes=tuple(notes),
+    )
+
+
+def _question(question: ConflictsQuestion) -> Question:
+    return Question(
+        id=question.id,
+        question=question.question,
+        correct=(question.gold,) if question.gold else (),
+        category=question.conflict_type.value,
+        documents=tuple(
+            document.model_dump(mode="json", include={"text", "title", "url", "metadata"})
+            for document in question.documents
+        ),
+        conflict_type=question.conflict_type,
+    )

@@ -1,0 +1,183 @@
+"""The three judges of an answer ("DRAGged into Conflicts", section 4), in words of our own."""
+
+import asyncio
+from collections.abc import Sequence
+
+from conflictscore.benchmarks.conflicts.grounding import TEMPLATE as GROUNDING_TEMPLATE
+from conflictscore.benchmarks.conflicts.grounding import GroundingJudge, grounding_prompt
+from conflictscore.benchmarks.harness.records import Question, Verdict
+from conflictscore.benchmarks.truthfulqa.judges import read_verdict
+from conflictscore.errors import ConflictScoreError, ContextWindowError, ProviderError
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.models.window import fit_documents
+from conflictscore.nodes.retrieve import given_documents
+from conflictscore.prompts import PromptSet, material
+from conflictscore.records import ConflictType, Document
+
+__all__ = ["BEHAVIOUR", "GROUNDING", "RECALL", "TEMPLATES", "judge_answer", "judge_prompts"]
+
+BEHAVIOUR = "expected behaviour"
+"""Whether the answer does what people's type of the conflict asks for."""
+RECALL = "answer recall"
+"""Whether the answer gives the right one; only of questions that have one."""
+GROUNDING = "grounding"
+"""The share of the answer's sentences that the documents they cite support, in [0, 1]."""
+
+
+def _case(kind: ConflictType) -> str:
+    return f"conflicts_case_{kind.value.replace('-', '_')}"
+
+
+TEMPLATES = (
+    "conflicts_behaviour",
+    *map(_case, ConflictType),
+    "conflicts_recall",
+    GROUNDING_TEMPLATE,
+)
+"""What the judges are asked with."""
+
+_REPLY_TOKENS = 320
+_ASSUMED_WORDS = 25
+_ASSUMED_CITED = 2
+
+
+async def judge_answer(
+    question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
+) -> dict[str, Verdict]:
+    """Judge an answer by every measure that applies to it, at the same time.
+
+    Args:
+        question: With people's type, its documents and, where there is one, the right answer.
+        answer: Untrusted; it stands between marks that it cannot close.
+        model: The judge.
+        prompts: Those of :data:`TEMPLATES`.
+        meter: Counts the calls.
+
+    Returns:
+        The verdicts, independent of each other: where a call failed, or twice gave a reply that
+        cannot be read, that one has no value but an error. A measure that does not apply is
+        absent: recall without a right answer, grounding where no sentence states anything.
+
+    Raises:
+        ConfigurationError: A setting is wrong, so that nothing can be judged.
+        BudgetError: The budget of the model is used up.
+    """
+    documents = given_documents({"documents": list(question.documents)})
+    grounding = GroundingJudge(question.question, answer, documents, model, prompts, meter)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            judging = {
+                BEHAVIOUR: tasks.create_task(
+                    _behaviour(question, answer, documents, model, prompts, meter)
+                ),
+                RECALL: tasks.create_task(_recall(question, answer, model, prompts, meter)),
+                GROUNDING: tasks.create_task(grounding.verdict()),
+            }
+    except* ConflictScoreError as errors:
+        raise errors.exceptions[0] from None
+    return {
+        measure: verdict
+        for measure, task in judging.items()
+        if (verdict := task.result()) is not None
+    }
+
+
+def judge_prompts(question: Question, answer: str, prompts: PromptSet) -> Sequence[str]:
+    """What the judges would ask about an answer that only has about the right length.
+
+    It is taken for sentences of 25 words that cite two documents each.
+    """
+    documents = given_documents({"documents": list(question.documents)})
+    words = answer.split()
+    sentences = [
+        " ".join(words[start : start + _ASSUMED_WORDS])
+        for start in range(0, len(words), _ASSUMED_WORDS)
+    ]
+    return [
+        _behaviour_prompt(question, answer, documents, prompts),
+        *([_recall_prompt(question, answer, prompts)] if question.correct else []),
+        *(
+            grounding_prompt(
+                question.question, answer, sentence, documents[:_ASSUMED_CITED], prompts
+            )
+            for sentence in sentences
+        ),
+    ]
+
+
+async def _behaviour(
+    question: Question,
+    answer: str,
+    documents: Sequence[Document],
+    model: LanguageModel,
+    prompts: PromptSet,
+    meter: UsageMeter,
+) -> Verdict:
+    try:
+        fitted = fit_documents(
+            documents,
+            model,
+            prompts,
+            around=_behaviour_prompt(question, answer, (), prompts),
+            reply_tokens=_REPLY_TOKENS,
+        )
+    except ContextWindowError as error:
+        return Verdict(value=None, error=str(error))
+    prompt = _behaviour_prompt(question, answer, fitted.documents, prompts)
+    verdict = await _decided(prompt, "FOLLOWS", model, prompts, meter)
+    if not fitted.cut or verdict.value is None:
+        return verdict
+    cut = f"the judge saw documents {', '.join(map(str, fitted.cut))} in part only"
+    said = f"{verdict.explanation} ({cut})" if verdict.explanation else cut
+    return verdict.model_copy(update={"explanation": said})
+
+
+async def _recall(
+    question: Question, answer: str, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
+) -> Verdict | None:
+    if not question.correct:
+        return None
+    return await _decided(_recall_prompt(question, answer, prompts), "GIVEN", model, prompts, meter)
+
+
+async def _decided(
+    prompt: str, word: str, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
+) -> Verdict:
+    try:
+        return await model.ask(
+            prompt,
+            lambda reply: read_verdict(reply, word),
+            prompts=prompts,
+            meter=meter,
+            max_tokens=_REPLY_TOKENS,
+        )
+    except (ProviderError, ContextWindowError) as error:
+        return Verdict(value=None, error=str(error))
+
+
+def _behaviour_prompt(
+    question: Question, answer: str, documents: Sequence[Document], prompts: PromptSet
+) -> str:
+    if question.conflict_type is None:
+        raise ValueError(f"question {question.id!r} has no type of conflict to judge by")
+    return prompts.render(
+        "conflicts_behaviour",
+        documents=prompts.documents(documents),
+        question=_line(question.question),
+        case=prompts.render(_case(question.conflict_type)),
+        answer=material(answer),
+    )
+
+
+def _recall_prompt(question: Question, answer: str, prompts: PromptSet) -> str:
+    return prompts.render(
+        "conflicts_recall",
+        question=_line(question.question),
+        gold=_line("; ".join(question.correct)),
+        answer=material(answer),
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(material(text).split())

@@ -1,0 +1,104 @@
+"""NatConfQA as the harness runs it: asked in its words, judged by formulas 1 to 4."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
+from conflictscore.benchmarks.harness.manifest import sha256_of_file
+from conflictscore.benchmarks.harness.records import Question, Verdict
+from conflictscore.benchmarks.natconfqa.data import (
+    NatConfQuestion,
+    Subset,
+    benchmark_question,
+    read_natconfqa,
+)
+from conflictscore.benchmarks.natconfqa.judging import JUDGE_TEMPLATES, judge_natconfqa
+from conflictscore.benchmarks.natconfqa.metrics import GROUPS
+from conflictscore.benchmarks.natconfqa.planned import planned_prompts
+from conflictscore.benchmarks.natconfqa.verdicts import MEASURE_NAMES, verdicts_of
+from conflictscore.errors import InputError
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+
+__all__ = ["NatConfJudge", "natconfqa"]
+
+_LEFT_OUT = {
+    Subset.NO_CONFLICT: "none of their answers are in conflict",
+    Subset.NO_ANSWER: "no answer stands in their passages",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class NatConfJudge:
+    """Judges an answer by the references, conflicts and passages of its question."""
+
+    questions: Mapping[str, NatConfQuestion]
+    """By id."""
+
+    async def __call__(
+        self,
+        question: Question,
+        answer: str,
+        *,
+        model: LanguageModel,
+        prompts: PromptSet,
+        meter: UsageMeter,
+    ) -> dict[str, Verdict]:
+        """The verdicts by measure; see :func:`.judging.judge_natconfqa` for what is asked.
+
+        Raises:
+            ConfigurationError: A setting is wrong, so that nothing can be judged.
+            BudgetError: The budget of the model is used up.
+        """
+        asked = self.questions[question.id]
+        judgement = await judge_natconfqa(asked, answer, model=model, prompts=prompts, meter=meter)
+        return verdicts_of(asked, judgement)
+
+    def planned(self, question: Question, answer: str, prompts: PromptSet) -> list[str]:
+        """What it would ask about an answer; see :func:`.planned.planned_prompts`."""
+        return planned_prompts(self.questions[question.id], answer, prompts)
+
+
+def natconfqa(data: Path, form: Form, seed: int) -> Benchmark:
+    """The questions with conflicting answers (Tables 1 and 2), by subset.
+
+    ``rag`` asks by the paper's default prompting, and ``control-rag`` by the conflict-aware one; a
+    second look asks for all answers as ``rag`` does.
+
+    Args:
+        data: The published questions.
+        form: ``free-form``.
+        seed: Decides nothing here.
+
+    Raises:
+        InputError: The file cannot be used, or no question in it has a conflict.
+    """
+    read = read_natconfqa(data)
+    chosen = [question for question in read.questions if question.subset in GROUPS["conflict"]]
+    if not chosen:
+        raise InputError(f"{data}: no question in it has conflicting answers")
+    subsets = Counter(question.subset for question in read.questions)
+    left_out = [(subsets[subset], why) for subset, why in _LEFT_OUT.items()]
+    left_out.append((len(read.left_out), "said to have a conflict, and no two answers are named"))
+    judge = NatConfJudge({question.id: question for question in chosen})
+    return Benchmark(
+        name="natconfqa",
+        form=form,
+        questions=tuple(map(benchmark_question, chosen)),
+        measures=tuple(MEASURE_NAMES),
+        judge=judge,
+        graded=frozenset(MEASURE_NAMES),
+        templates=JUDGE_TEMPLATES,
+        judge_prompts=judge.planned,
+        wording={
+            "free_form_rag": "natconfqa_default",
+            "free_form_control_rag": "natconfqa_conflict_aware",
+            "free_form_regenerate": "natconfqa_regenerate",
+            "free_form_regenerate_typed": "natconfqa_regenerate_typed",
+        },
+        hashes={"data": sha256_of_file(data)},
+        notes=tuple(f"questions left out: {count}, {why}" for count, why in left_out if count),
+    )

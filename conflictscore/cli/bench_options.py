@@ -1,0 +1,194 @@
+"""The options of ``conflictscore bench NAME``: those that make sense for the benchmark."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from conflictscore.cli.options import (
+    with_evidence_options,
+    with_model_choice,
+    with_passage_options,
+    with_search_options,
+)
+
+if TYPE_CHECKING:
+    from conflictscore.benchmarks.registry import Entry
+
+__all__ = ["LOCAL_QUESTIONS", "REMOTE_QUESTIONS", "usual_methods", "with_bench_options"]
+
+LOCAL_QUESTIONS, REMOTE_QUESTIONS = 1, 4
+"""How many questions are worked on at a time, with the local model and with others."""
+
+_USUAL_METHODS = ("rag", "control-rag", "regenerated-rag", "guarded-rag")
+
+_Option = Callable[[Any], Any]
+
+
+def usual_methods(offered: tuple[str, ...]) -> list[str]:
+    """The methods that are run where none are named: the paper's three and the guard."""
+    return [method for method in _USUAL_METHODS if method in offered]
+
+
+def with_bench_options(entry: "Entry", command: Any) -> Any:
+    """Add the options of a command that runs a benchmark.
+
+    Options about searching, about the form and about the judge are left out where the benchmark
+    brings its documents, has one form, or asks no model to judge.
+    """
+    for option in reversed([*_questions(entry), *_running(entry), *_output]):
+        command = option(command)
+    command = with_evidence_options(with_model_choice(command))
+    if entry.searches:
+        command = with_search_options(with_passage_options(command))
+    if len(entry.forms) > 1:
+        command = _form(entry)(command)
+    return command
+
+
+def _form(entry: "Entry") -> _Option:
+    return click.option(
+        "--form",
+        type=click.Choice(entry.forms),
+        default=entry.forms[0],
+        show_default=True,
+        help="How questions are asked.",
+    )
+
+
+def _questions(entry: "Entry") -> list[_Option]:
+    usual = ",".join(usual_methods(entry.methods))
+    options = [
+        click.option(
+            "--data",
+            required=True,
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help=f"The benchmark's official file: {entry.data}.",
+        ),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path, file_okay=False),
+            metavar="DIR",
+            help="The run's folder; one that exists is gone on with. Default: runs/BENCHMARK-FORM.",
+        ),
+        click.option(
+            "--methods",
+            metavar="NAME[,NAME...]",
+            help=f"Some of {', '.join(entry.methods)}; all runs every one, and rag is always run."
+            f" `conflictscore bench --help` says what each does. Default: {usual}.",
+        ),
+        click.option(
+            "--limit", type=click.IntRange(min=1), metavar="N", help="The first N questions."
+        ),
+        click.option(
+            "--sample",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="N questions, drawn by --seed.",
+        ),
+        click.option(
+            "--seed",
+            type=int,
+            default=0,
+            show_default=True,
+            metavar="S",
+            help="Decides the order of options, the sample, the placebos' donors and the second"
+            " sample.",
+        ),
+    ]
+    if entry.searches:
+        options.append(
+            click.option(
+                "--missing",
+                type=click.Choice(["fail", "skip"]),
+                default="fail",
+                show_default=True,
+                help="What to do about questions that --search recorded:FILE does not have.",
+            )
+        )
+    return options
+
+
+def _running(entry: "Entry") -> list[_Option]:
+    judge = click.option(
+        "--answer-judge",
+        metavar="SPEC",
+        help="The model that judges free-form answers. Default: that of --judge.",
+    )
+    return [*([judge] if entry.judged else []), *_settings, *_limits]
+
+
+_settings = [
+    click.option(
+        "--max-rounds",
+        type=click.IntRange(1, 20),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="The most times that an answer is regenerated.",
+    ),
+    click.option(
+        "--guard-margin",
+        type=click.FloatRange(0, 1, max_open=True),
+        default=0.0,
+        show_default=True,
+        metavar="X",
+        help="guarded-rag lets a flip stand where the share of support rises by more than X.",
+    ),
+    click.option(
+        "--resample-temperature",
+        type=click.FloatRange(min=0),
+        default=0.7,
+        show_default=True,
+        metavar="T",
+        help="The sampling temperature of resample.",
+    ),
+]
+_limits = [
+    click.option(
+        "--concurrency",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help=f"Questions at a time. Default: {REMOTE_QUESTIONS}, or {LOCAL_QUESTIONS} with the"
+        " local model.",
+    ),
+    click.option(
+        "--rate-limit",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="N",
+        help="The most requests a minute at an endpoint. Default: no limit.",
+    ),
+    click.option(
+        "--max-tokens",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Stop once N tokens were used, in and out, by all sessions of the run together.",
+    ),
+    click.option(
+        "--max-cost",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="USD",
+        help="Stop once so much was spent; needs a price for every model.",
+    ),
+    click.option(
+        "--prices",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Prices of your own (TOML), over those that are known.",
+    ),
+    click.option(
+        "--retry-failed", is_flag=True, help="Try again what failed in an earlier session."
+    ),
+]
+_output = [
+    click.option(
+        "--dry-run",
+        is_flag=True,
+        help="Only say what is expected to be spent: calls, tokens and money.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object."),
+    click.option("--verbose", "-v", is_flag=True, help="Show the categories too."),
+    click.option("--quiet", "-q", is_flag=True, help="Show no progress."),
+]

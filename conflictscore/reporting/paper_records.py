@@ -1,0 +1,71 @@
+"""Figures that a paper reports, as records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
+
+__all__ = ["PaperFigures", "PaperTransitions", "PublishedTable"]
+
+
+@dataclass(frozen=True)
+class PaperTransitions:
+    """What became of the answers with conflict under ``regenerated-rag`` (section 6.4).
+
+    Every revised answer was a correction or a harm, so these are also all questions on which
+    ``rag`` and ``regenerated-rag`` differ.
+    """
+
+    conflict: int
+    retained: int
+    revised: int
+    corrections: int
+    harms: int
+    p_value: float
+    """Of corrections against harms by the exact McNemar test, two-sided. Ours: the paper gives
+    none."""
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """A table of a paper that no run can be held against cell by cell."""
+
+    source: str
+    """Where it stands."""
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    """As many cells as there are columns."""
+
+
+@dataclass(frozen=True)
+class PaperFigures:
+    """A paper's figures for one form of a benchmark."""
+
+    source: str
+    """Where they stand, for a caption."""
+    model: str
+    """The answering model."""
+    questions: int
+    """What all measures are over."""
+    measures: Mapping[BenchmarkMethod, Mapping[str, float]]
+    """By method and measure, in [0, 1]."""
+    transitions: PaperTransitions | None = None
+    """None where the paper does not count them."""
+    whose: str = "the published"
+    """Before a figure in a sentence."""
+    note: str = ""
+    """What makes them another thing than a run's figures, in a few words."""
+    types: tuple[tuple[str, float], ...] = ()
+    """Models with their accuracy, in [0, 1], in telling the type of the conflict."""
+    types_source: str = ""
+    tables: tuple[PublishedTable, ...] = ()
+
+    def value(self, method: BenchmarkMethod, measure: str) -> float | None:
+        """A figure in [0, 1]; None where the paper has none."""
+        return self.measures.get(method, {}).get(measure)
+
+    def difference(self, method: BenchmarkMethod, measure: str) -> float | None:
+        """Method less baseline, in [-1, 1]; None where the paper lacks one of them."""
+        value, baseline = self.value(method, measure), self.value(BASELINE, measure)
+        return None if value is None or baseline is None else value - baseline

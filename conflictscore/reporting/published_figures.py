@@ -1,0 +1,155 @@
+"""What the papers of CONFLICTS and NatConfQA report, to stand beside a run's own figures.
+
+WikiContradict's supplement reports further prompts only, none of which is a method here, so it is
+not among them. Both papers give figures of several models: one of them stands beside each method,
+and all of them in a table below.
+"""
+
+from conflictscore.benchmarks.harness.records import BenchmarkMethod
+from conflictscore.reporting.paper_records import PaperFigures, PublishedTable
+
+__all__ = ["CONFLICTS", "NATCONFQA"]
+
+_STRATEGIES = (
+    BenchmarkMethod.RAG,
+    BenchmarkMethod.PIPELINE,
+    BenchmarkMethod.TAXONOMY_AWARE,
+    BenchmarkMethod.ORACLE,
+)
+_STRATEGY_NAMES = tuple(
+    "vanilla" if method is BenchmarkMethod.RAG else method.value for method in _STRATEGIES
+)
+
+_BEHAVIOUR, _RECALL, _GROUNDING = "expected behaviour", "answer recall", "grounding"
+
+# by model, and by strategy: expected behaviour, answer recall, factual grounding
+_TABLE_5 = {
+    "Gemma 3 27B": ((59.4, 89.0, 94.4), (71.6, 89.9, 91.9), (76.2, 86.0, 92.9), (87.6, 88.6, 93.3)),
+    "Qwen 2.5 72B": (
+        (64.2, 87.7, 90.5),
+        (67.5, 89.0, 88.2),
+        (68.3, 88.2, 89.4),
+        (90.6, 87.3, 89.3),
+    ),
+    "GPT-4o": ((67.2, 87.3, 91.2), (74.9, 87.3, 92.0), (70.0, 88.6, 94.0), (88.6, 87.3, 91.4)),
+    "Gemini 2.0 Flash": (
+        (62.0, 90.8, 98.5),
+        (75.3, 89.5, 96.6),
+        (69.4, 89.0, 96.8),
+        (87.8, 90.4, 96.8),
+    ),
+    "Gemini 2.5 Flash": (
+        (65.7, 92.1, 96.8),
+        (75.1, 90.8, 96.9),
+        (69.9, 94.3, 96.2),
+        (88.0, 91.7, 96.8),
+    ),
+    "Gemini 2.5 Flash Thinking": (
+        (68.3, 90.8, 96.2),
+        (76.6, 89.0, 96.1),
+        (73.6, 91.7, 97.0),
+        (89.3, 89.9, 96.8),
+    ),
+}
+_TABLE_6 = {
+    "no conflict": (78.4, 74.7, 71.0, 90.1),
+    "complementary": (83.3, 83.3, 78.1, 94.7),
+    "outdated and misinformation": (74.2, 75.8, 78.8, 80.3),
+    "conflicting opinions": (36.2, 73.3, 69.8, 87.9),
+}
+
+CONFLICTS = PaperFigures(
+    source='"DRAGged into Conflicts", Table 5',
+    model="GPT-4o",
+    questions=458,
+    measures={
+        method: {
+            measure: round(value / 100, 3)
+            for measure, value in zip((_BEHAVIOUR, _RECALL, _GROUNDING), values, strict=True)
+        }
+        for method, values in zip(_STRATEGIES, _TABLE_5["GPT-4o"], strict=True)
+    },
+    note="Gemini 2.5 Flash was the judge there; answer recall is over 228 of them",
+    types=(
+        ("Gemma 3 27B", 0.539),
+        ("Qwen 2.5 72B", 0.531),
+        ("GPT-4o", 0.592),
+        ("Gemini 2.0 Flash", 0.605),
+        ("Gemini 2.5 Flash", 0.653),
+    ),
+    types_source='"DRAGged into Conflicts", Table 4, 458 questions',
+    tables=(
+        PublishedTable(
+            source='"DRAGged into Conflicts", Table 5',
+            title="Expected behaviour by model, %",
+            columns=("model", *_STRATEGY_NAMES),
+            rows=tuple(
+                (model, *(f"{behaviour:.1f}" for behaviour, _, _ in by_strategy))
+                for model, by_strategy in _TABLE_5.items()
+            ),
+        ),
+        PublishedTable(
+            source='"DRAGged into Conflicts", Table 6, Gemini 2.5 Flash Thinking',
+            title="Expected behaviour by type of conflict, %",
+            columns=("type", *_STRATEGY_NAMES),
+            rows=tuple((kind, *(f"{v:.1f}" for v in values)) for kind, values in _TABLE_6.items()),
+        ),
+    ),
+)
+
+# by model: F1 of answers and of conflicts by default, and what conflict-aware prompting adds
+_TABLE_1 = {
+    "gpt-4o": (67.5, 6.0, 67.2, 12.5),
+    "Gemini 2.0 Flash": (73.8, 0.7, 66.4, 7.3),
+    "DeepSeek-V3": (71.8, 4.5, 75.8, 1.4),
+    "Qwen-2.5-72B": (69.3, 3.0, 72.2, 4.8),
+    "o3": (77.0, 3.5, 81.2, 6.9),
+    "Gemini 2.5 pro": (75.6, 3.3, 77.2, 3.0),
+    "DeepSeek-R1": (64.6, 0.7, 66.9, 3.4),
+    "Qwen-3-235B": (62.8, -0.8, 69.8, 0.8),
+}
+
+NATCONFQA = PaperFigures(
+    source="NatConfQA, Table 1",
+    model="gpt-4o",
+    questions=269,
+    measures={
+        BenchmarkMethod.RAG: {
+            "answers precision": 0.924,
+            "answers recall": 0.593,
+            "answers f1": 0.675,
+            "conflicts precision": 0.854,
+            "conflicts recall": 0.378,
+            "conflicts f1": 0.672,
+        },
+        BenchmarkMethod.CONTROL_RAG: {
+            "answers precision": 0.946,
+            "answers recall": 0.66,
+            "answers f1": 0.735,
+            "conflicts precision": 0.832,
+            "conflicts recall": 0.654,
+            "conflicts f1": 0.797,
+        },
+    },
+    note="o4-mini was the judge there",
+    tables=(
+        PublishedTable(
+            source="NatConfQA, Table 1",
+            title="F1 by model on questions with conflict, default to conflict-aware, %",
+            columns=("model", "answers", "conflicts"),
+            rows=tuple(
+                (model, *(f"{old:.1f} to {old + more:.1f}" for old, more in ((a, b), (c, d))))
+                for model, (a, b, c, d) in _TABLE_1.items()
+            ),
+        ),
+        PublishedTable(
+            source="NatConfQA, Table 2, mean of eight models with 90 % intervals",
+            title="Recall of conflicts by kind of question, %",
+            columns=("prompt", "yes/no", "wh, all conflict", "wh, mixed"),
+            rows=(
+                ("default", "54.5 ± 2.2", "53.1 ± 3.6", "46.0 ± 5.7"),
+                ("conflict-aware", "71.3 ± 2.0", "72.9 ± 3.2", "53.3 ± 5.6"),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,91 @@
+"""CONFLICTS as a benchmark of the harness."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from conflictscore.benchmarks.conflicts.benchmark import conflicts
+from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR, GROUNDING, RECALL
+from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS
+from conflictscore.nodes.retrieve import given_documents
+from conflictscore.prompts import PLACEHOLDERS, PromptSet
+from conflictscore.records import ConflictType
+from tests.benchmarks.conflicts.lines import TYPES, official, result
+from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
+
+PROMPTS = PromptSet.load()
+
+
+def test_a_question_brings_its_documents_with_title_address_and_date(tmp_path: Path) -> None:
+    other = result(title=None, date="NA", url="https://log.test/b")
+    path = write_jsonl(tmp_path / "c.jsonl", [official(result(), other)])
+    [question] = conflicts(path, "free-form", 0).questions
+
+    first, second = given_documents({"documents": list(question.documents)})
+    assert (first.number, first.title, first.url) == (1, "Gazette", "https://gazette.test/a")
+    assert 'date="2019-05-01"' in PROMPTS.documents([first])
+    assert 'date="unknown"' in PROMPTS.documents([second])
+
+
+@pytest.mark.parametrize("kind", ConflictType)
+def test_a_question_has_peoples_type_and_a_right_answer_where_it_can_be_trusted(
+    tmp_path: Path, kind: ConflictType
+) -> None:
+    path = write_jsonl(tmp_path / "c.jsonl", [official(conflict_type=TYPES[kind])])
+    [question] = conflicts(path, "free-form", 0).questions
+
+    assert question.conflict_type is kind
+    assert question.category == kind.value
+    trusted = {"no-conflict", "outdated", "misinformation"}
+    assert question.correct == (("1874",) if kind in trusted else ())
+
+
+def test_it_is_judged_by_three_measures_of_which_grounding_is_graded(tmp_path: Path) -> None:
+    made = conflicts(write_jsonl(tmp_path / "c.jsonl", [official()]), "free-form", 0)
+
+    assert made.measures == (BEHAVIOUR, RECALL, GROUNDING)
+    assert made.graded == {GROUNDING}
+    assert made.offered == (*COMMON_METHODS, "pipeline", "taxonomy-aware", "oracle")
+
+
+def test_every_method_is_asked_for_citations_by_templates_of_the_same_fields(
+    tmp_path: Path,
+) -> None:
+    wording = conflicts(write_jsonl(tmp_path / "c.jsonl", [official()]), "free-form", 0).wording
+
+    answering = {name: other for name, other in wording.items() if name != "decompose"}
+    assert {name for name in PLACEHOLDERS if name.startswith("free_form_")} == set(answering)
+    for name, other in wording.items():
+        assert PLACEHOLDERS[name] == PLACEHOLDERS[other]
+    for other in answering.values():
+        said = PROMPTS.render(other, **dict.fromkeys(PLACEHOLDERS[other], "x"))
+        assert "End each sentence with the numbers of the documents that it rests on" in said
+
+
+def test_what_the_reader_should_know_is_noted(tmp_path: Path) -> None:
+    lines = [official(result(), result(snippet="", short_text="")), official(correct_answer=None)]
+    notes = conflicts(write_jsonl(tmp_path / "c.jsonl", lines), "free-form", 0).notes
+
+    assert any("a right answer that people wrote: 1 of 2 in the file" in note for note in notes)
+    assert "search results without text, left out: 1" in notes
+
+
+@needs_real_data
+def test_the_real_file_makes_a_benchmark() -> None:
+    made = conflicts(REAL / "conflicts" / "conflicts.jsonl", "free-form", 0)
+
+    assert Counter(question.category for question in made.questions) == {
+        "no-conflict": 39,
+        "complementary": 25,
+        "conflicting-opinions": 27,
+        "outdated": 12,
+        "misinformation": 3,
+    }
+    assert sum(bool(question.correct) for question in made.questions) == 54
+    documents = [
+        document
+        for question in made.questions
+        for document in given_documents({"documents": list(question.documents)})
+    ]
+    assert (len(documents), sum("date" in d.metadata for d in documents)) == (979, 446)

@@ -1,0 +1,130 @@
+"""CONFLICTS from the file to the figures, with a scripted model over a real endpoint."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from conflictscore.benchmarks.conflicts.benchmark import conflicts
+from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR, GROUNDING, RECALL
+from conflictscore.benchmarks.harness.figures import Figures
+from conflictscore.benchmarks.harness.records import BenchmarkMethod
+from conflictscore.records import ConflictType
+from tests.benchmarks.conflicts.judging import between, first_prompt, scripted, word_asked
+from tests.benchmarks.conflicts.lines import TYPES, official, result
+from tests.benchmarks.harness.quiz import run_quiz
+from tests.benchmarks.truthfulqa.files import write_jsonl
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.typed_world import TypedWorld
+from tests.world import World
+
+OLD = "The lamp was lit in 1871 [1]. It is red."
+NEW = "The lamp was lit in 1874 [2]."
+OPINIONS = ConflictType.CONFLICTING_OPINIONS
+METHODS = ("rag", "regenerated-rag", "typed-rag", "pipeline", "taxonomy-aware", "oracle")
+
+
+@dataclass
+class Reader(TypedWorld):
+    """Answers by the older page, and by the newer one when told how they relate; judges so."""
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        prompt = first_prompt(request)
+        if "EXPLANATION: [your reason" in prompt:
+            return self._judge(request, prompt)
+        if "on which the documents disagree" in prompt:
+            return World.__call__(self, request)
+        if "How the documents relate: " in prompt:
+            return NEW
+        return super().__call__(request)
+
+    def _judge(self, request: ChatRequest, prompt: str) -> str | Fault:
+        if word_asked(prompt) == "GROUNDING":
+            return scripted()(request)
+        right = "1874" in between(prompt, "answer")
+        return f"{word_asked(prompt)}: {right}\nEXPLANATION: The years were compared."
+
+
+def opened(path: Path) -> Path:
+    pages = (
+        result(snippet="", short_text="The lamp was lit in 1871."),
+        result(snippet="", short_text="The log says the lamp was lit in 1874."),
+    )
+    opinions = {"conflict_type": TYPES[OPINIONS], "correct_answer": None}
+    return write_jsonl(
+        path,
+        [
+            official(*pages),
+            official(*pages, question="Is 1871 or 1874 the lamp's year?", **opinions),
+        ],
+    )
+
+
+class Ran(NamedTuple):
+    """A run of all methods, and what its models were asked."""
+
+    figures: Figures
+    world: Reader
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    folder = tmp_path_factory.mktemp("conflicts")
+    world = Reader(
+        cited=OLD,
+        regenerated=NEW,
+        typed_answer=f"TYPE: no-conflict\nREASON: Both speak of it.\nANSWER: {NEW}",
+    )
+    benchmark = conflicts(opened(folder / "c.jsonl"), "free-form", 0)
+    with OpenAIServer(world) as server:
+        run = asyncio.run(run_quiz(folder / "run", server, benchmark, methods=METHODS))
+    return Ran(run.figures, world)
+
+
+def test_strategies_and_loop_are_judged_side_by_side(ran: Ran) -> None:
+    figures = ran.figures
+
+    assert figures.failed == 0
+    by_method = {of.method: of for of in figures.methods}
+    assert list(by_method) == list(METHODS)
+    means = {
+        method: [of.measures[name].value for name in (BEHAVIOUR, RECALL, GROUNDING)]
+        for method, of in by_method.items()
+    }
+    assert means == {"rag": [0.0, 0.0, 0.5]} | {method: [1.0, 1.0, 1.0] for method in METHODS[1:]}
+
+
+def test_recall_counts_only_questions_with_a_right_answer(ran: Ran) -> None:
+    figures = ran.figures
+
+    assert figures.ended == figures.questions == 2
+    for of in figures.methods:
+        assert {name: measure.n for name, measure in of.measures.items()} == {
+            BEHAVIOUR: 2,
+            RECALL: 1,
+            GROUNDING: 2,
+        }
+        assert set(of.unjudged.values()) == {0}
+    [opinions] = [c for c in figures.categories if c.category == OPINIONS]
+    assert all(of[RECALL].value is None for of in opinions.measures.values())
+
+
+def test_told_types_are_held_against_peoples(ran: Ran) -> None:
+    types = {of.method: of for of in ran.figures.types}
+
+    assert {method: of.accuracy.count for method, of in types.items()} == {
+        BenchmarkMethod.TYPED_RAG: 1,
+        BenchmarkMethod.PIPELINE: 1,
+        BenchmarkMethod.TAXONOMY_AWARE: 0,
+    }
+    assert types[BenchmarkMethod.PIPELINE].confusion[OPINIONS][ConflictType.OUTDATED] == 1
+
+
+def test_every_answer_is_asked_for_with_citations_and_taken_apart_without(ran: Ran) -> None:
+    assert "generate" not in ran.world.asked, "nothing is asked for in the plain wording"
+    for step in ("cite", "regenerate"):
+        assert all("such as [2] or [1][4]." in prompt for prompt in ran.world.prompts[step])
+    for prompt in ran.world.prompts["decompose"]:
+        assert "Leave out the numbers of documents that stand in square brackets" in prompt

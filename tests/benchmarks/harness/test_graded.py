@@ -1,0 +1,182 @@
+"""Figures of measures whose values are numbers from 0 to 1, and of types of conflict."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from scipy.stats import wilcoxon
+
+from conflictscore.benchmarks.harness.figures import Figures, Interval
+from conflictscore.benchmarks.harness.records import (
+    BenchmarkMethod,
+    Question,
+    Step,
+    StepRecord,
+    Verdict,
+)
+from conflictscore.benchmarks.harness.results import results
+from conflictscore.benchmarks.harness.statistics import proportion
+from conflictscore.benchmarks.harness.summarise import figures
+from conflictscore.records import ConflictType
+from tests.benchmarks.harness.recorded import (
+    answered,
+    attempt,
+    free,
+    graded,
+    loop,
+    record,
+    report,
+    text,
+    tokens,
+)
+
+RAG, CONTROL, REGENERATED = tuple(BenchmarkMethod)[:3]
+TYPED, PIPELINE = BenchmarkMethod.TYPED_RAG, BenchmarkMethod.PIPELINE
+SPLIT, SUPPORTED = report("+-"), report("++")
+OUTDATED, OPINIONS = ConflictType.OUTDATED, ConflictType.CONFLICTING_OPINIONS
+
+
+def summed(
+    questions: Sequence[Question],
+    records: Sequence[StepRecord],
+    *methods: BenchmarkMethod,
+    measures: Sequence[str] = ("recall",),
+    **options: Any,
+) -> Figures:
+    made = figures(
+        results(questions, records, methods=methods, measures=measures),
+        methods=methods,
+        measures=measures,
+        money=None,
+        total_questions=len(questions),
+        **{"graded": ("recall",), **options},
+    )
+    assert Figures.model_validate_json(made.model_dump_json()) == made
+    return made
+
+
+def pairs(
+    *values: tuple[float | None, float | None], category: str = ""
+) -> tuple[list[Question], list[StepRecord]]:
+    """Questions whose answers by ``rag`` and ``control-rag`` have these recalls."""
+    questions = [free(f"q{number}", category=category) for number in range(len(values))]
+    records: list[StepRecord] = []
+    for q, (before, after) in zip(questions, values, strict=True):
+        records += [
+            loop(q, attempt(text("Old."), SUPPORTED)),
+            answered(q, Step.CONTROL_RAG, text("New.")),
+            graded(q, "Old.", recall=before),
+            graded(q, "New.", recall=after),
+        ]
+    return questions, records
+
+
+def test_a_graded_measure_has_a_mean_with_an_interval_and_pairs_by_wilcoxon() -> None:
+    values = [(0.5, 1.0), (0.25, 0.5), (1.0, 0.75), (0.0, 0.9), (0.5, 0.5), (0.2, 0.4)]
+    made = summed(*pairs(*values, (None, 1.0)), RAG, CONTROL)
+    rag, control = (method.measures["recall"] for method in made.methods)
+    assert isinstance(rag, Interval)
+    assert rag.value == pytest.approx(2.45 / 6)
+    assert rag.low is not None
+    assert rag.high is not None
+    assert 0 < rag.low < 2.45 / 6 < rag.high < 1
+    assert (rag.n, control.n, made.methods[0].unjudged) == (6, 7, {"recall": 1})
+
+    (paired,) = made.paired
+    assert (paired.n, paired.corrected, paired.harmed) == (6, 4, 1)
+    assert paired.both_right is paired.both_wrong is None
+    assert paired.difference.value == pytest.approx((4.05 - 2.45) / 6)
+    changes = [0.5, 0.25, -0.25, 0.9, 0.0, 0.2]
+    assert paired.p_value == pytest.approx(wilcoxon(changes, zero_method="pratt").pvalue)
+    assert made.cost.net_corrections == {CONTROL: 3}
+
+
+def test_values_that_only_rounding_tells_apart_are_no_change() -> None:
+    made = summed(*pairs((0.1 + 0.2, 0.3), (0.5, 0.5)), RAG, CONTROL)
+    (paired,) = made.paired
+    assert (paired.corrected, paired.harmed, paired.p_value) == (0, 0, 1.0)
+    assert summed(*pairs((None, 0.5)), RAG, CONTROL).paired[0].p_value is None
+
+
+def test_what_rises_is_a_correction_and_what_falls_a_harm_among_revised_answers() -> None:
+    ways = {"up": (0.25, 0.75), "down": (1.0, 0.5), "same": (0.5, 0.5), "blind": (0.5, None)}
+    questions, records = [], []
+    for name, (before, after) in ways.items():
+        q = free(name)
+        questions.append(q)
+        second = attempt(text("New."), SUPPORTED, after=SPLIT)
+        records += [
+            loop(q, attempt(text("Old."), SPLIT), second),
+            graded(q, "Old.", recall=before),
+            graded(q, "New.", recall=after),
+        ]
+    (changes,) = summed(questions, records, RAG, REGENERATED).transitions
+    counts = [changes.corrections, changes.harms, changes.neutral]
+    assert [(share.count, share.n) for share in counts] == [(1, 3), (1, 3), (1, 3)]
+    assert (changes.conflict, changes.revised.count, changes.unjudged) == (4, 4, 1)
+
+
+def test_yes_or_no_and_graded_measures_stand_side_by_side_in_every_category() -> None:
+    q = free("one", category="Law")
+    records = [
+        loop(q, attempt(text("Old."), SUPPORTED)),
+        graded(q, "Old.", recall=1.0, correct=True),
+    ]
+    made = summed([q], records, RAG, measures=("correct", "recall"))
+    (law,) = made.categories
+    assert law.measures[RAG]["correct"] == proportion(1, 1)
+    assert law.measures[RAG]["recall"] == Interval(value=1.0, n=1)
+    assert law.measures == {RAG: made.methods[0].measures}
+
+
+def test_a_measure_that_does_not_apply_is_waited_for_by_nobody_and_in_no_count() -> None:
+    q = free("one")
+    records = [loop(q, attempt(text("Old."), SUPPORTED)), graded(q, "Old.", correct=False)]
+    made = summed([q], records, RAG, measures=("correct", "recall"))
+    assert made.ended == 1
+    assert (made.methods[0].unjudged["recall"], made.methods[0].measures["recall"].n) == (0, 0)
+
+
+def test_a_whole_number_by_a_graded_measure_is_the_same_after_a_resume() -> None:
+    for value in (1.0, 0.0, True, False):
+        verdict = Verdict(value=value)
+        read = Verdict.model_validate_json(verdict.model_dump_json())
+        assert (read.value, type(read.value)) == (value, type(value))
+
+
+def test_a_type_is_right_where_it_is_peoples_and_wrong_where_there_is_none() -> None:
+    kinds = [OUTDATED, OUTDATED, OPINIONS, OPINIONS, None]
+    said: list[ConflictType | None] = [OUTDATED, OPINIONS, None, OPINIONS, OUTDATED]
+    questions = [free(f"q{number}", kind=kind) for number, kind in enumerate(kinds)]
+    records = [
+        answered(q, Step.PIPELINE, text("So. [1]"), conflict_type=kind, cited=[1])
+        for q, kind in zip(questions, said, strict=True)
+    ]
+    failed = free("failed", kind=OUTDATED)
+    records.append(record(failed, Step.PIPELINE, None, error="no reply"))
+    waiting = free("waiting", kind=OUTDATED)
+    (pipeline,) = summed([*questions, failed, waiting], records, RAG, PIPELINE).types
+    assert (pipeline.method, pipeline.untold) == (PIPELINE, 2)
+    assert (pipeline.accuracy.count, pipeline.accuracy.n) == (2, 5)
+    assert pipeline.confusion == {
+        OPINIONS: {OPINIONS: 1, OUTDATED: 0},
+        OUTDATED: {OPINIONS: 1, OUTDATED: 1},
+    }
+
+
+def test_typed_rag_costs_the_look_at_the_first_answer_and_its_own_step() -> None:
+    q = free("one")
+    records = [
+        loop(q, attempt(text("Old."), SPLIT), usage=tokens(1000, calls=4)),
+        answered(
+            q,
+            Step.TYPED_RAG,
+            text("New."),
+            conflict_type=OUTDATED,
+            usage=tokens(50, calls=2),
+        ),
+        graded(q, "Old.", recall=0.5),
+        graded(q, "New.", recall=1.0),
+    ]
+    cost = summed([q], records, RAG, TYPED, first_usage={"one": tokens(100)}).cost
+    assert cost.tokens_per_net_correction == {TYPED: 900 + 50}

@@ -1,0 +1,268 @@
+"""Runs with the methods beside the paper's: typed, by strategy, and from fewer documents."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS
+from conflictscore.benchmarks.harness.outcome import BenchmarkRun
+from conflictscore.benchmarks.harness.records import BenchmarkMethod, Step, StepRecord
+from conflictscore.benchmarks.harness.run import Limits
+from conflictscore.errors import BudgetError, InputError
+from conflictscore.records import ConflictType
+from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz, told
+from tests.fakes.openai_server import Fault, OpenAIServer
+
+METHODS = BenchmarkMethod
+OUTDATED, MISINFORMATION = ConflictType.OUTDATED, ConflictType.MISINFORMATION
+STRATEGIES = ("rag", "pipeline", "taxonomy-aware", "oracle")
+FEWER = ("rag", "no-documents", "first-document", "second-document")
+
+
+def text_of(run: BenchmarkRun, method: BenchmarkMethod, question: int = 0) -> str | None:
+    answer = run.results[question].methods[method].answer
+    return None if answer is None else answer.text
+
+
+def value_of(folder: Path, step: Step) -> dict[str, Any]:
+    lines = (folder / "records.jsonl").read_text().splitlines()
+    records = [StepRecord.model_validate(json.loads(line)) for line in lines]
+    return next(record.value or {} for record in records if record.step is step)
+
+
+class TestTyped:
+    async def test_a_conflict_is_named_and_the_answer_asked_again_as_its_type_asks(
+        self, tmp_path: Path
+    ) -> None:
+        quiz = Quiz(kinds={1: "misinformation"}, typed={1: WRONG})
+        with OpenAIServer(quiz) as server:
+            run = await run_quiz(
+                tmp_path / "run", server, lamps(2, free_form=True), methods=("rag", "typed-rag")
+            )
+        one, two = run.results
+        assert one.predicted == {METHODS.TYPED_RAG: OUTDATED}
+        assert two.predicted == {METHODS.TYPED_RAG: MISINFORMATION}
+        assert text_of(run, METHODS.TYPED_RAG) == told(0, RIGHT)
+        assert one.methods[METHODS.TYPED_RAG].value("truthful") is True
+        asked = [p for p in quiz.prompts["regenerate"] if "When was lamp 1 lit" in p]
+        assert "How the documents relate: misinformation" in asked[0]
+        assert "Documents that support this claim:" in asked[0]
+        assert quiz.asked["regenerate"] == 2, "the loop itself ends with the first answer"
+        [accuracy] = run.figures.types
+        assert (accuracy.accuracy.count, accuracy.accuracy.n, accuracy.untold) == (1, 2, 0)
+        assert accuracy.confusion[OUTDATED] == {OUTDATED: 1, MISINFORMATION: 1}
+
+    async def test_without_a_conflict_nothing_is_asked_and_the_first_answer_stands(
+        self, tmp_path: Path
+    ) -> None:
+        quiz = Quiz(first={0: RIGHT})
+        with OpenAIServer(quiz) as server:
+            run = await run_quiz(
+                tmp_path / "run",
+                server,
+                lamps(1, free_form=True, disagreeing=False),
+                methods=("rag", "typed-rag"),
+            )
+        assert quiz.asked["classify"] == quiz.asked["regenerate"] == 0
+        [result] = run.results
+        assert result.methods[METHODS.TYPED_RAG] == result.methods[METHODS.RAG]
+        assert result.predicted == {METHODS.TYPED_RAG: None}
+        assert run.figures.types[0].untold == 1
+
+    async def test_a_choice_is_asked_again_by_its_type_too(self, tmp_path: Path) -> None:
+        quiz = Quiz()
+        with OpenAIServer(quiz) as server:
+            run = await run_quiz(tmp_path / "run", server, lamps(1), methods=("rag", "typed-rag"))
+        again = run.results[0].methods[METHODS.TYPED_RAG]
+        assert again.value("accuracy") is True
+        assert again.answer is not None
+        assert again.answer.justification == "Most say so (Docs 2, 3)."
+        assert run.figures.types == (), "people told no type"
+
+    async def test_without_a_type_it_is_asked_as_the_paper_asks_until_it_is_tried_again(
+        self, tmp_path: Path
+    ) -> None:
+        quiz = Quiz(failing={("classify", 0): "Hard to say."})
+        methods = ("rag", "typed-rag", "pipeline")
+        with OpenAIServer(quiz) as server:
+            run = await run_quiz(
+                tmp_path / "run", server, lamps(1, free_form=True), methods=methods
+            )
+            assert run.results[0].predicted == dict.fromkeys((METHODS.TYPED_RAG, METHODS.PIPELINE))
+            assert text_of(run, METHODS.TYPED_RAG) == told(0, RIGHT)
+            assert text_of(run, METHODS.PIPELINE) == f"{told(0, WRONG)} [1]"
+            assert "no type" not in quiz.prompts["regenerate"][0]
+            assert "How the documents relate" not in quiz.prompts["regenerate"][0]
+            assert any("without a conflict type" in note for note in run.results[0].notes)
+
+            quiz.failing.clear()
+            tried = await run_quiz(
+                tmp_path / "run",
+                server,
+                lamps(1, free_form=True),
+                methods=methods,
+                retry_failed=True,
+            )
+        assert set(tried.results[0].predicted.values()) == {OUTDATED}
+        assert quiz.by_lamp["generate", 0] == 1
+        assert quiz.by_lamp["typed regenerate", 0] == 1
+
+    async def test_what_began_with_a_loop_that_was_taken_again_is_taken_again(
+        self, tmp_path: Path
+    ) -> None:
+        fault = Fault(status=500, message="out of order")
+        quiz = Quiz(failing={("decompose", 0): fault})
+        methods = ("rag", "placebo", "typed-rag")
+        with OpenAIServer(quiz) as server:
+            run = await run_quiz(
+                tmp_path / "run", server, lamps(2, free_form=True), methods=methods
+            )
+            assert run.results[0].conflict is None
+            assert text_of(run, METHODS.TYPED_RAG) == told(0, WRONG)
+            quiz.failing.clear()
+            tried = await run_quiz(
+                tmp_path / "run",
+                server,
+                lamps(2, free_form=True),
+                methods=methods,
+                retry_failed=True,
+            )
+        assert tried.results[0].conflict is True
+        assert tried.results[0].donor == "lamp-1"
+        assert text_of(tried, METHODS.TYPED_RAG) == told(0, RIGHT)
+        assert quiz.by_lamp["classify", 1] == 1, "the other question is not asked again"
+
+
+class TestStrategies:
+    async def test_each_tells_or_is_told_the_type_and_cites(self, tmp_path: Path) -> None:
+        quiz = Quiz(kinds={0: "misinformation"})
+        with OpenAIServer(quiz) as server:
+            run = await run_quiz(
+                tmp_path / "run", server, lamps(1, free_form=True), methods=STRATEGIES
+            )
+        [result] = run.results
+        assert result.predicted == {
+            METHODS.PIPELINE: MISINFORMATION,
+            METHODS.TAXONOMY_AWARE: MISINFORMATION,
+        }
+        assert text_of(run, METHODS.PIPELINE) == f"{told(0, RIGHT)} [2]"
+        assert text_of(run, METHODS.TAXONOMY_AWARE) == f"{told(0, RIGHT)} [2][3]"
+        typed = quiz.prompts["cite"]
+        assert ["relate: misinformation" in p for p in typed] == [True, False]
+        assert "relate: outdated" in typed[1], "only the oracle hears what people told"
+        assert value_of(tmp_path / "run", Step.TAXONOMY_AWARE)["cited"] == [2, 3]
+        assert value_of(tmp_path / "run", Step.ORACLE)["conflict_type"] == "outdated"
+        assert {t.method for t in run.figures.types} == {METHODS.PIPELINE, METHODS.TAXONOMY_AWARE}
+        assert {p.method: p.corrected for p in run.figures.paired if p.measure == "truthful"} == {
+            METHODS.PIPELINE: 1,
+            METHODS.TAXONOMY_AWARE: 1,
+            METHODS.ORACLE: 1,
+        }
+
+    async def test_an_oracle_without_the_type_that_people_told_fails_alone(
+        self, tmp_path: Path
+    ) -> None:
+        benchmark = lamps(1, free_form=True)
+        untold = tuple(q.model_copy(update={"conflict_type": None}) for q in benchmark.questions)
+        with OpenAIServer(Quiz()) as server:
+            run = await run_quiz(
+                tmp_path / "run",
+                server,
+                replace(benchmark, questions=untold),
+                methods=("rag", "oracle"),
+            )
+        [result] = run.results
+        assert result.methods[METHODS.RAG].answer is not None
+        assert "oracle needs the conflict type" in str(result.methods[METHODS.ORACLE].error)
+
+    async def test_a_run_that_stopped_amid_the_strategies_goes_on_and_repeats_no_call(
+        self, tmp_path: Path
+    ) -> None:
+        benchmark = lamps(3, free_form=True)
+        with OpenAIServer(Quiz()) as server:
+            whole = await run_quiz(
+                tmp_path / "whole", server, benchmark, methods=STRATEGIES, limits=Limits(1)
+            )
+            needed = len(server.requests)
+        used = sum(u.input_tokens + u.output_tokens for u in whole.figures.cost.usage.values())
+        with OpenAIServer(Quiz()) as server:
+            for share in (0.2, 0.5, 0.7, 2.0):
+                run = await run_quiz(
+                    tmp_path / "run",
+                    server,
+                    benchmark,
+                    methods=STRATEGIES,
+                    limits=Limits(1, max_tokens=round(share * used)),
+                )
+                assert isinstance(run.stopped, BudgetError) == (share < 1)
+            sent = Counter(str(request.body) for request in server.requests)
+        assert sent.total() == len(sent) == needed
+        assert run.figures.model_dump(exclude={"cost"}) == whole.figures.model_dump(
+            exclude={"cost"}
+        )
+
+
+class TestFewerDocuments:
+    async def test_answers_come_from_no_document_the_first_or_the_second_alone(
+        self, tmp_path: Path
+    ) -> None:
+        quiz = Quiz()
+        with OpenAIServer(quiz) as server:
+            run = await run_quiz(tmp_path / "run", server, lamps(1, free_form=True), methods=FEWER)
+        assert text_of(run, METHODS.NO_DOCUMENTS) == "I do not know when it was lit."
+        assert text_of(run, METHODS.FIRST_DOCUMENT) == told(0, WRONG)
+        assert text_of(run, METHODS.SECOND_DOCUMENT) == told(0, RIGHT)
+        assert quiz.by_lamp["unaided", 0] == 1
+        assert quiz.by_lamp["alone", 0] == 2
+        alone = [p for p in quiz.prompts["generate"] if p.count("<document ") == 1]
+        assert ['<document number="1"' in prompt for prompt in alone] == [True, True]
+
+    async def test_without_a_second_document_that_method_fails_alone(self, tmp_path: Path) -> None:
+        benchmark = lamps(1, free_form=True)
+        cut = tuple(
+            q.model_copy(update={"documents": q.documents[:1]}) for q in benchmark.questions
+        )
+        with OpenAIServer(Quiz()) as server:
+            run = await run_quiz(
+                tmp_path / "run", server, replace(benchmark, questions=cut), methods=FEWER
+            )
+        failed = {method: r.error for method, r in run.results[0].methods.items() if r.error}
+        assert list(failed) == [METHODS.SECOND_DOCUMENT]
+        assert "needs a second document" in str(failed[METHODS.SECOND_DOCUMENT])
+        assert run.stopped is None
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("method", "words"),
+        [
+            ("pipeline", "pipeline answers in free form only; in multiple choice give rag, "),
+            ("no-documents", "no-documents answers in free form only"),
+        ],
+    )
+    async def test_a_multiple_choice_takes_no_method_of_free_form(
+        self, tmp_path: Path, method: str, words: str
+    ) -> None:
+        quiz = Quiz()
+        with OpenAIServer(quiz) as server, pytest.raises(InputError, match=words):
+            await run_quiz(
+                tmp_path / "run",
+                server,
+                replace(lamps(1), offered=tuple(BenchmarkMethod)),
+                methods=("rag", method),
+            )
+        assert quiz.asked.total() == 0
+        assert not (tmp_path / "run").exists()
+
+    async def test_a_method_that_the_benchmark_does_not_offer_is_refused(
+        self, tmp_path: Path
+    ) -> None:
+        benchmark = replace(lamps(1, free_form=True), offered=COMMON_METHODS)
+        refused = pytest.raises(InputError, match="lamps is not run with oracle; give some of rag,")
+        with OpenAIServer(Quiz()) as server, refused:
+            await run_quiz(tmp_path / "run", server, benchmark, methods=("rag", "oracle"))
+        assert not (tmp_path / "run").exists()

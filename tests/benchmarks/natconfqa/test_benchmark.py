@@ -1,0 +1,249 @@
+"""NatConfQA in the harness: its questions, its verdicts, and whole runs over a loopback server."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conflictscore.benchmarks.harness.benchmark import Benchmark
+from conflictscore.benchmarks.harness.figures import Interval
+from conflictscore.benchmarks.harness.records import (
+    BenchmarkMethod,
+    MethodResult,
+    Question,
+    QuestionResult,
+    Verdict,
+)
+from conflictscore.benchmarks.natconfqa.benchmark import natconfqa
+from conflictscore.benchmarks.natconfqa.data import Subset, read_natconfqa
+from conflictscore.benchmarks.natconfqa.decompose import Decomposition
+from conflictscore.benchmarks.natconfqa.judging import Judgement, judge_natconfqa
+from conflictscore.benchmarks.natconfqa.metrics import group_figures
+from conflictscore.benchmarks.natconfqa.verdicts import (
+    MEASURE_NAMES,
+    counts_of,
+    method_figures,
+    verdicts_of,
+)
+from conflictscore.errors import InputError
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Answer
+from tests.benchmarks.harness.quiz import run_quiz
+from tests.benchmarks.natconfqa.lamps import REAL, Judge, asked, needs_real_data, opened, row, write
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.world import World
+
+ONE, BOTH = "It was lit in 1871.", "It was lit in 1871, or, which is at odds with it, in 1874."
+RAG, CONTROL = BenchmarkMethod.RAG, BenchmarkMethod.CONTROL_RAG
+WH = asked("1871", "1874", "1875", conflicts=[(0, 1), (0, 2)])
+SUPPORT = row(question_id="b", answer_type="Support", conflicting_answer_pairs=[])
+NEUTRAL = row(question_id="c", answer_type="Neutral", answers=[], conflicting_answer_pairs=[])
+
+
+def judging(apart: str) -> Judge:
+    """A judge that takes an answer apart so, and finds nothing else anywhere."""
+    return Judge(f"ANSWERS:\n{apart}", lambda step, short: False)
+
+
+class Lamp(World):
+    """Names one answer, and both where it is told to watch for conflicts; judges them too."""
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        prompt = str(next(m["content"] for m in request.messages if m["role"] == "user"))
+        if any(mark in prompt for mark in ("ANSWERS:", "FOUND: [", "CONFLICT: [")):
+            both = "at odds" in prompt.partition("<answer>")[2]
+            apart = "1. 1871\n2. 1874\nCONFLICTS:\n1 - 2" if both else "1. 1871\nCONFLICTS:\nnone"
+            return judging(apart)(request)
+        if "say plainly which ones are at odds" in prompt:
+            return BOTH
+        return super().__call__(request)
+
+
+@pytest.fixture
+def lamps(tmp_path: Path) -> Benchmark:
+    file = write(tmp_path / "q.jsonl", [row(), SUPPORT, NEUTRAL])
+    return natconfqa(file, "free-form", 0)
+
+
+# Questions
+
+
+def test_the_questions_are_those_with_conflicting_answers(lamps: Benchmark) -> None:
+    [question] = lamps.questions
+    assert question.category == Subset.WH_MIX
+    assert question.documents[0]["text"].startswith("The log says")
+    assert lamps.notes == (
+        "questions left out: 1, none of their answers are in conflict",
+        "questions left out: 1, no answer stands in their passages",
+    )
+
+
+def test_a_file_without_conflicts_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no question in it has conflicting answers"):
+        natconfqa(write(tmp_path / "q.jsonl", [SUPPORT]), "free-form", 0)
+
+
+@needs_real_data
+def test_the_published_questions_are_of_the_three_subsets() -> None:
+    benchmark = natconfqa(REAL / "questions.jsonl", "free-form", 0)
+    categories = {question.category for question in benchmark.questions}
+    assert categories == {"yes-no", "wh-all", "wh-mix"}
+    assert all(question.documents for question in benchmark.questions)
+
+
+# Verdicts
+
+values_of = st.lists(st.sampled_from([True, False, None]), max_size=3)
+
+
+@st.composite
+def judgements(draw: st.DrawFn) -> Judgement:
+    """Any decisions on an answer to that question."""
+
+    def decided(values: list[bool | None]) -> tuple[Verdict, ...]:
+        return tuple(Verdict(value=v, error="ill" if v is None else None) for v in values)
+
+    def exactly(count: int) -> tuple[Verdict, ...]:
+        value = st.sampled_from([True, False, None])
+        return decided(draw(st.lists(value, min_size=count, max_size=count)))
+
+    answers = draw(values_of)
+    pairs = tuple((i, j) for j in range(len(answers)) for i in range(j))
+    parts = Decomposition(answers=tuple(f"in {n}" for n in range(len(answers))), conflicts=pairs)
+    apart = draw(st.booleans())
+    return Judgement(
+        decomposition=parts if apart else None,
+        error=None if apart else "it could not be read",
+        references=exactly(3),
+        answers=decided(answers) if apart else (),
+        reference_conflicts=exactly(2),
+        conflicts=exactly(len(pairs)) if apart else (),
+    )
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(judgements(), min_size=1, max_size=4))
+def test_a_run_s_verdicts_give_the_figures_of_the_judgements_they_were_made_of(
+    made: list[Judgement],
+) -> None:
+    direct = group_figures([(Subset.WH_MIX, judgement.counts) for judgement in made])
+    results = [
+        QuestionResult(
+            question=Question(id=str(number), question="?", category=Subset.WH_MIX),
+            methods={
+                RAG: MethodResult(answer=Answer(text="x"), verdicts=verdicts_of(WH, judgement))
+            },
+        )
+        for number, judgement in enumerate(made)
+    ]
+    assert method_figures(results, RAG) == direct
+    assert method_figures(results, CONTROL) == {}
+
+
+@given(judgements())
+def test_what_could_not_be_judged_says_why_and_what_is_not_defined_is_absent(
+    judgement: Judgement,
+) -> None:
+    verdicts = verdicts_of(WH, judgement)
+    assert "conflicts recall" in verdicts, "each question has a conflict to tell of"
+    assert set(verdicts) <= set(MEASURE_NAMES)
+    for verdict in verdicts.values():
+        assert verdict.value is None or isinstance(verdict.value, float)
+        assert verdict.error in (None, "ill", "it could not be read", "it could not be read; ill")
+    if not judgement.answers and judgement.decomposition:
+        assert "answers precision" not in verdicts
+
+
+def test_an_explanation_has_the_counts_and_what_was_not_found() -> None:
+    yes, no = Verdict(value=True), Verdict(value=False)
+    verdicts = verdicts_of(
+        WH,
+        Judgement(
+            decomposition=Decomposition(answers=("1871", "1880"), conflicts=((0, 1),)),
+            references=(yes, no, no),
+            answers=(yes, no),
+            reference_conflicts=(yes, no),
+            conflicts=(no,),
+        ),
+    )
+    assert verdicts["answers recall"].explanation == "1 of 3; not: 1874, 1875"
+    assert verdicts["answers precision"].explanation == "1 of 2; not: 1880"
+    assert verdicts["conflicts recall"].explanation == "1 of 2; not: 1871 / 1875"
+    assert verdicts["conflicts precision"].explanation == "0 of 1; not: 1871 / 1880"
+    assert verdicts["conflicts f1"].value == 0
+
+
+def test_verdicts_of_another_judge_are_no_counts() -> None:
+    with pytest.raises(InputError, match="it is none of natconfqa's judge"):
+        counts_of({"answers recall": Verdict(value=0.5)})
+    foreign = QuestionResult(
+        question=Question(id="q", question="?", category="odd"),
+        methods={RAG: MethodResult(answer=None, verdicts={"truthful": Verdict(value=True)})},
+    )
+    with pytest.raises(InputError, match="its category is none of natconfqa"):
+        method_figures([foreign], RAG)
+
+
+# Runs
+
+
+async def test_a_run_asks_in_the_benchmark_s_words_and_judges_by_its_measures(
+    lamps: Benchmark, tmp_path: Path
+) -> None:
+    world = Lamp(answer=ONE, regenerated=BOTH)
+    with OpenAIServer(world) as server:
+        run = await run_quiz(
+            tmp_path / "run", server, lamps, methods=("rag", "control-rag", "regenerated-rag")
+        )
+    assert "Name every different one" in world.prompts["generate"][0]
+    assert "Name every different one" in world.prompts["regenerate"][0]
+    [result] = run.results
+    rag, control = result.methods[RAG], result.methods[CONTROL]
+    assert {name: rag.value(name) for name in MEASURE_NAMES} == {
+        "conflicts recall": 0,
+        "conflicts precision": None,
+        "conflicts f1": None,
+        "answers recall": pytest.approx(1 / 3),
+        "answers precision": 1,
+        "answers f1": pytest.approx(1 / 2),
+    }
+    assert (control.value("conflicts recall"), control.value("conflicts precision")) == (0.5, 1)
+    assert result.methods[BenchmarkMethod.REGENERATED_RAG].value("conflicts recall") == 0.5
+    plain = next(m for m in run.figures.methods if m.method is RAG)
+    assert isinstance(plain.measures["answers recall"], Interval)
+    assert set(plain.unjudged.values()) == {0}, "what is not defined is not unjudged"
+    pair = next(p for p in run.figures.paired if p.method is CONTROL)
+    assert (pair.measure, pair.corrected, pair.difference.value) == ("conflicts recall", 1, 0.5)
+    figures = method_figures(run.results, CONTROL)["conflict"].measures
+    assert figures["conflict_recall"].micro == 0.5
+    assert figures["answer_f1"].micro == pytest.approx(0.8)
+
+
+async def test_what_a_dry_run_plans_is_what_an_answer_with_all_to_decide_is_asked(
+    lamps: Benchmark, tmp_path: Path
+) -> None:
+    [question] = read_natconfqa(tmp_path / "q.jsonl").questions[:1]
+    judge = judging("1. one\n2. two\n3. three\nCONFLICTS:\n1 - 2\n1 - 3")
+    with OpenAIServer(judge) as server:
+        await judge_natconfqa(
+            question, ONE, model=opened(server), prompts=PromptSet.load(), meter=UsageMeter()
+        )
+        prompts = {request.prompt for request in server.requests}
+    assert lamps.judge_prompts is not None
+    planned = lamps.judge_prompts(lamps.questions[0], ONE, PromptSet.load())
+    assert len(planned) == len(prompts) == 1 + 3 + 3 + 2 + 2
+    about_answer = {prompt for prompt in planned if "<answer>" in prompt}
+    assert about_answer == {prompt for prompt in prompts if "<answer>" in prompt}
+
+
+def test_of_a_yes_no_question_only_the_taking_apart_is_planned(tmp_path: Path) -> None:
+    answers: list[dict[str, object]] = [
+        {"answer": said, "evidence_ids": []} for said in (True, False)
+    ]
+    fields = {"question_type": "boolean", "conflicting_answer_pairs": [[0, 1]]}
+    file = write(tmp_path / "q.jsonl", [row(answers=answers, **fields)])
+    benchmark = natconfqa(file, "free-form", 0)
+    assert benchmark.judge_prompts is not None
+    assert len(benchmark.judge_prompts(benchmark.questions[0], ONE, PromptSet.load())) == 1

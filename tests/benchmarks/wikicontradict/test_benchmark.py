@@ -1,0 +1,113 @@
+"""WikiContradict in the harness: its five prompts as methods, and the rating as two measures."""
+
+from pathlib import Path
+
+import pytest
+
+from conflictscore.benchmarks.harness.benchmark import Benchmark
+from conflictscore.benchmarks.harness.records import BenchmarkMethod
+from conflictscore.benchmarks.wikicontradict.benchmark import MEASURES, wikicontradict
+from conflictscore.prompts import PromptSet
+from tests.benchmarks.harness.quiz import run_quiz
+from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
+from tests.benchmarks.truthfulqa.judging import judged_answer
+from tests.benchmarks.wikicontradict.records import FLAT
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.world import World
+
+TEMPLATES = {
+    BenchmarkMethod.NO_DOCUMENTS: "In 1850.",
+    BenchmarkMethod.FIRST_DOCUMENT: "In 1871.",
+    BenchmarkMethod.SECOND_DOCUMENT: "In 1874.",
+    BenchmarkMethod.RAG: "In 1871, surely.",
+    BenchmarkMethod.CONTROL_RAG: "In 1871 or in 1874.",
+}
+
+
+class Lamp(World):
+    """Says what its prompt gives away, and rates answers by the years in them."""
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        prompt = str(next(m["content"] for m in request.messages if m["role"] == "user"))
+        if "RATING: [" in prompt:
+            return self._rated(judged_answer(request))
+        if "from what you know yourself" in prompt:
+            return TEMPLATES[BenchmarkMethod.NO_DOCUMENTS]
+        if "do justice to all of them" in prompt:
+            return TEMPLATES[BenchmarkMethod.CONTROL_RAG]
+        if "from what you find between the document marks" in prompt:
+            first, second = "in 1871" in prompt, "Lit: 1874" in prompt
+            if first and second:
+                return TEMPLATES[BenchmarkMethod.RAG]
+            return TEMPLATES[
+                BenchmarkMethod.FIRST_DOCUMENT if first else BenchmarkMethod.SECOND_DOCUMENT
+            ]
+        return super().__call__(request)
+
+    def _rated(self, answer: str) -> str | Fault:
+        if "1850" in answer and "judge" in self.broken:
+            return self.broken["judge"]
+        rating = ("incorrect", "partially correct", "correct")
+        return f"COMMENT: So.\nRATING: {rating[('1871' in answer) + ('1874' in answer)]}"
+
+
+@pytest.fixture
+def lamps(tmp_path: Path) -> Benchmark:
+    return wikicontradict(write_jsonl(tmp_path / "w.jsonl", [FLAT]), "free-form", 0)
+
+
+async def test_the_five_prompts_are_methods_and_one_rating_is_two_measures(
+    lamps: Benchmark, tmp_path: Path
+) -> None:
+    with OpenAIServer(Lamp()) as server:
+        run = await run_quiz(tmp_path / "run", server, lamps, methods=tuple(TEMPLATES))
+    [result] = run.results
+    assert result.question.category == "Explicit"
+    said = {method: ended.answer for method, ended in result.methods.items()}
+    assert {method: answer and answer.text for method, answer in said.items()} == TEMPLATES
+    values = {
+        method: tuple(ended.value(measure) for measure in MEASURES)
+        for method, ended in result.methods.items()
+    }
+    assert values == {
+        BenchmarkMethod.NO_DOCUMENTS: (False, False),
+        BenchmarkMethod.FIRST_DOCUMENT: (False, True),
+        BenchmarkMethod.SECOND_DOCUMENT: (False, True),
+        BenchmarkMethod.RAG: (False, True),
+        BenchmarkMethod.CONTROL_RAG: (True, True),
+    }
+    verdict = result.methods[BenchmarkMethod.RAG].verdicts["correct"]
+    assert verdict.explanation == "partially correct: So."
+
+
+async def test_without_a_rating_neither_measure_has_a_value(
+    lamps: Benchmark, tmp_path: Path
+) -> None:
+    with OpenAIServer(Lamp(broken={"judge": Fault(400, message="no")})) as server:
+        run = await run_quiz(tmp_path / "run", server, lamps, methods=("rag", "no-documents"))
+    method = next(m for m in run.figures.methods if m.method is BenchmarkMethod.NO_DOCUMENTS)
+    assert method.unjudged == dict.fromkeys(MEASURES, 1)
+    assert {figure.n for figure in method.measures.values()} == {0}
+
+
+async def test_a_dry_run_plans_the_very_prompt_of_the_judge(
+    lamps: Benchmark, tmp_path: Path
+) -> None:
+    with OpenAIServer(Lamp()) as server:
+        await run_quiz(tmp_path / "run", server, lamps, methods=("rag",))
+        prompts = [request.prompt for request in server.requests]
+    assert lamps.judge_prompts is not None
+    answer = TEMPLATES[BenchmarkMethod.RAG]
+    planned = lamps.judge_prompts(lamps.questions[0], answer, PromptSet.load())
+    assert list(planned) == [prompt for prompt in prompts if "RATING: [" in prompt]
+
+
+@needs_real_data
+def test_the_published_questions_have_two_passages_and_a_type() -> None:
+    benchmark = wikicontradict(REAL / "wikicontradict" / "questions.jsonl", "free-form", 0)
+    assert {len(question.documents) for question in benchmark.questions} == {2}
+    assert {len(question.correct) for question in benchmark.questions} == {2}
+    assert {question.category for question in benchmark.questions} == {
+        "Explicit",
+        "Implicit (reasoning required)",
+    }
