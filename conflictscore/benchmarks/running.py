@@ -20,7 +20,7 @@ from conflictscore.benchmarks.registry import open_benchmark
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import Model
-from conflictscore.labelers.protocol import Labeler, LabelerName
+from conflictscore.labelers.protocol import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.prices import PriceTable
 from conflictscore.prompts import PromptSet
 from conflictscore.storage.cache import ContentCache
@@ -37,7 +37,7 @@ def run_benchmark(
     model: Model | None = None,
     retriever: BaseRetriever | None = None,
     methods: Sequence[str] = ("rag", "control-rag", "regenerated-rag", "guarded-rag"),
-    labeler: Labeler | LabelerName | None = None,
+    labeler: Labeler | LabelerName | LabelerFactory | None = None,
     judge: Model | None = None,
     answer_judge: Model | None = None,
     base_url: str | None = None,

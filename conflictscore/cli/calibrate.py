@@ -102,6 +102,8 @@ def calibrate(
     from conflictscore.reporting.files import write_whole
 
     require_statistics()
+    if settings["calibration"] is not None:
+        raise InputError("--calibration: this command makes one; --out says where")
     if not out.parent.is_dir():
         raise InputError(f"--out {out}: the folder {out.parent} does not exist")
     pairs = _pairs(files, split, sample, seed)

@@ -168,6 +168,19 @@ _model_options = [
         " config.json, of any three-way NLI cross-encoder.",
     ),
     click.option(
+        "--calibration",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="What `conflictscore calibrate` wrote for this --labeler (choice, nli or the nli of a"
+        " cascade) and model.",
+    ),
+    click.option(
+        "--unquoted",
+        type=click.Choice(["keep", "unlabelled", "again"]),
+        help="What becomes of a side that json takes without a quote that stands in the document:"
+        " it is kept and marked, is no verdict, or is asked for again, once.  [default: keep]",
+    ),
+    click.option(
         "--context-window",
         type=click.IntRange(min=1024),
         metavar="TOKENS",

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from langgraph.graph.state import CompiledStateGraph
 
-    from conflictscore.labelers.protocol import Labeler, LabelerName
+    from conflictscore.labelers.json_judge import Unquoted
+    from conflictscore.labelers.protocol import Labeler, LabelerFactory, LabelerName
+    from conflictscore.models.language_model import LanguageModel
     from conflictscore.nodes.state import RunContext
+    from conflictscore.prompts import PromptSet
 
 __all__ = [
     "chosen_labeler",
@@ -50,18 +54,66 @@ def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
     )
 
 
-def chosen_labeler(settings: Mapping[str, Any]) -> "Labeler | LabelerName | None":
+def chosen_labeler(
+    settings: Mapping[str, Any],
+) -> "Labeler | LabelerName | LabelerFactory | None":
     """The labeler that the model options name; None for the default one."""
     named: LabelerName | None = settings["labeler"]
-    if settings["nli_model"] is None:
-        return named
-    if named not in ("nli", "cascade"):
-        raise InputError("--nli-model needs --labeler nli or --labeler cascade")
+    for option, labelers in _LABELER_OPTIONS.items():
+        if settings[option] is not None and named not in labelers:
+            known = " or ".join(f"--labeler {name}" for name in labelers)
+            raise InputError(f"--{option.replace('_', '-')} needs {known}")
+    calibration = settings["calibration"]
+    if named in ("nli", "cascade") and (settings["nli_model"] or calibration):
+        return _nli(settings["nli_model"], calibration, alone=named == "nli")
+    if calibration is not None:
+        return partial(_calibrated_choice, calibration)
+    if settings["unquoted"] is not None:
+        return partial(_quoting, settings["unquoted"])
+    return named
+
+
+_LABELER_OPTIONS = {
+    "nli_model": ("nli", "cascade"),
+    "calibration": ("choice", "nli", "cascade"),
+    "unquoted": ("json",),
+}
+"""Which labelers an option is for."""
+
+
+def _nli(folder: str | None, calibration: Path | None, *, alone: bool) -> "Labeler":
+    from conflictscore.labelers.calibration import read_calibration
     from conflictscore.labelers.cascade import Cascade
     from conflictscore.labelers.nli.labeler import NliLabeler
+    from conflictscore.labelers.nli.model import shared_model
 
-    nli = NliLabeler.open(settings["nli_model"])
-    return nli if named == "nli" else Cascade(nli)
+    model = shared_model(folder)
+    fitted = None
+    if calibration is not None:
+        fitted = read_calibration(calibration, labeler="nli", model=model.sha256)
+    nli = NliLabeler(model, calibration=fitted)
+    return nli if alone else Cascade(nli)
+
+
+def _calibrated_choice(
+    calibration: Path, model: "LanguageModel", prompts: "PromptSet"
+) -> "Labeler":
+    from conflictscore.labelers.calibration import read_calibration
+    from conflictscore.labelers.choice_judge import ChoiceJudge, choice_prompt_sha256
+
+    fitted = read_calibration(
+        calibration,
+        labeler="choice",
+        model=model.name,
+        prompt_sha256=choice_prompt_sha256(prompts),
+    )
+    return ChoiceJudge(model, prompts, calibration=fitted)
+
+
+def _quoting(unquoted: "Unquoted", model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
+    from conflictscore.labelers.json_judge import JsonJudge
+
+    return JsonJudge(model, prompts, unquoted=unquoted)
 
 
 def chosen_spec(settings: Mapping[str, Any]) -> str:

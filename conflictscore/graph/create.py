@@ -17,7 +17,7 @@ from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.labelers.protocol import Labeler, LabelerName
+from conflictscore.labelers.protocol import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.spec import default_spec, from_chat_model, open_model
@@ -46,7 +46,7 @@ def create_self_correcting_rag(
     retriever: BaseRetriever | None = None,
     *,
     method: Method | str = Method.REGENERATED_RAG,
-    labeler: Labeler | LabelerName | None = None,
+    labeler: Labeler | LabelerName | LabelerFactory | None = None,
     judge: Model | None = None,
     base_url: str | None = None,
     context_window: int | None = None,
@@ -79,8 +79,9 @@ def create_self_correcting_rag(
         labeler: ``json`` (the paper's judge), ``choice`` (one letter a pair), ``nli`` (a small
             model for inference; with a model of your own, ``NliLabeler.open(folder)``), ``cascade``
             (``nli`` for the easy pairs and the default judge for the others; with a model of your
-            own, ``Cascade(NliLabeler.open(folder))``), or one of your own. By default ``choice`` on
-            the local model and ``json`` elsewhere. Fewer calls make ``per-document`` (up to 8
+            own, ``Cascade(NliLabeler.open(folder))``), one of your own, or a function that makes
+            one of the judging model and the templates. By default ``choice`` on the local model
+            and ``json`` elsewhere. Fewer calls make ``per-document`` (up to 8
             claims against one document in a call), ``per-claim`` (all documents at once),
             ``matrix`` (up to 8 claims and 16 documents in a call), ``whole-answer`` (``json``, with
             the answer itself as the one claim) and ``salient`` (``json``, for the ``max_claims``
@@ -131,7 +132,7 @@ def create_self_correcting_rag(
 def create_conflict_scorer(
     judge: Model | None = None,
     *,
-    labeler: Labeler | LabelerName | None = None,
+    labeler: Labeler | LabelerName | LabelerFactory | None = None,
     base_url: str | None = None,
     context_window: int | None = None,
     prompts: PromptSet | str | Path | None = None,
@@ -182,7 +183,7 @@ def run_context(
     retriever: BaseRetriever | None,
     *,
     method: Method | str = Method.REGENERATED_RAG,
-    labeler: Labeler | LabelerName | None = None,
+    labeler: Labeler | LabelerName | LabelerFactory | None = None,
     judge: Model | None = None,
     base_url: str | None = None,
     context_window: int | None = None,
@@ -273,7 +274,9 @@ def _counted(model: LanguageModel, ledger: Ledger | None) -> LanguageModel:
     return model if ledger is None else attach(model, ledger)
 
 
-def _most_claims(labeler: Labeler | LabelerName | None, given: int | None) -> int | None:
+def _most_claims(
+    labeler: Labeler | LabelerName | LabelerFactory | None, given: int | None
+) -> int | None:
     if given is None:
         return _SALIENT_CLAIMS if labeler == "salient" else None
     if given < 1:
@@ -282,8 +285,12 @@ def _most_claims(labeler: Labeler | LabelerName | None, given: int | None) -> in
 
 
 def _labeler(
-    labeler: Labeler | LabelerName | None, model: LanguageModel, prompts: PromptSet
+    labeler: Labeler | LabelerName | LabelerFactory | None,
+    model: LanguageModel,
+    prompts: PromptSet,
 ) -> Labeler:
+    if callable(labeler):
+        return labeler(model, prompts)
     match labeler:
         case None:
             return _labeler("choice" if model.endpoint == "local" else "json", model, prompts)

@@ -88,11 +88,13 @@ def shipped_calibration(model: str, prompt_sha256: str) -> Calibration:
     return entry.calibration
 
 
-def read_calibration(path: Path, *, labeler: str, model: str) -> Calibration:
+def read_calibration(
+    path: Path, *, labeler: str, model: str, prompt_sha256: str | None = None
+) -> Calibration:
     """A calibration in a file of its own, a :class:`FittedCalibration` as JSON.
 
     Raises:
-        ConfigurationError: It cannot be read, or was fitted for another labeler or model.
+        ConfigurationError: It cannot be read, or was fitted for another labeler, model or prompt.
     """
     try:
         fitted = FittedCalibration.model_validate_json(path.read_bytes())
@@ -105,6 +107,7 @@ def read_calibration(path: Path, *, labeler: str, model: str) -> Calibration:
     for what, found, wanted in (
         ("labeler", fitted.labeler, labeler),
         ("model", fitted.model, model),
+        ("prompt", fitted.prompt_sha256, prompt_sha256),
     ):
         if found != wanted:
             raise ConfigurationError(

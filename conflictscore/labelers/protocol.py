@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel
 
-__all__ = ["Labeler", "LabelerName", "Pair", "TableLabeler"]
+__all__ = ["Labeler", "LabelerFactory", "LabelerName", "Pair", "TableLabeler"]
 
 LabelerName = Literal[
     "json",
@@ -75,3 +77,7 @@ class TableLabeler(Labeler, Protocol):
             ConfigurationError: A setting is wrong, so that no pair can be judged.
             ProviderError: None of the pairs that were not told yet could be judged.
         """
+
+
+LabelerFactory = Callable[[LanguageModel, PromptSet], Labeler]
+"""Makes a labeler of the model that judges and of the templates, once a run has opened them."""

@@ -16,7 +16,7 @@ from langgraph.errors import GraphBubbleUp
 
 from conflictscore.errors import ConfigurationError, ConflictScoreError, InputError, ProviderError
 from conflictscore.graph.create import Model, run_context
-from conflictscore.labelers.protocol import Labeler, LabelerName
+from conflictscore.labelers.protocol import Labeler, LabelerFactory, LabelerName
 from conflictscore.middleware.calls import HIDDEN
 from conflictscore.middleware.steps import (
     AnswerAgain,
@@ -55,7 +55,7 @@ def self_correct(
     *,
     retriever: BaseRetriever | None = None,
     judge: Model | None = None,
-    labeler: Labeler | LabelerName | None = None,
+    labeler: Labeler | LabelerName | LabelerFactory | None = None,
     base_url: str | None = None,
     context_window: int | None = None,
     prompts: PromptSet | str | Path | None = None,

@@ -14,7 +14,7 @@ from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
 from conflictscore.benchmarks.harness.templates import templates_read
 from conflictscore.errors import InputError
 from conflictscore.graph.create import Model, run_context
-from conflictscore.labelers.protocol import Labeler, LabelerName
+from conflictscore.labelers.protocol import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.nodes.state import RunContext
@@ -116,7 +116,7 @@ class Setup:
     settings: RunSettings
     context: RunContext
     answer_judge: LanguageModel
-    labeler: Labeler | LabelerName | None
+    labeler: Labeler | LabelerName | LabelerFactory | None
 
     @classmethod
     def open(
@@ -125,7 +125,7 @@ class Setup:
         *,
         model: Model | None = None,
         retriever: BaseRetriever | None = None,
-        labeler: Labeler | LabelerName | None = None,
+        labeler: Labeler | LabelerName | LabelerFactory | None = None,
         judge: Model | None = None,
         answer_judge: Model | None = None,
         base_url: str | None = None,
