@@ -9,7 +9,8 @@ from conflictscore.labelers.nli.deciding import deciding_window, verdict_on
 from conflictscore.records import Label
 from tests.training.toy import pack_toy, toy_tokenizer, toy_weights
 from training import weights
-from training.batches import assemble, balanced, batched, mixed
+from training.batches import assemble, balanced, batched, measured, mixed
+from training.closest import closest_windows
 from training.figures import figures, mean_macro_f1, verdicts
 from training.packed import Packed, load_packed
 from training.packing import pack
@@ -81,6 +82,35 @@ def test_made_pairs_are_mixed_in_at_their_share(packed: Packed) -> None:
     assert np.isin(human, order).all()
     assert len(order) == pytest.approx(len(human) / 0.75, abs=3)
     assert len(mixed(packed, human, made, 0.0, np.random.default_rng(0))) == len(human)
+
+
+def test_only_the_windows_that_share_rare_tokens_with_the_claim_are_learned_from(
+    tmp_path: Path,
+) -> None:
+    filler = ["the fog of the sea " * 30] * 3
+    long = " . ".join([filler[0], "the old lamp was lit " * 25, *filler[1:]])
+    pair = Pair("lamp was lit", long, "SUPPORTS", "one", "people")
+    path = tmp_path / "pairs.npz"
+    rows = [Row(part, pair) for part in ("human", "validation")]
+    pack(rows, path, tokenizer=toy_tokenizer(tmp_path), pair_tokens=96)
+    whole = load_packed(path)
+    near = closest_windows(whole, 2)
+    learned, validated = near.of_part("human")[0], near.of_part("validation")[0]
+    assert near.window_count[validated] == whole.window_count[validated] > 3
+    assert near.window_count[learned] == 2
+    [lamp] = np.unique(whole.claims.text(0)[:1])
+    kept = [near.windows.text(int(near.first_window[learned]) + turn) for turn in range(2)]
+    assert all(lamp in window for window in kept)
+    assert assemble(near, [int(learned)]).ids.shape[0] == 2
+
+
+def test_as_many_pairs_of_each_set_are_measured_on(packed: Packed) -> None:
+    few = measured(packed, 2, 0)
+    validation = packed.of_part("validation")
+    assert set(few) < set(validation)
+    assert set(np.bincount(packed.source[few])) <= {0, 2}
+    assert few.tolist() == measured(packed, 2, 0).tolist()
+    assert measured(packed, 0, 0).tolist() == validation.tolist()
 
 
 def test_a_plan_is_the_same_every_time_and_its_rate_rises_and_falls(packed: Packed) -> None:
