@@ -10,6 +10,7 @@ __all__ = ["Point", "accuracy_chart"]
 _WIDTH, _HEIGHT = 720, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 150, 40, 60
 _STEPS = 4
+_NAME_WIDTH, _LINE = 100, 15
 _STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#222}.small{font-size:11px;fill:#555}"
     ".grid{stroke:#ddd}.range{stroke:#2563a8;stroke-width:2}.dot{fill:#2563a8}"
@@ -63,18 +64,27 @@ def accuracy_chart(
             yield _text(_LEFT - 8, up(y) + 4, f"{100 * y:.0f} %", "end")
             yield _text(across(x), _HEIGHT - _BOTTOM + 20, f"{x:,.0f}", "middle")
 
+    named: list[tuple[float, float]] = []
+
+    def name_height(x: float, y: float) -> float:
+        """Where the name goes: lower where another's is in the way."""
+        while any(abs(x - other) < _NAME_WIDTH and abs(y - at) < _LINE for other, at in named):
+            y += 1
+        named.append((x, y))
+        return y
+
     def drawn(point: Point) -> Iterator[str]:
         x, y = across(point.cost), up(point.value)
         if point.low is not None and point.high is not None:
             yield _line(x, up(point.low), x, up(point.high), "range")
         yield f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
-        yield _text(x + 9, y + 4, point.name, "start", small=False)
+        yield _text(x + 9, name_height(x, y) + 4, point.name, "start", small=False)
 
     parts = [_text(_LEFT, 24, title, "start", small=False), *grid()]
     parts.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 14, costs, "middle"))
     if constant is not None:
         parts.append(_line(_LEFT, up(constant), _WIDTH - _RIGHT, up(constant), "constant"))
-        parts.append(_text(_WIDTH - _RIGHT + 6, up(constant) + 4, "always the same", "start"))
+        parts.append(_text(_LEFT + 6, up(constant) - 6, "always the same", "start"))
     for point in points:
         parts += drawn(point)
     return _svg(parts)

@@ -6,8 +6,10 @@ OUT.json stand OUT.svg, a chart of accuracy against tokens, and OUT.verdicts/ wi
 verdicts, added one by one: the same command goes on where it was stopped. Nothing is taken from
 the cache of verdicts, so that tokens are those that the labeler takes.
 
-The sample is N claims a file, half of them with conflict. `whole-answer` and `salient` choose the
-claims of an answer, and have no part here, where claims are given.
+The sample is N claims a file, half of them with conflict. Each is judged beside its own documents
+alone: a call of `per-document` and of `matrix` holds one claim here, and in use up to eight.
+`whole-answer` and `salient` choose the claims of an answer, and have no part here, where claims are
+given.
 """
 
 import asyncio
@@ -42,6 +44,10 @@ _COLUMNS = (
     *("labeler", "claims", "open", "label %", "(const.)", "F1 %", "(always)", "acc %"),
     *("(const.)", "calls", "tokens", "x json", "s a claim"),
 )
+_LEGEND = """
+open: claims with a pair that has no verdict. label %: pairs with the label of people; F1 %, acc %:
+claims in conflict, or not. (const.): the better of the answers that are always the same; (always):
+saying "conflict" of every claim. tokens: in and out. Intervals are in OUT.json."""
 
 
 @click.command(help=__doc__)
@@ -82,6 +88,7 @@ def main(
             file = out.with_suffix(".verdicts") / f"{name}.jsonl"
             found[name] = asyncio.run(_figures(labeler, sample, file, concurrency))
             click.echo(_row(name, found[name], found.get(_PAIRWISE)))
+        click.echo(_LEGEND)
         settings = {"data": [Path(d).name for d in data], "groups": groups, "seed": seed}
         _write(out, found, settings | {"split": split})
     except ConflictScoreError as error:

@@ -10,18 +10,23 @@ that this was tried on); the others can be had with the documents of one entity.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from conflictscore.benchmarks.conflict_detection.groups import text_of
 from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.selection import question_id, shuffled_options
 from conflictscore.benchmarks.json_lines import read_json_lines
-from conflictscore.benchmarks.ramdocs_exact import MEASURES, judge_exact_match, read_questions
+from conflictscore.benchmarks.ramdocs_exact import (
+    MEASURES,
+    judge_exact_match,
+    read_questions,
+    texts_of,
+)
 from conflictscore.errors import InputError
-from conflictscore.retrieval.documents import clean_text
 
 __all__ = ["RamDocs", "ramdocs", "read_ramdocs"]
 
@@ -116,9 +121,9 @@ def read_ramdocs(path: str | Path, *, seed: int, one_entity: bool = False) -> Ra
 
 def _question(record: Any, where: str, seed: int, one_entity: bool) -> Question | str:
     """The question, or why it is left out."""
-    text = _text(record, "question", where)
+    text = text_of(record, "question", where)
     documents = _documents(record, where)
-    golds, wrongs = (_texts(record, name, where) for name in ("gold_answers", "wrong_answers"))
+    golds, wrongs = (texts_of(record, name, where) for name in ("gold_answers", "wrong_answers"))
     right = Counter(_folded(answer) for kind, answer, _ in documents if kind == "correct")
     if not right:
         return _NO_CORRECT
@@ -165,25 +170,11 @@ def _documents(record: Any, where: str) -> list[tuple[str, str, str]]:
     read = []
     for number, document in enumerate(documents, start=1):
         place = f"{where}, document {number}"
-        kind = _text(document, "type", place)
+        kind = text_of(document, "type", place)
         if kind not in _TYPES:
             raise InputError(f"{place}, field type: {kind!r} is none of {', '.join(_TYPES)}")
-        read.append((kind, _text(document, "answer", place), _text(document, "text", place)))
+        read.append((kind, text_of(document, "answer", place), text_of(document, "text", place)))
     return read
-
-
-def _text(record: Any, field: str, where: str) -> str:
-    value = record.get(field) if isinstance(record, Mapping) else None
-    if not isinstance(value, str) or not (text := clean_text(value)):
-        raise InputError(f"{where}, field {field}: a text is needed that is not empty")
-    return text
-
-
-def _texts(record: Mapping[str, Any], field: str, where: str) -> list[str]:
-    values = record.get(field)
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise InputError(f"{where}, field {field}: a list of texts is needed")
-    return [text for value in values if (text := clean_text(value))]
 
 
 def _by_form(answers: Iterable[str]) -> dict[str, str]:

@@ -35,6 +35,7 @@ __all__ = [
     "judge_exact_match",
     "normalised",
     "read_questions",
+    "texts_of",
     "verdicts",
 ]
 
@@ -167,8 +168,8 @@ def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Que
 
 def _question(record: Any, where: str, *, name_entities: bool) -> Question:
     text = text_of(record, "question", where)
-    right = _texts(record, "gold_answers", where)
-    entities = _texts(record, "disambig_entity", where)
+    right = texts_of(record, "gold_answers", where)
+    entities = texts_of(record, "disambig_entity", where)
     if not right or not all(map(normalised, right)):
         raise InputError(f"{where}, field gold_answers: texts with a letter or digit are needed")
     if name_entities and not entities:
@@ -181,7 +182,7 @@ def _question(record: Any, where: str, *, name_entities: bool) -> Question:
     forms = set(map(normalised, right))
     wrong = {
         form: one
-        for one in reversed(_texts(record, "wrong_answers", where))
+        for one in reversed(texts_of(record, "wrong_answers", where))
         if (form := normalised(one)) and form not in forms
     }
     number = "one entity" if len(entities) == 1 else f"{len(entities)} entities"
@@ -203,7 +204,12 @@ def _listed(entities: Sequence[str]) -> str:
     return f"each of these, by name: {'; '.join(entities)}"
 
 
-def _texts(record: Mapping[str, Any], field: str, where: str) -> list[str]:
+def texts_of(record: Mapping[str, Any], field: str, where: str) -> list[str]:
+    """The texts of a list of a record that was read, cleaned, without empty ones.
+
+    Raises:
+        InputError: There is no such list, or something in it is no text.
+    """
     values = record.get(field)
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise InputError(f"{where}, field {field}: a list of texts is needed")

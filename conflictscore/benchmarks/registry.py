@@ -47,7 +47,7 @@ class Entry(NamedTuple):
     """Whether a model judges its free-form answers."""
     methods: tuple[str, ...] = _COMMON
     """The values of ``Benchmark.offered``, for the help."""
-    docs: str = "docs/benchmarks.md"
+    docs: str = "docs/running-benchmarks.md"
     """The page that says more."""
     examples: tuple[str, ...] = ()
     """Commands for the end of its help, without the program's name; one is made where there are

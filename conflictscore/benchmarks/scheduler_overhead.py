@@ -36,7 +36,7 @@ from conflictscore.models.spec import open_model
 from conflictscore.records import Label
 from conflictscore.storage.cache import ContentCache
 
-__all__ = ["main"]
+__all__ = ["FAULTS", "Work", "main"]
 
 _MIB_KB = 1024
 _BOUND = ("max_tokens", "max_completion_tokens", "extra_body")
@@ -60,7 +60,8 @@ _COLUMNS = (
     "bare MiB",
     "loop MiB",
 )
-_FAULTS = ("--malformed=0.2", "--failing=0.05", "--refusing=0.05")
+FAULTS = ("--malformed=0.2", "--failing=0.05", "--refusing=0.05")
+"""How the simulated endpoint is told to fail."""
 
 
 class _Call(NamedTuple):
@@ -121,7 +122,7 @@ def main(
     click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     endpoint = ["-m", "conflictscore.benchmarks.simulated_upstream", f"--claims={claims}"]
     endpoint += [f"--delay={delay}", f"--places={places}"]
-    works = [_Work(claims, documents, places, labeler) for labeler in labelers]
+    works = [Work(claims, documents, places, labeler) for labeler in labelers]
     click.echo(_ROW.format(*_COLUMNS) + "   (CPU: seconds per 1,000 calls)")
     clean = {}
     with started(endpoint, "stdout") as address:
@@ -131,11 +132,11 @@ def main(
             if faults:
                 clean[work] = asyncio.run(_score(work, work.model(address), range(max(sizes))))
     for work, states in clean.items():
-        with started([*endpoint, *_FAULTS], "stdout") as address:
+        with started([*endpoint, *FAULTS], "stdout") as address:
             asyncio.run(_fail(work, address, states))
 
 
-class _Work(NamedTuple):
+class Work(NamedTuple):
     """Questions of one shape."""
 
     claims: int
@@ -149,6 +150,7 @@ class _Work(NamedTuple):
         return self.labeler != "whole-answer"
 
     def question(self, number: int) -> dict[str, Any]:
+        """An answer with its documents, unlike those of another number."""
         mark = f"Q{number:04}"
         sentences = [f"The lamp of {mark} was first lit in 1871."]
         sentences += [f"The tower of {mark} has a step {n}." for n in range(1, self.claims)]
@@ -162,10 +164,11 @@ class _Work(NamedTuple):
         return {"answer": "\n".join(sentences), "documents": documents}
 
     def model(self, address: str) -> LanguageModel:
+        """The simulated model."""
         return open_model("simulated", base_url=address, max_calls=self.places)
 
 
-async def _compare(work: _Work, address: str, questions: int, rounds: int, delay: float) -> None:
+async def _compare(work: Work, address: str, questions: int, rounds: int, delay: float) -> None:
     """Measure both loops in turns and print a row."""
     model, recorder = work.model(address), _Recorder()
     watched = model.chat.model_copy(update={"callbacks": [recorder]})
@@ -209,7 +212,7 @@ async def _compare(work: _Work, address: str, questions: int, rounds: int, delay
     )
 
 
-async def _bare(work: _Work, model: LanguageModel, calls: Sequence[_Call], questions: int) -> int:
+async def _bare(work: Work, model: LanguageModel, calls: Sequence[_Call], questions: int) -> int:
     """The same calls, one and then the others of each question, and nothing around them."""
     slots = asyncio.Semaphore(work.places)
 
@@ -231,14 +234,14 @@ async def _bare(work: _Work, model: LanguageModel, calls: Sequence[_Call], quest
     return questions * len(calls)
 
 
-async def _score(work: _Work, model: LanguageModel, numbers: Sequence[int]) -> list[dict[str, Any]]:
+async def _score(work: Work, model: LanguageModel, numbers: Sequence[int]) -> list[dict[str, Any]]:
     with _fresh_scorer(work, model) as graph:
         states = await asyncio.gather(*(graph.ainvoke(work.question(n)) for n in numbers))  # type: ignore[call-overload]
     return list(states)
 
 
 @contextmanager
-def _fresh_scorer(work: _Work, model: LanguageModel) -> Iterator[ScoringGraph]:
+def _fresh_scorer(work: Work, model: LanguageModel) -> Iterator[ScoringGraph]:
     with tempfile.TemporaryDirectory() as folder:
         cache = ContentCache(Path(folder) / "cache.sqlite")
         try:
@@ -254,7 +257,7 @@ def _of(state: dict[str, Any]) -> list[str]:
     return [pair["label"] for claim in claims for pair in claim["labels"]]
 
 
-async def _fail(work: _Work, address: str, clean: Sequence[dict[str, Any]]) -> None:
+async def _fail(work: Work, address: str, clean: Sequence[dict[str, Any]]) -> None:
     """Score what was scored before against an endpoint that fails; print what became of it."""
     states: list[dict[str, Any]] = []
 

@@ -46,6 +46,17 @@ _METHODS = {
 }
 """What ``BenchmarkMethod`` names, in a line each."""
 
+_GROUPS = "claims with labelled documents (*_groups.jsonl)"
+_OTHERS = (
+    (
+        conflict_detection,
+        f"{_GROUPS}, or a source of ConflictBench after its name, such as conflictingqa:FILE",
+        "conflictscore bench conflict-detection --help",
+    ),
+    (reports, f"{_GROUPS}, CONFLICTS' conflicts.jsonl, or conflictingqa:FILE", "docs/reports.md"),
+)
+"""The benchmarks that have a command of their own: what each needs, and where more is said."""
+
 
 _EPILOG = "\n".join(
     ["\b", "Methods:", *(f"  {name:15}  {words}" for name, words in _METHODS.items())]
@@ -72,9 +83,11 @@ def list_benchmarks() -> None:
         click.echo(f"  documents: {where}")
         click.echo(f"  methods:   {', '.join(entry.methods)}")
         click.echo(f"  more:      {entry.docs}")
-    for command in (conflict_detection, reports):
+    for command, data, docs in _OTHERS:
         click.echo(f"{command.name}: {command.get_short_help_str(limit=200)}")
-        click.echo(f"  more:      conflictscore bench {command.name} --help")
+        click.echo(f"  data:      {data}")
+        click.echo("  documents: its data bring their own")
+        click.echo(f"  more:      {docs}")
 
 
 def _bench_command(entry: "Entry") -> click.Command:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
 
     from conflictscore.benchmarks.harness.benchmark import Benchmark
+    from conflictscore.benchmarks.harness.plan import PlannedLabeler
     from conflictscore.benchmarks.harness.records import Question, Step
     from conflictscore.benchmarks.harness.setup import Setup
     from conflictscore.models.prices import PriceTable
@@ -49,8 +50,10 @@ def dry_run(
         prices=prices,
         max_rounds=setup.settings.max_rounds,
         max_claims=context.max_claims,
-        done=_done(folder),
+        done=_done(folder, benchmark, setup, retry_failed=settings["retry_failed"]),
     )
+    if note := _labels_note(setup):
+        click.echo(note, err=True)
     if settings["as_json"]:
         click.echo(json.dumps(expected.to_json(), indent=2))
     else:
@@ -82,24 +85,68 @@ def _costs_nothing(settings: Mapping[str, Any]) -> bool:
     )
 
 
-def _labeler_kind(setup: "Setup") -> Literal["json", "choice"] | None:
+def _labeler_kind(setup: "Setup") -> "PlannedLabeler | None":
+    """How pairs are judged; of a cascade, how its judge does."""
+    from conflictscore.labelers.batching.judge import BatchJudge
+    from conflictscore.labelers.batching.modes import MODES
+    from conflictscore.labelers.cascade import Cascade
     from conflictscore.labelers.choice_judge import ChoiceJudge
     from conflictscore.labelers.json_judge import JsonJudge
 
     match setup.context.labeler:
         case ChoiceJudge():
             return "choice"
-        case JsonJudge() if not setup.context.whole_answer:
-            return "json"
+        case JsonJudge():
+            return "whole-answer" if setup.context.whole_answer else "json"
+        case BatchJudge() as judge:
+            return next(mode for mode in MODES if judge.name.startswith(f"{mode}("))
+        case Cascade():  # by option its judge is the default one
+            return "choice" if setup.context.decomposer.endpoint == "local" else "json"
     return None
 
 
-def _done(folder: Path) -> "Collection[tuple[str, Step]]":
+def _labels_note(setup: "Setup") -> str | None:
+    """How far the labels are in the estimate, where that is not all of it."""
+    from conflictscore.labelers.cascade import Cascade
+    from conflictscore.labelers.nli.labeler import NliLabeler
+
+    match setup.context.labeler:
+        case Cascade():
+            return (
+                "Note: labels are an upper bound: every pair is counted, and the cascade"
+                " asks its judge about the hard ones only"
+            )
+        case NliLabeler():
+            return "Note: labels are made on this machine, by no call"
+    return None
+
+
+def _done(
+    folder: Path, benchmark: "Benchmark", setup: "Setup", *, retry_failed: bool
+) -> "Collection[tuple[str, Step]]":
+    """What is not asked any more, by question: what is recorded, and what cannot follow it."""
+    from conflictscore.benchmarks.harness.failing import failures
     from conflictscore.benchmarks.harness.records import Step
+    from conflictscore.benchmarks.harness.results import ON_THE_LOOP, results
     from conflictscore.benchmarks.harness.store import RunStore
 
     if not (folder / "manifest.json").exists():
         return ()
-    done = RunStore.read(folder).done.values()
-    # a grade is of one answer, and others of the question may be still to come
-    return {(r.question, r.step) for r in done if r.step is not Step.GRADE}
+    store = RunStore.read(folder)
+    records, methods = store.done.values(), setup.settings.methods
+    # a grade is of one answer: a question's are done where none of its answers waits for one
+    done: set[tuple[str, Step]] = {
+        (r.question, r.step) for r in records if r.step is not Step.GRADE
+    }
+    for result in results(
+        store.questions, store.records(), methods=methods, measures=benchmark.measures
+    ):
+        ended = [result.methods.get(method) for method in methods]
+        if all(of and (of.answer is None or of.verdicts) for of in ended):
+            done.add((result.question.id, Step.GRADE))
+    following = {Step.DOCUMENTS: tuple(Step), Step.LOOP: ON_THE_LOOP}
+    if not retry_failed:
+        lost = [r for r in records if r.error is not None]
+        return done | {(r.question, step) for r in lost for step in following.get(r.step, ())}
+    again = {place[:2] for place in failures(records)}
+    return done - again - {(q, step) for q, s in again for step in following.get(s, ())}

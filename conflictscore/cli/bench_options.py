@@ -189,6 +189,11 @@ _output = [
         help="Only say what is expected to be spent: calls, tokens and money.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object."),
-    click.option("--verbose", "-v", is_flag=True, help="Show the categories too."),
+    click.option(
+        "--verbose",
+        "-v",
+        is_flag=True,
+        help="Also show categories where they are many, costs by step, and tables of the papers.",
+    ),
     click.option("--quiet", "-q", is_flag=True, help="Show no progress."),
 ]

@@ -274,9 +274,12 @@ def _run(
 def _deliver(
     rows: "list[ReportRow]", topics: int, context: "RunContext", ledger: "Ledger", *, as_json: bool
 ) -> None:
-    from conflictscore.benchmarks.reports.figures import report_figures, report_table
+    from rich.console import Console
+
+    from conflictscore.benchmarks.reports.figures import report_figures
     from conflictscore.records import Usage
-    from conflictscore.reporting.figure_text import money
+    from conflictscore.reporting.figure_text import counted, money
+    from conflictscore.reporting.written_reports import print_reports
 
     figures, usage = report_figures(rows), sum((row.usage for row in rows), Usage())
     if as_json:
@@ -290,9 +293,9 @@ def _deliver(
         }
         click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
-        click.echo(f"{topics} topics, written on by {context.generator.name}")
-        click.echo(f"labelled by {context.labeler.name}\n")
-        click.echo(report_table(figures))
+        click.echo(f"{counted(topics, 'topic')}, written on by {context.generator.name}")
+        click.echo(f"labelled by {context.labeler.name}")
+        print_reports(figures, Console(highlight=False, markup=False, emoji=False))
         click.echo(
             f"\n{usage.calls} calls and {usage.cached_calls} replies from the cache;"
             f" {usage.input_tokens} input and {usage.output_tokens} output tokens;"

@@ -1,14 +1,19 @@
 """The cascade: what is easy is settled cheaply, and the judge sees the pairs that are not."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from itertools import islice
 from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.labelers.asking import judge_pairs
+from conflictscore.labelers.keeping import judge_kept
 from conflictscore.labelers.protocol import Labeler, Pair
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.storage.cache import ContentCache
 
 __all__ = ["WORDS", "Cascade", "Certain"]
 
@@ -22,6 +27,11 @@ _LEAST_WORDS = 3
 """A claim of fewer telling words may well be put in others."""
 _FIRST_WITHOUT_SPACES = "\u0e00"
 """All scripts without spaces between words, such as Thai and Han, are from this letter on."""
+_SCRIPT_LETTERS = 200
+"""So many letters of a text show its script."""
+
+Place = tuple[int, int]
+"""Numbers of a claim and a document."""
 
 
 class Certain(NamedTuple):
@@ -46,8 +56,11 @@ class Cascade:
 
     First the words: a document that shares no telling word with a claim is irrelevant to it. Then
     the cheap labeler, where its score is high enough. The judge gets what is left, and beside that
-    every verdict on which alone a conflict rests: where the cheap labeler finds both sides, and one
-    of them in a single document.
+    every verdict of the cheap labeler on which alone a conflict rests: one that is the only one of
+    its side, where the cheap labeler or the judge has found the other side.
+
+    So a verdict may change with the documents beside it, and is found anew each time. What can be
+    kept are the verdicts of the cheap labeler and of the judge, each as their own.
 
     A pair that the judge could not label is unlabelled, whatever the cheap labeler said of it.
     """
@@ -66,6 +79,7 @@ class Cascade:
         """
         self._cheap, self._set_judge = cheap, judge
         self._certain = Certain() if certain is None else certain
+        self._cache: ContentCache | None = None
         self.name = f"cascade({cheap.name}, {judge.name if judge else 'the judge of the run'})"
         self.identity: dict[str, Any] | None = None
         if judge is not None and cheap.identity is not None and judge.identity is not None:
@@ -86,6 +100,16 @@ class Cascade:
         """The same cascade with this judge."""
         return Cascade(self._cheap, judge, self._certain)
 
+    def keeping(self, cache: ContentCache | None) -> "Cascade":
+        """See :class:`~conflictscore.labelers.keeping.StagedLabeler`."""
+        made = copy(self)
+        made._cache = cache
+        return made
+
+    def with_each(self, change: Callable[[Labeler], Labeler]) -> "Cascade":
+        """The same cascade with its labelers changed so."""
+        return Cascade(change(self._cheap), change(self._judge), self._certain)
+
     @property
     def _judge(self) -> Labeler:
         if self._set_judge is None:
@@ -105,48 +129,70 @@ class Cascade:
         self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
     ) -> None:
         """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
-        judge, related = self._judge, []
+        judge, related = self._judge, list[Pair]()
         for pair in pairs:
             if _share_no_word(*pair):
                 on_label(_irrelevant(pair))
             else:
                 related.append(pair)
-        standing: dict[tuple[int, int], EvidenceLabel] = {}
-        settled = set()
+        sides: dict[Place, EvidenceLabel] = {}
+        hard = {_place(pair): pair for pair in related}
+        at = dict(hard)
 
         def weigh(verdict: EvidenceLabel) -> None:
             if not self._certain.allows(verdict):
                 return
             place = (verdict.claim, verdict.document)
+            del hard[place]
             if verdict.label is Label.IRRELEVANT:  # no conflict can rest on it
-                settled.add(place)
                 on_label(_decided_by(self._cheap, verdict))
             else:
-                standing[place] = verdict
+                sides[place] = verdict
 
-        await judge_pairs(self._cheap, related, meter, weigh)
-        for place in [*_deciding(list(standing.values()))]:
-            del standing[place]
-        for verdict in standing.values():
-            on_label(_decided_by(self._cheap, verdict))
-        settled |= standing.keys()
-        hard = [pair for pair in related if (pair[0].number, pair[1].number) not in settled]
-        await judge_pairs(judge, hard, meter, lambda said: on_label(_decided_by(judge, said)))
+        judged: list[EvidenceLabel] = []
+
+        def hear(verdict: EvidenceLabel) -> None:
+            judged.append(verdict)
+            on_label(_decided_by(judge, verdict))
+
+        await judge_kept(self._cheap, related, meter, weigh, self._cache)
+        try:
+            while True:
+                for place in _deciding(sides.values(), judged):
+                    del sides[place]
+                    hard[place] = at[place]
+                if not hard:
+                    break
+                awaited = {claim for claim, _ in hard}
+                for place in [place for place in sides if place[0] not in awaited]:
+                    on_label(_decided_by(self._cheap, sides.pop(place)))
+                await judge_kept(judge, list(hard.values()), meter, hear, self._cache)
+                hard.clear()
+        finally:  # they stand, even where the budget or the time ends with the judge
+            for verdict in sides.values():
+                on_label(_decided_by(self._cheap, verdict))
 
 
-def _deciding(verdicts: Sequence[EvidenceLabel]) -> Iterator[tuple[int, int]]:
-    """The verdicts without which their claim would have one side alone."""
-    sides: dict[int, dict[Label, list[EvidenceLabel]]] = {}
-    for verdict in verdicts:
-        sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(verdict)
-    for both in sides.values():
-        for side in both.values():
-            if len(both) == 2 and len(side) == 1:
-                yield side[0].claim, side[0].document
+def _place(pair: Pair) -> Place:
+    return pair[0].number, pair[1].number
+
+
+def _deciding(cheap: Iterable[EvidenceLabel], judged: Iterable[EvidenceLabel]) -> list[Place]:
+    """The cheap verdicts without which their claim would have one side alone."""
+    sides: dict[int, dict[Label, list[Place | None]]] = {}
+    for verdict in judged:
+        if verdict.label in (Label.SUPPORTS, Label.CONTRADICTS):
+            sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(None)
+    for verdict in cheap:
+        place = (verdict.claim, verdict.document)
+        sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(place)
+    opposed = (side for both in sides.values() if len(both) == 2 for side in both.values())
+    return [side[0] for side in opposed if len(side) == 1 and side[0] is not None]
 
 
 def _decided_by(labeler: Labeler, verdict: EvidenceLabel) -> EvidenceLabel:
-    return verdict.model_copy(update={"stage": labeler.name})
+    """The verdict with its stage: the labeler, or the one within it that decided."""
+    return verdict.model_copy(update={"stage": verdict.stage or labeler.name})
 
 
 def _irrelevant(pair: Pair) -> EvidenceLabel:
@@ -162,13 +208,24 @@ def _share_no_word(claim: Claim, document: Document) -> bool:
     spaced = all(letter < _FIRST_WITHOUT_SPACES for letter in claim.text if letter.isalpha())
     if len(telling) < _LEAST_WORDS or not spaced:
         return False
-    return telling.isdisjoint(_telling(f"{document.title} {document.text}"))
+    text = f"{document.title} {document.text}"
+    return telling.isdisjoint(_telling(text)) and _script(text) in ("", _script(claim.text))
 
 
 def _telling(text: str) -> set[str]:
-    """Numbers, and the beginnings of words that are not short."""
+    """Numbers, and the beginnings of words that are not short; without accents."""
+    if not text.isascii():
+        apart = unicodedata.normalize("NFKD", text)
+        text = "".join(letter for letter in apart if not unicodedata.combining(letter))
     return {
         word[:_STEM_LETTERS]
         for word in _WORD.findall(text.casefold())
         if len(word) >= _LEAST_LETTERS or word.isdecimal()
     }
+
+
+def _script(text: str) -> str:
+    """The script of most letters, such as LATIN; empty where there is no letter."""
+    letters = islice(filter(str.isalpha, text), _SCRIPT_LETTERS)
+    scripts = Counter(unicodedata.name(letter, "?").split()[0] for letter in letters)
+    return scripts.most_common(1)[0][0] if scripts else ""

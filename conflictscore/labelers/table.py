@@ -1,23 +1,20 @@
 """Every claim against every document, each distinct pair judged once."""
 
 import asyncio
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from conflictscore.labelers.asking import judge_pairs, unlabelled
+from conflictscore.labelers.keeping import content_of, keeper_of, store, stored
 from conflictscore.labelers.priority import most_telling, telling
 from conflictscore.labelers.protocol import Labeler, Pair
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
+from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel
 from conflictscore.storage.cache import ContentCache
 
 __all__ = ["label_table"]
 
 _OUT_OF_TIME = "left out: the time for labelling was used up"
 _TOO_MANY_CLAIMS = "left out: the answer has more claims than are to be labelled"
-_FORMAT = 1
-"""Goes up when a stored EvidenceLabel of an earlier version could no longer be read."""
 
 
 async def label_table(
@@ -59,6 +56,7 @@ async def label_table(
         ConfigurationError: A setting is wrong, so that no pair can be judged.
     """
     labels: dict[tuple[int, int], EvidenceLabel] = {}
+    labeler, cache = keeper_of(labeler, cache)
 
     def settle(pairs: Sequence[Pair], verdict: EvidenceLabel) -> None:
         for claim, document in pairs:
@@ -69,18 +67,18 @@ async def label_table(
 
     def keep(verdict: EvidenceLabel) -> None:
         alike = waiting[verdict.claim, verdict.document]
-        _store(labeler, alike[0], verdict, cache)
+        store(labeler, alike[0], verdict, cache)
         settle(alike, verdict)
 
     waiting: dict[tuple[int, int], list[Pair]] = {}
     pairs = _ordered(claims, documents, max_claims=max_claims, by_worth=seconds is not None)
     for alike in _folded(pairs):
-        stored = _stored(labeler, alike[0], meter, cache)
-        if stored is None:
+        known = stored(labeler, alike[0], meter, cache)
+        if known is None:
             claim, document = alike[0]
             waiting[claim.number, document.number] = alike
         else:
-            settle(alike, stored)
+            settle(alike, known)
     if seconds is None or seconds > 0:
         limit = asyncio.timeout(seconds)
         try:
@@ -125,44 +123,5 @@ def _folded(pairs: Sequence[Pair]) -> list[list[Pair]]:
     """Pairs with the same content together."""
     alike: dict[tuple[str, str], list[Pair]] = {}
     for claim, document in pairs:
-        alike.setdefault((claim.text, _content(document)), []).append((claim, document))
+        alike.setdefault((claim.text, content_of(document)), []).append((claim, document))
     return list(alike.values())
-
-
-def _stored(
-    labeler: Labeler, pair: Pair, meter: UsageMeter, cache: ContentCache | None
-) -> EvidenceLabel | None:
-    claim, document = pair
-    key = _cache_key(labeler.identity, claim, document)
-    if cache is None or key is None or (stored := cache.get(key)) is None:
-        return None
-    meter.cached()
-    numbers = {"claim": claim.number, "document": document.number, "cached": True}
-    return EvidenceLabel.model_validate(stored | numbers)
-
-
-def _store(
-    labeler: Labeler, pair: Pair, verdict: EvidenceLabel, cache: ContentCache | None
-) -> None:
-    key = _cache_key(labeler.identity, *pair)
-    if cache is not None and key is not None and verdict.label is not Label.UNLABELLED:
-        cache.put(key, verdict.to_json())
-
-
-def _content(document: Document) -> str:
-    """What the judge sees of a document."""
-    seen = f"{document.title}\0{document.text}"
-    return hashlib.sha256(seen.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _cache_key(
-    identity: Mapping[str, Any] | None, claim: Claim, document: Document
-) -> dict[str, Any] | None:
-    if identity is None:
-        return None
-    return {
-        "verdict": _FORMAT,
-        "claim": claim.text,
-        "document": _content(document),
-        "judge": dict(identity),
-    }

@@ -107,11 +107,14 @@ class PromptSet:
 
     Attributes:
         name: The named set, with ``+`` and the folder's name where a folder overrides it.
+        overridden: Names of the templates that a user's folder put in the place of the set's.
         sha256: One hash over all templates; a run records it.
     """
 
-    def __init__(self, templates: Mapping[str, str], *, name: str) -> None:
-        self.name = name
+    def __init__(
+        self, templates: Mapping[str, str], *, name: str, overridden: Iterable[str] = ()
+    ) -> None:
+        self.name, self.overridden = name, frozenset(overridden)
         self._templates = {key: Template(text) for key, text in templates.items()}
 
     @classmethod
@@ -130,11 +133,13 @@ class PromptSet:
         if not (home / "document.txt").is_file():
             raise ConfigurationError(f"no prompt set named {name!r}")
         templates = {key: (home / f"{key}.txt").read_text("utf-8") for key in PLACEHOLDERS}
+        overrides: dict[str, str] = {}
         if folder is not None:
             overrides = _read_folder(Path(folder))
             templates.update(overrides)
             name = f"{name}+{Path(folder).name}"
-        return cls({key: text.strip("\n") for key, text in templates.items()}, name=name)
+        texts = {key: text.strip("\n") for key, text in templates.items()}
+        return cls(texts, name=name, overridden=overrides)
 
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
         """The same set, in which some templates have the text of others.
@@ -146,8 +151,8 @@ class PromptSet:
             aliases: By the name of a template, that of the one which stands in for it.
 
         Raises:
-            ConfigurationError: There is no such template, or the two have not the same
-                placeholders.
+            ConfigurationError: There is no such template, the two have not the same placeholders,
+                or the user's folder overrides the one that is replaced and not the other.
         """
         texts = {name: template.template for name, template in self._templates.items()}
         worded = dict(texts)
@@ -159,8 +164,13 @@ class PromptSet:
                     f"the template {other} cannot stand in for {name}: only one of them has the"
                     f" placeholder ${min(odd)}"
                 )
+            if name in self.overridden and other not in self.overridden:
+                raise ConfigurationError(
+                    f"{name}.txt of the prompt folder would not be read: {other}.txt stands in for"
+                    " it here; override that one"
+                )
             worded[name] = texts[other]
-        return PromptSet(worded, name=self.name)
+        return PromptSet(worded, name=self.name, overridden=self.overridden)
 
     @cached_property
     def sha256(self) -> str:

@@ -11,14 +11,16 @@ from rich.text import Text
 
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Proportion, Transitions
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult
+from conflictscore.reporting.bench_categories import print_categories
 from conflictscore.reporting.bench_cost import print_cost, print_failures
 from conflictscore.reporting.bench_findings import findings
 from conflictscore.reporting.bench_pairs import print_pairs
 from conflictscore.reporting.bench_types import print_types
-from conflictscore.reporting.figure_text import counted, one_line, percent, span
+from conflictscore.reporting.figure_text import counted, one_line, percent, published, span
 from conflictscore.reporting.measures import is_graded
 from conflictscore.reporting.paper_figures import PaperFigures, PaperTransitions, PublishedTable
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
+from conflictscore.reporting.ratings import print_ratings
 
 __all__ = ["print_figures"]
 
@@ -61,21 +63,22 @@ def print_figures(
         title: What was run.
         paper: A paper's figures for the same form, to stand beside; None where it has none.
         results: The questions, for the reasons of failures; without them only their count shows.
-        verbose: Also each category, the cost of each step, a paper's tables, and what became of
-            answers with conflict under the methods that do not look at it.
+        verbose: Also the categories where they are many, the cost of each step, a paper's tables,
+            and what became of answers with conflict under the methods that do not look at it.
     """
     console.print(Text(f"\n{one_line(title)}", style="bold underline"))
     ended = f"{figures.ended:,} of {counted(figures.questions, 'question')} ended"
     console.print(Text(f"{ended}, {figures.failed:,} failed for at least one method"))
     for measure in figures.measures:
         _print_measure(figures, measure, paper, console)
+    print_ratings(figures, console)
     print_pairs(figures, paper, console)
     _print_transitions(figures, paper, console, verbose=verbose)
     print_types(figures, paper, console)
+    print_categories(figures, console, verbose=verbose)
     if verbose:
-        _print_categories(figures, console)
-        for published in paper.tables if paper else ():
-            _print_published(published, console)
+        for given in paper.tables if paper else ():
+            _print_published(given, console)
     _print_scores(figures, console)
     print_failures(results, console)
     graded = is_graded(figures, figures.measures[0])
@@ -117,7 +120,7 @@ def _print_measure(
             cells.append(f"{method.unjudged.get(measure, 0):,}")
         if paper is not None and beside:
             reported = paper.value(method.method, measure)
-            cells.append("" if reported is None else f"{100 * reported:.4g}")
+            cells.append("" if reported is None else published(reported))
         add_row(table, *cells)
     heading(console, one_line(measure).capitalize())
     console.print(table)
@@ -164,36 +167,13 @@ def _outcome(name: str, moved: Transitions, figures: Figures) -> str:
     return graded.get(name, name.replace("_", " "))
 
 
-def _print_categories(figures: Figures, console: Console) -> None:
-    for measure in figures.measures:
-        methods = [method.method for method in figures.methods]
-        names = (method.replace("-", "-\n") for method in methods)
-        table = plain_table("category", "n", *names, free_text=True)
-        for category in figures.categories:
-            values = (category.measures.get(method, {}).get(measure) for method in methods)
-            name = one_line(category.category) or "(none)"
-            add_row(table, name, f"{category.questions:,}", *map(_of_category, values))
-        if figures.categories:
-            what = "mean % (n)" if is_graded(figures, measure) else "right of judged"
-            heading(console, f"By category: {one_line(measure)}, {what}")
-            console.print(table)
-
-
-def _of_category(value: Proportion | Interval | None) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, Proportion):
-        return f"{value.count}/{value.n}"
-    return f"{percent(value.value)} ({value.n:,})"
-
-
-def _print_published(published: PublishedTable, console: Console) -> None:
-    table = plain_table(*published.columns, free_text=True)
-    for row in published.rows:
+def _print_published(given: PublishedTable, console: Console) -> None:
+    table = plain_table(*given.columns, free_text=True)
+    for row in given.rows:
         add_row(table, *row)
-    heading(console, f"In the paper: {published.title}")
+    heading(console, f"In the paper: {given.title}")
     console.print(table)
-    aside(console, published.source)
+    aside(console, given.source)
 
 
 def _print_scores(figures: Figures, console: Console) -> None:

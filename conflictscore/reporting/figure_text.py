@@ -4,7 +4,17 @@ from collections.abc import Sequence
 
 from conflictscore.reporting.terminal import printable
 
-__all__ = ["counted", "money", "one_line", "p_value", "percent", "points", "seconds", "span"]
+__all__ = [
+    "counted",
+    "money",
+    "one_line",
+    "p_value",
+    "percent",
+    "points",
+    "published",
+    "seconds",
+    "span",
+]
 
 NONE = "none"
 
@@ -12,6 +22,11 @@ NONE = "none"
 def percent(value: float | None) -> str:
     """A proportion in [0, 1] as ``78.7``, without the sign."""
     return NONE if value is None else f"{100 * value:.1f}"
+
+
+def published(value: float) -> str:
+    """A paper's proportion in [0, 1] as ``78.7`` or ``84.21``, with the digits that it gives."""
+    return f"{100 * value:.2f}".removesuffix("0")
 
 
 def points(value: float | None) -> str:

@@ -27,21 +27,27 @@ def print_natconfqa_check(about: Mapping[str, Any], figures: JudgeAgreement, usa
     click.echo(f"judge of natconfqa: {about['judge']} at {about['endpoint']}")
     click.echo(f"{figures.answers} answers, judged by it and by people\n")
     click.echo(
-        f"{'':20} {'n':>4} {'undef.':>6} {'unjudged':>8} {'uncounted':>9} {'people':>7}"
-        f" {'judge':>7} {'Pearson':>16} {'Spearman':>16} {'Kendall':>16}"
+        f"{'':20} {'n':>4} {'undefined':>9} {'unjudged':>8} {'uncounted':>9} {'people':>7}"
+        f" {'judge':>7}"
     )
     for name, row in figures.measures.items():
         click.echo(
-            f"{name.replace('_', ' '):20} {row.n:4} {row.undefined:6} {row.unjudged:8}"
-            f" {row.uncounted:9} {_number(row.people_mean):>7} {_number(row.judge_mean):>7}"
-            f" {_shown(row.pearson):>16} {_shown(row.spearman):>16} {_shown(row.kendall):>16}"
+            f"{_named(name):20} {row.n:4} {row.undefined:9} {row.unjudged:8} {row.uncounted:9}"
+            f" {_number(row.people_mean):>7} {_number(row.judge_mean):>7}"
+        )
+    click.echo("people, judge: the means of the measure over the n answers with both\n")
+    click.echo(f"{'correlation':20} {'Pearson':>17} {'Spearman':>17} {'Kendall':>17}")
+    for name, row in figures.measures.items():
+        click.echo(
+            f"{_named(name):20} {_shown(row.pearson):>17} {_shown(row.spearman):>17}"
+            f" {_shown(row.kendall):>17}"
         )
     click.echo()
     _print_decisions("reference answers", figures.references)
     _print_decisions("conflicts of the questions", figures.reference_conflicts)
     for answer, reasons in about["uncounted"].items():
         for measure, reason in reasons.items():
-            click.echo(f"people's {measure.replace('_', ' ')} of {answer} is not counted: {reason}")
+            click.echo(f"people's {_named(measure)} of {answer} is not counted: {reason}")
     for answer, errors in about["failures"].items():
         click.echo(f"{answer}: {'; '.join(errors)}")
     click.echo(
@@ -57,6 +63,10 @@ def _print_decisions(name: str, figures: DecisionAgreement) -> None:
         f" ({_number(same.value)} [{_number(same.low)}, {_number(same.high)}]),"
         f" Cohen's kappa {_number(figures.cohen_kappa)}"
     )
+
+
+def _named(measure: str) -> str:
+    return measure.replace("_", " ")
 
 
 def _number(value: float | None) -> str:

@@ -28,13 +28,18 @@ def print_wikicontradict_check(about: Mapping[str, Any], figures: JudgeCheck, us
         click.echo(f"{rating:>18} | {cells}")
     click.echo(
         f"\n{'':30} {'judged':>8} {'accuracy':>9} {'commonest':>9} {'balanced':>9} {'kappa':>7}"
-        f" {'linear':>7}  accuracy by question, 95 % interval"
     )
     _print_row("all", figures.overall)
     for prompt, part in figures.by_prompt.items():
-        _print_row(f"prompt {prompt}", part)
+        _print_row(f"template {prompt}", part)
     for kind, part in figures.by_type.items():
         _print_row(kind, part)
+    whole = figures.overall
+    mean = whole.accuracy_by_question
+    bounds = "" if mean.low is None else f" [{mean.low:.3f}, {mean.high:.3f}]"
+    click.echo("commonest: the accuracy of always giving the rating that people gave most")
+    click.echo(f"\naccuracy by question, bootstrap 95 % interval: {_number(mean.value)}{bounds}")
+    click.echo(f"kappa where one step off is half wrong: {_number(whole.cohen_kappa_linear)}")
     click.echo(
         f"\n{usage.calls} calls and {usage.cached_calls} replies from the cache;"
         f" {usage.input_tokens} input and {usage.output_tokens} output tokens"
@@ -42,13 +47,10 @@ def print_wikicontradict_check(about: Mapping[str, Any], figures: JudgeCheck, us
 
 
 def _print_row(name: str, part: Agreement) -> None:
-    mean = part.accuracy_by_question
-    bounds = "" if mean.low is None else f" [{mean.low:.3f}, {mean.high:.3f}]"
     click.echo(
-        f"{name:30} {part.n - part.unjudged:>4}/{part.n:<3} {_number(part.accuracy.value):>9}"
+        f"{name:30} {f'{part.n - part.unjudged}/{part.n}':>8} {_number(part.accuracy.value):>9}"
         f" {_number(part.commonest.value):>9} {_number(part.balanced_accuracy):>9}"
         f" {_number(part.cohen_kappa):>7}"
-        f" {_number(part.cohen_kappa_linear):>7}  {_number(mean.value)}{bounds}"
     )
 
 

@@ -57,7 +57,9 @@ def test_each_labeler_is_held_against_people_and_the_constant_answers(
 
     assert first.exit_code == 0, first.output
     assert again.stdout == first.stdout
-    header, *rows = (line.split() for line in first.stdout.splitlines())
+    table, _, legend = first.stdout.partition("\n\n")
+    header, *rows = (line.split() for line in table.splitlines())
+    assert "(always)" in legend
     assert [row[0] for row in rows] == ["json", "cascade", "per-claim"]
     assert dict(zip(header[1:4], rows[0][1:4], strict=True)) == {
         "claims": "4",
@@ -90,3 +92,15 @@ def test_a_chart_keeps_names_as_text_and_puts_more_accuracy_higher() -> None:
     assert "A &amp; B" in chart
     with pytest.raises(ValueError, match="finite"):
         accuracy_chart([], title="", costs="")
+
+
+def test_names_of_points_that_are_in_one_place_stand_below_each_other() -> None:
+    points = [Point("matrix", 5, 0.5), Point("per-claim", 5, 0.5), Point("json", 90, 0.5)]
+    chart = accuracy_chart(points, title="", costs="")
+    heights = {
+        element.text: float(element.attrib["y"])
+        for element in ElementTree.fromstring(chart).iter()
+        if element.text in {"matrix", "per-claim", "json"}
+    }
+    assert heights["per-claim"] - heights["matrix"] >= 15
+    assert heights["json"] == heights["matrix"]

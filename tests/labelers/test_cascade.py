@@ -1,12 +1,13 @@
 """Which stage decides a pair, and that the judge is asked for the hard ones alone."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from conflictscore.errors import ConfigurationError, ProviderError
+from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
 from conflictscore.graph.create import run_context
 from conflictscore.labelers.batching.judge import BatchJudge
 from conflictscore.labelers.cascade import Cascade, Certain
@@ -15,6 +16,7 @@ from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.protocol import TableLabeler
 from conflictscore.labelers.table import label_table
+from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
@@ -62,9 +64,9 @@ async def decided(
 
 
 async def test_what_the_cheap_labeler_is_certain_of_stands_and_the_rest_goes_to_the_judge() -> None:
-    cheap = Cheap((SUPPORTS, 0.9), (SUPPORTS, 0.89))
-    found, world = await decided(cheap)
-    assert found == [("cheap", SUPPORTS), ("json(test-model)", CONTRADICTS)]
+    cheap = Cheap((SUPPORTS, 0.9), (CONTRADICTS, 0.89))
+    found, world = await decided(cheap, [document(f"It was lit in 1871, {n}.", n) for n in (1, 2)])
+    assert found == [("cheap", SUPPORTS), ("json(test-model)", SUPPORTS)]
     assert world.asked["label"] == 1
 
 
@@ -130,6 +132,9 @@ LAMP = claim("The lighthouse keeper painted the great tower white.")
         (claim("Lamps were lit during 1871."), "In 1871, bananas.", False),
         (claim("灯塔在一八七一年点亮。守塔人写道。塔是白色的。"), "Bananas ripen.", False),
         (claim("The “lamp” — once bright — shone."), "Bananas ripen.", True),
+        (claim("Dvořák wrote nine symphonies."), "Dvorak composed more.", False),
+        (LAMP, "灯塔在一八七一年点亮。守塔人写道。塔是白色的。", False),
+        (LAMP, "Хранитель маяка покрасил башню.", False),
     ],
 )
 async def test_a_document_that_shares_no_telling_word_with_a_claim_is_irrelevant(
@@ -186,6 +191,7 @@ async def test_an_nli_model_and_a_judge_of_many_pairs_work_together(tmp_path: Pa
         document("The lamp was lit in 1871.", 1),
         document("The lamp was lit in 1874.", 2),
         document("Bananas ripen faster.", 3),
+        document("Ledger: the lamp was lit in 1871.", 4),
     ]
     world = World()
     with OpenAIServer(world) as server:
@@ -248,3 +254,82 @@ async def test_a_cascade_that_no_run_completed_says_so() -> None:
     assert alone.identity is None
     with pytest.raises(ConfigurationError, match="has no judge"):
         await label_table(alone, [CLAIM], YEARS, meter=UsageMeter())
+
+
+TWO_TO_ONE = [*YEARS, document("It was lit in 1871, book 3.", 3)]
+"""The second one alone disagrees."""
+
+
+def sure_of(*labels: Label) -> Cheap:
+    return Cheap(*((label, 0.99) for label in labels))
+
+
+async def test_a_pair_that_the_judge_failed_at_goes_to_it_again_and_not_to_the_cheap_labeler(
+    tmp_path: Path,
+) -> None:
+    cache = ContentCache(tmp_path / "verdicts.sqlite")
+    world = World(broken={"label": Fault(400, message="no such luck")})
+    found = []
+    with OpenAIServer(world) as server:
+        judge = JsonJudge(calling(server), PROMPTS)
+        cascade = Cascade(sure_of(SUPPORTS, CONTRADICTS, SUPPORTS), judge)
+        for broken in (world.broken, {}):
+            world.broken = broken
+            [row] = await label_table(cascade, [CLAIM], TWO_TO_ONE, meter=UsageMeter(), cache=cache)
+            found.append([(pair.stage, pair.label) for pair in row.labels])
+    assert [label for _, label in found[0]] == [SUPPORTS, Label.UNLABELLED, SUPPORTS]
+    assert [stage for stage, _ in found[1]] == ["cheap", "json(test-model)", "cheap"]
+
+
+async def test_a_verdict_kept_from_fewer_documents_does_not_hide_a_conflict_with_a_new_one(
+    tmp_path: Path,
+) -> None:
+    cache = ContentCache(tmp_path / "verdicts.sqlite")
+    cheap, world = sure_of(SUPPORTS, CONTRADICTS), World()
+    with OpenAIServer(world) as server:
+        cascade = Cascade(cheap, JsonJudge(calling(server), PROMPTS))
+        for documents in (YEARS[:1], YEARS):
+            [row] = await label_table(cascade, [CLAIM], documents, meter=UsageMeter(), cache=cache)
+    assert [pair.stage for pair in row.labels] == ["json(test-model)"] * 2
+    assert cheap.asked == 2
+
+
+async def test_what_the_judge_said_before_is_its_verdict_in_a_cascade_too(tmp_path: Path) -> None:
+    cache, world = ContentCache(tmp_path / "verdicts.sqlite"), World()
+    with OpenAIServer(world) as server:
+        judge = JsonJudge(calling(server), PROMPTS)
+        for labeler in (judge, Cascade(Cheap((SUPPORTS, 0.5), (SUPPORTS, 0.5)), judge)):
+            [row] = await label_table(labeler, [CLAIM], YEARS, meter=UsageMeter(), cache=cache)
+    assert [(pair.stage, pair.cached) for pair in row.labels] == [(judge.name, True)] * 2
+    assert world.asked["label"] == 2
+
+
+async def test_a_conflict_that_comes_up_with_the_judge_has_its_other_side_looked_at_too() -> None:
+    found, world = await decided(Cheap((SUPPORTS, 0.99), (IRRELEVANT, 0.5)))
+    assert found == [("json(test-model)", SUPPORTS), ("json(test-model)", CONTRADICTS)]
+    assert world.asked["label"] == 2
+
+
+async def test_where_the_budget_ends_what_stands_without_the_judge_is_told() -> None:
+    told: list[EvidenceLabel] = []
+    with OpenAIServer(World()) as server:
+        model = attach(calling(server), Ledger(max_calls=1))
+        cascade = Cascade(sure_of(SUPPORTS, CONTRADICTS, SUPPORTS), JsonJudge(model, PROMPTS))
+        with pytest.raises(BudgetError):
+            await label_table(
+                cascade,
+                [CLAIM, claim("It was lit in 1871, they say.", 2)],
+                TWO_TO_ONE,
+                meter=UsageMeter(),
+                on_label=told.append,
+            )
+    assert Counter(verdict.stage for verdict in told) == {"cheap": 4, "json(test-model)": 1}
+
+
+async def test_of_a_cascade_within_a_cascade_the_stage_that_decided_is_named() -> None:
+    with OpenAIServer(World()) as server:
+        inner = Cascade(Cheap((SUPPORTS, 0.95)), JsonJudge(calling(server), PROMPTS))
+        [row] = await label_table(
+            Cascade(Cheap((SUPPORTS, 0.5)), inner), [CLAIM], YEARS[:1], meter=UsageMeter()
+        )
+    assert row.labels[0].stage == "cheap"

@@ -6,8 +6,15 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from conflictscore.benchmarks.harness.figures import CategoryFigures, Figures, Interval
+from conflictscore.benchmarks.harness.figures import (
+    CategoryFigures,
+    Figures,
+    Interval,
+    MethodFigures,
+    Proportion,
+)
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult
+from conflictscore.benchmarks.wikicontradict.benchmark import MEASURES
 from conflictscore.reporting.bench_tables import print_figures
 from conflictscore.reporting.paper_figures import PaperFigures, paper_figures
 from tests.reporting.bench_world import (
@@ -161,6 +168,49 @@ def test_categories_and_steps_show_in_verbose_only() -> None:
     assert row(long, "Myths") == ["Myths", "8", "5/8", "6/8"]
     assert "loop" not in brief
     assert row(long, "loop") == ["loop", "412", "35", "120,331", "8,812"]
+
+
+def test_a_few_categories_stand_beside_the_methods_without_being_asked_for() -> None:
+    kinds = ["no-conflict", "complementary", "conflicting-opinions", "outdated", "misinformation"]
+    whole: dict[str, Proportion | Interval] = {"accuracy": share(161, 161)}
+    right = {BenchmarkMethod.RAG: whole}
+    categories = tuple(
+        CategoryFigures(category=kind, questions=161, measures=right) for kind in kinds
+    )
+    text = shown(figures(categories=categories), width=80)
+    assert row(text, "rag", "By category: accuracy, % (n)") == ["rag", *["100.0 (161)"] * 5]
+    heads = text[text.index("By category") :].splitlines()[1:3]
+    assert heads[0].split() == ["complemen-", "conflicting", "misinform-"]
+    assert heads[1].split() == ["method", "no-conflict", "tary", "opinions", "outdated", "ation"]
+    assert row(text, "regenerated-rag", "By category") == ["regenerated-rag"]
+
+
+def test_three_ratings_are_counted_back_from_their_two_measures() -> None:
+    def rated(name: BenchmarkMethod, correct: int, some: int) -> MethodFigures:
+        made = method(name, correct, 10, measure=MEASURES[0])
+        return made.model_copy(update={"measures": {**made.measures, MEASURES[1]: share(some, 10)}})
+
+    methods = (
+        rated(BenchmarkMethod.RAG, 3, 8),
+        rated(BenchmarkMethod.REGENERATED_RAG, 0, 10),
+        rated(BenchmarkMethod.NO_DOCUMENTS, 1, 1),
+    )
+    text = shown(figures(measures=MEASURES, methods=methods, paired=(), categories=()))
+    lines = text[text.index("Ratings") :].splitlines()[3:6]
+    assert [re.split(r"\s{2,}", line) for line in lines] == [
+        ["no-documents", "1", "10.0 (1)", "0.0 (0)", "90.0 (9)", "10"],
+        ["rag", "4", "30.0 (3)", "50.0 (5)", "20.0 (2)", "10"],
+        ["regenerated-rag", "0.0 (0)", "100.0 (10)", "0.0 (0)", "10"],
+    ]
+    assert "Ratings" not in shown(figures())
+
+
+def test_a_published_figure_without_decimals_has_one_as_the_others() -> None:
+    paper = paper_figures("conflicts", "free-form")
+    assert paper is not None
+    told = method(BenchmarkMethod.TAXONOMY_AWARE, 5, 10, measure="expected behaviour")
+    text = shown(figures(measures=("expected behaviour",), methods=(told,)), paper=paper)
+    assert row(text, "taxonomy-aware")[-1] == "70.0"
 
 
 def test_scores_before_and_after_are_shown_with_n_and_without_a_value_as_none() -> None:

@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from base64 import b64encode
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
+from conflictscore.benchmarks.wikicontradict.benchmark import MEASURES as RATED
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import ConflictType, Document
 from conflictscore.reporting.annotations import Annotation, ChangeVerdict, Review
@@ -172,6 +174,37 @@ def test_types_stand_with_their_confusions_and_the_published_accuracies() -> Non
     assert "The paper</th>" not in html, "it has no figure by this measure"
     assert '<section id="types">' in html
     assert '<section id="types">' not in render_report([run("demo", [choice("a", 1, 0)])])
+
+
+def test_every_measure_stands_by_category_with_its_counts() -> None:
+    before, after = ("It was 1871.", False), ("It was 1874.", True)
+    results = [
+        free("a", before, after, category="outdated"),
+        free("b", after, before, category="no conflict"),
+    ]
+    found = page(run("demo", results))
+    rows = [row for row in found.all("tr") if row.startswith("outdated 1 ")]
+    assert rows == ["outdated 1 0.0 0/1 100.0 1/1", "outdated 1 100.0 1/1 100.0 1/1"], (
+        "truthful, then informative"
+    )
+    assert 'id="categories"' not in render_report([run("demo", results[:1])])
+
+
+def test_three_ratings_stand_by_method_and_template() -> None:
+    made = run("demo", [choice("a", 1, 0)])
+    methods = tuple(
+        method.model_copy(
+            update={"measures": dict.fromkeys(RATED, next(iter(method.measures.values())))}
+        )
+        for method in made.figures.methods
+    )
+    figures = made.figures.model_copy(update={"measures": RATED, "methods": methods})
+    changes = {"paired": (), "controls": (), "transitions": (), "categories": ()}
+    rated = replace(made, figures=figures.model_copy(update=changes), results=())
+    rows = page(rated).all("tr")
+    assert "Method Template Correct Partially correct Incorrect n" in rows
+    assert any(row.startswith("rag 4 ") for row in rows), rows
+    assert "Partially correct</th>" not in render_report([made])
 
 
 def test_where_nothing_flipped_the_kept_conflicts_are_what_there_is_to_see() -> None:

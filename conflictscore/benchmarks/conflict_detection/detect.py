@@ -1,13 +1,13 @@
 """Every claim held against its documents, by any labeler, resumably."""
 
-import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.benchmarks.conflict_detection.rows import PairRow, VerdictFile, content_of
-from conflictscore.errors import ConflictScoreError
+from conflictscore.labelers.asking import together
+from conflictscore.labelers.keeping import StagedLabeler
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
@@ -60,12 +60,7 @@ async def detect(
         for group in waiting:
             await _judge(labeler, group, verdicts, cache, retry_failed, on_pair)
 
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(concurrency):
-                tasks.create_task(work())
-    except* ConflictScoreError as errors:
-        raise errors.exceptions[0] from None
+    await together([work] * concurrency)
 
 
 def judged_groups(groups: Sequence[ClaimGroup], verdicts: VerdictFile) -> Iterator[Judged]:
@@ -92,14 +87,16 @@ async def _judge(
     todo = [
         Document(number=number, text=document.text, title=document.title)
         for number, document in enumerate(group.documents, start=1)
-        if number not in done
+        if number not in done or isinstance(labeler, StagedLabeler)  # a verdict may need the others
     ]
-    if not todo:
+    if len(done) == len(group.documents):
         return
     meter, counted, since = UsageMeter(), Usage(), time.perf_counter()
 
     def keep(label: EvidenceLabel) -> None:
         nonlocal counted, since
+        if label.document in done:
+            return
         usage, now = meter.usage, time.perf_counter()
         verdicts.append(
             PairRow(

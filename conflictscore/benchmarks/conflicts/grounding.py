@@ -1,16 +1,17 @@
 """Whether the documents that a sentence cites support it ("DRAGged into Conflicts", section 4)."""
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import NamedTuple
 
+from conflictscore.benchmarks.at_once import at_once
 from conflictscore.benchmarks.conflicts.sentences import split_sentences
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.errors import ConflictScoreError, ContextWindowError, ProviderError
+from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.models.window import fit_documents
@@ -84,15 +85,10 @@ class GroundingJudge:
             BudgetError: The budget of the model is used up.
         """
         sentences = split_sentences(self.answer)
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                judging = {
-                    sentence: tasks.create_task(self._sentence(sentence))
-                    for sentence in dict.fromkeys(sentences)
-                }
-        except* ConflictScoreError as errors:
-            raise errors.exceptions[0] from None
-        found = [judging[sentence].result() for sentence in sentences]
+        distinct = list(dict.fromkeys(sentences))
+        verdicts = await at_once([partial(self._sentence, sentence) for sentence in distinct])
+        judged = dict(zip(distinct, verdicts, strict=True))
+        found = [judged[sentence] for sentence in sentences]
         for number, (support, reason) in enumerate(found, start=1):
             if support is None:
                 return Verdict(value=None, error=f"sentence {number} of {len(found)}: {reason}")

@@ -1,13 +1,15 @@
 """The three judges of an answer ("DRAGged into Conflicts", section 4), in words of our own."""
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any
 
+from conflictscore.benchmarks.at_once import at_once
 from conflictscore.benchmarks.conflicts.grounding import TEMPLATE as GROUNDING_TEMPLATE
 from conflictscore.benchmarks.conflicts.grounding import GroundingJudge, grounding_prompt
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.truthfulqa.judges import read_verdict
-from conflictscore.errors import ConflictScoreError, ContextWindowError, ProviderError
+from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.models.window import fit_documents
@@ -65,22 +67,14 @@ async def judge_answer(
     """
     documents = given_documents({"documents": list(question.documents)})
     grounding = GroundingJudge(question.question, answer, documents, model, prompts, meter)
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            judging = {
-                BEHAVIOUR: tasks.create_task(
-                    _behaviour(question, answer, documents, model, prompts, meter)
-                ),
-                RECALL: tasks.create_task(_recall(question, answer, model, prompts, meter)),
-                GROUNDING: tasks.create_task(grounding.verdict()),
-            }
-    except* ConflictScoreError as errors:
-        raise errors.exceptions[0] from None
-    return {
-        measure: verdict
-        for measure, task in judging.items()
-        if (verdict := task.result()) is not None
-    }
+    judging: list[Callable[[], Coroutine[Any, Any, Verdict | None]]] = [
+        partial(_behaviour, question, answer, documents, model, prompts, meter),
+        partial(_recall, question, answer, model, prompts, meter),
+        grounding.verdict,
+    ]
+    found = await at_once(judging)
+    by_measure = zip((BEHAVIOUR, RECALL, GROUNDING), found, strict=True)
+    return {measure: verdict for measure, verdict in by_measure if verdict is not None}
 
 
 def judge_prompts(question: Question, answer: str, prompts: PromptSet) -> Sequence[str]:

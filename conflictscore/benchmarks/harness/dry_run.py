@@ -7,7 +7,7 @@ counted as calls.
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from conflictscore.benchmarks.harness.benchmark import JudgePrompts
 from conflictscore.benchmarks.harness.estimate import (
@@ -19,13 +19,14 @@ from conflictscore.benchmarks.harness.estimate import (
     Range,
     StepAmount,
 )
-from conflictscore.benchmarks.harness.planned_calls import (
+from conflictscore.benchmarks.harness.plan import (
     Plan,
     PlannedCall,
+    PlannedLabeler,
     PlannedModel,
-    PlannedQuestion,
     TokenCounts,
 )
+from conflictscore.benchmarks.harness.planned_calls import PlannedQuestion
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question, Step
 from conflictscore.models.prices import PriceTable
 from conflictscore.prompts import PromptSet
@@ -49,7 +50,7 @@ def estimate(
     generator: PlannedModel,
     judge: PlannedModel,
     answer_judge: PlannedModel | None,
-    labeler: Literal["json", "choice"] | None,
+    labeler: PlannedLabeler | None,
     prompts: PromptSet,
     prices: PriceTable,
     max_rounds: int = 1,
@@ -68,8 +69,9 @@ def estimate(
         generator: Answers.
         judge: Takes answers apart and labels claims.
         answer_judge: Judges free-form answers; None where nothing judges them.
-        labeler: How claims are labelled; None for a labeler of the caller's own, whose calls are
-            not counted.
+        labeler: How claims are labelled: pair by pair, the answer as the one claim, or many pairs
+            in a call. None for a labeler without calls, as ``nli``, or of the caller's own, whose
+            calls are not counted.
         prompts: The templates, in the words of the benchmark.
         prices: What the models cost.
         max_rounds: The most regenerations. Expected is one where there is a conflict; all of them

@@ -73,6 +73,8 @@ class Assumptions(Record):
     """Tokens of a reply that chooses anew and gives a reason."""
     verdict_tokens: Range = _range(80, 130, 220)
     """Tokens of a judge's JSON on one pair: the claim again, a quotation and a reason."""
+    batched_verdict_tokens: Range = _range(20, 45, 80)
+    """Tokens of a verdict on one pair in a reply on many: ids, a quotation and a few words."""
     justification_tokens: Range = _range(15, 35, 80)
     grade_tokens: Range = _range(20, 45, 110)
     """Tokens of a verdict on an answer, with its explanation."""

@@ -139,11 +139,16 @@ class Scores(Record):
 
 
 class TypeAccuracy(Record):
-    """How well a method tells the type of the conflict, on questions whose type people told."""
+    """How well a method tells the type of the conflict, on questions whose type people told.
+
+    Of ``typed-rag`` only the questions count whose first answer has a claim with evidence on both
+    sides: of the others it is not asked for a type.
+    """
 
     method: BenchmarkMethod
     accuracy: Proportion
-    """Over all of these questions that the method ended on; one without a type is wrong."""
+    """Over those of these questions that the method was asked about and ended on; one without a
+    type is wrong."""
     untold: Annotated[int, Field(ge=0)]
     """Questions of which it could tell no type."""
     confusion: dict[ConflictType, dict[ConflictType, int]]

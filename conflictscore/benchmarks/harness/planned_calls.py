@@ -5,19 +5,18 @@ only a model could say, such as an answer, is stood in for by as many tokens as 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil
-from typing import Literal, NamedTuple, Protocol
 
-from conflictscore.benchmarks.harness.benchmark import JudgePrompts
 from conflictscore.benchmarks.harness.estimate import Assumptions, Level, Range
+from conflictscore.benchmarks.harness.plan import Plan, PlannedCall, PlannedModel, TokenCounts
+from conflictscore.benchmarks.harness.planned_labels import planned_labels
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question, Step
 from conflictscore.benchmarks.harness.templates import UNAIDED
-from conflictscore.labelers.prompting import rules_of
 from conflictscore.nodes.behaviour import all_behaviours, behaviour, typed_fields
 from conflictscore.nodes.evidence import conflict_details
 from conflictscore.nodes.generate import option_fields
-from conflictscore.prompts import PromptSet, material
+from conflictscore.prompts import material
 from conflictscore.records import (
     Claim,
     ClaimEvidence,
@@ -26,75 +25,12 @@ from conflictscore.records import (
     EvidenceLabel,
     Label,
 )
-from conflictscore.tokens import count_tokens
 
-__all__ = ["Plan", "PlannedCall", "PlannedModel", "PlannedQuestion", "TokenCounts"]
+__all__ = ["PlannedQuestion"]
 
 _SECOND_LOOK = frozenset({BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG})
 _THIRD_LOOKS = frozenset({BenchmarkMethod.PLACEBO, BenchmarkMethod.TYPED_RAG})
 _OF_THE_LOOP = _SECOND_LOOK | _THIRD_LOOKS | {BenchmarkMethod.RAG}
-
-
-class PlannedModel(Protocol):
-    """What is to be known of a model that will be called; a LanguageModel fits."""
-
-    @property
-    def name(self) -> str:
-        """How records and price files call it."""
-
-    @property
-    def endpoint(self) -> str:
-        """Where it answers."""
-
-    @property
-    def context_window(self) -> int:
-        """Tokens of prompt and reply together; a prompt is never longer."""
-
-    @property
-    def thinking_tokens(self) -> int:
-        """The most tokens that it thinks for on top of a reply; 0 where it does not."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is run for every question; the fields are those of ``dry_run.estimate``."""
-
-    methods: frozenset[BenchmarkMethod]
-    generator: PlannedModel
-    judge: PlannedModel
-    answer_judge: PlannedModel | None
-    labeler: Literal["json", "choice"] | None
-    prompts: PromptSet
-    max_rounds: int
-    max_claims: int | None
-    assumptions: Assumptions
-    judge_prompts: JudgePrompts | None
-
-
-class PlannedCall(NamedTuple):
-    """Calls of one kind for one question."""
-
-    step: Step
-    model: PlannedModel
-    times: float
-    prompt: float
-    """Tokens of each prompt."""
-    reply: float
-    """Tokens of each reply, without what a model thinks."""
-
-
-@dataclass(frozen=True)
-class TokenCounts:
-    """Counts tokens, of each text of a question once."""
-
-    known: dict[tuple[str, str], int] = field(default_factory=dict)
-
-    def __call__(self, text: str, model: PlannedModel) -> int:
-        """Tokens of a text as a model counts them."""
-        key = (text, model.name)
-        if key not in self.known:
-            self.known[key] = count_tokens(text, model.name).n
-        return self.known[key]
 
 
 @dataclass(frozen=True)
@@ -234,21 +170,15 @@ class PlannedQuestion:
 
     def _scored(self, answers: float, claims: float) -> Iterator[PlannedCall]:
         """So many answers taken apart, each with so many claims that have no label yet."""
-        judge, kind = self.plan.judge, self.plan.labeler
-        if not self.question.options:
+        judge = self.plan.judge
+        if not self.question.options and self.plan.labeler != "whole-answer":
             listed = self._at(self._assumed.claims) * self._at(self._assumed.claim_tokens)
             prompt = self._render("decompose", answer=self._answer)
             yield self._call(Step.LOOP, judge, answers, prompt, listed)
-        if kind is None:
-            return
-        reply = 1.0 if kind == "choice" else self._at(self._assumed.verdict_tokens)
-        rules = self._render(rules_of(f"label_{kind}"))
-        frame = self._render(f"label_{kind}", rules=rules, document="", claim="")
-        around = self.count(frame, judge) + self.count(self._claim, judge)
-        most = claims if self.plan.max_claims is None else min(claims, self.plan.max_claims)
-        for document in self.documents:
-            shown = self.count(material(f"{document.title}\n\n{document.text}"), judge)
-            yield PlannedCall(Step.LOOP, judge, answers * most, around + shown, reply)
+        for call in planned_labels(
+            self.plan, self._claim, claims, self.documents, self.level, self.count
+        ):
+            yield call._replace(times=answers * call.times)
 
     def _grades(self) -> Iterator[PlannedCall]:
         """The judge's calls on each distinct answer in free form."""
@@ -301,7 +231,12 @@ class PlannedQuestion:
 
     @property
     def _claims(self) -> float:
-        return 1.0 if self.question.options else self._at(self._assumed.claims)
+        return 1.0 if self._one_claim else self._at(self._assumed.claims)
+
+    @property
+    def _one_claim(self) -> bool:
+        """Whether the answer itself is the one claim."""
+        return bool(self.question.options) or self.plan.labeler == "whole-answer"
 
     @property
     def _answer(self) -> str:
@@ -312,7 +247,7 @@ class PlannedQuestion:
 
     @property
     def _claim(self) -> str:
-        if self.question.options:
+        if self._one_claim:
             return self._answer
         return _words(self._at(self._assumed.claim_tokens))
 

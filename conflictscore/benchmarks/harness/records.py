@@ -223,7 +223,7 @@ class QuestionResult(Record):
     """Whose evidence ``placebo`` showed."""
     predicted: dict[BenchmarkMethod, ConflictType | None] = Field(default_factory=dict)
     """The type of the conflict that a method told, None where it could tell none; of the methods
-    that tell one and ended."""
+    that were asked for one and ended. ``typed-rag`` is asked only where there is a conflict."""
     notes: tuple[str, ...] = ()
     usage: dict[Step, dict[str, Usage]] = Field(default_factory=dict)
     """What each step cost, by the model's name."""

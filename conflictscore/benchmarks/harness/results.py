@@ -7,9 +7,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from math import fsum
-from typing import TypeVar
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conflictscore.benchmarks.harness.benchmark import ACCURACY
 from conflictscore.benchmarks.harness.records import (
@@ -22,13 +19,25 @@ from conflictscore.benchmarks.harness.records import (
     StepRecord,
     Verdict,
 )
-from conflictscore.errors import InputError
+from conflictscore.benchmarks.harness.values import (
+    AnsweredValue,
+    DocumentsValue,
+    FirstUsageValue,
+    GradedValue,
+    LoopValue,
+    NotedValue,
+    PlaceboValue,
+    TypedValue,
+    V,
+    read_value,
+)
 from conflictscore.metric import better_supported, support_share
-from conflictscore.records import Answer, Attempt, ConflictType, Document, Usage
+from conflictscore.records import Answer, Attempt, ConflictType, Usage
 
 __all__ = [
     "FREE_FORM_MEASURES",
     "MULTIPLE_CHOICE_MEASURES",
+    "ON_THE_LOOP",
     "TELLING",
     "first_answer_usage",
     "results",
@@ -43,6 +52,9 @@ TELLING = (
     BenchmarkMethod.TAXONOMY_AWARE,
 )
 """Methods that tell the type of the conflict."""
+
+ON_THE_LOOP = (Step.PLACEBO, Step.TYPED_RAG)
+"""Steps that begin with the loop's first answer and its score."""
 
 FREE_FORM_MEASURES = ("truthful", "informative")
 """What a judge says of a free-form answer; the first is what is paired and counted."""
@@ -68,8 +80,8 @@ def results(
     - ``guarded-rag`` ends with the last answer where that differs from the first and is
       :func:`better supported <conflictscore.metric.better_supported>`, otherwise with the first.
     - ``placebo`` and ``typed-rag`` end with the first answer where there was no conflict to ask
-      about.
-    - Where a method that tells the type of the conflict failed, it told none.
+      about; where the loop was taken again after them, they are still to come.
+    - Where a method that was asked for the type of the conflict failed, it told none.
 
     Args:
         questions: The questions of the run; the results come in their order.
@@ -106,7 +118,8 @@ def first_answer_usage(records: Iterable[StepRecord]) -> dict[str, dict[str, Usa
     for record in records:
         if record.step is not Step.LOOP:
             continue
-        known = record.usage if record.error is not None else _read(record, _FirstUsage).first_usage
+        said = None if record.error is not None else read_value(record, FirstUsageValue)
+        known = record.usage if said is None else said.first_usage
         if known is None:
             silent.add(record.question)
         else:
@@ -114,60 +127,6 @@ def first_answer_usage(records: Iterable[StepRecord]) -> dict[str, dict[str, Usa
             for model, usage in known.items():
                 before[model] = before.get(model, Usage()) + usage
     return {question: usage for question, usage in usages.items() if question not in silent}
-
-
-class _Value(BaseModel):
-    """The value of a step, as far as it is read here."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class _Noted(_Value):
-    notes: tuple[str, ...] = ()
-
-
-class _Documents(_Value):
-    documents: tuple[Document, ...]
-
-
-class _Loop(_Value):
-    attempts: tuple[Attempt, ...] = Field(min_length=1)
-    regeneration_error: str | None = None
-
-
-class _FirstUsage(_Value):
-    first_usage: dict[str, Usage] | None = None
-
-
-class _Answered(_Value):
-    answer: Answer
-
-
-class _Placebo(_Answered):
-    donor: str | None
-
-
-class _Typed(_Answered):
-    conflict_type: ConflictType | None
-
-
-class _Graded(_Value):
-    verdicts: dict[str, Verdict]
-
-
-_V = TypeVar("_V", bound=_Value)
-
-
-def _read(record: StepRecord, form: type[_V]) -> _V:
-    try:
-        return form.model_validate(record.value)
-    except ValidationError as error:
-        fault = error.errors()[0]
-        field = ".".join(map(str, fault["loc"]))
-        raise InputError(
-            f"question {record.question!r}, step {record.step}: {field or 'value'}: {fault['msg']};"
-            " the records are of another version, or were edited: start a new run"
-        ) from None
 
 
 class _Recorded:
@@ -186,7 +145,7 @@ class _Recorded:
         self.margin = margin
         settled = {
             (record.step, record.key): record
-            for record in sorted(records, key=lambda r: (r.error is None, r.time))
+            for record in sorted(_current(records), key=lambda r: (r.error is None, r.time))
         }
         self.grades = {key: record for (step, key), record in settled.items() if step is Step.GRADE}
         self.steps: dict[Step, StepRecord] = {
@@ -195,9 +154,9 @@ class _Recorded:
 
     def result(self, methods: list[BenchmarkMethod]) -> QuestionResult:
         found = {method: self._method(method) for method in methods}
-        documents = self._value(Step.DOCUMENTS, _Documents)
-        placebo = self._value(Step.PLACEBO, _Placebo)
-        last = self.loop.attempts[-1] if isinstance(self.loop, _Loop) else None
+        documents = self._value(Step.DOCUMENTS, DocumentsValue)
+        placebo = self._value(Step.PLACEBO, PlaceboValue)
+        last = self.loop.attempts[-1] if isinstance(self.loop, LoopValue) else None
         return QuestionResult(
             question=self.question,
             documents=documents.documents if documents else (),
@@ -207,23 +166,25 @@ class _Recorded:
             justification=last.answer.justification if last and last.reconsidered else None,
             guard=self.guard,
             donor=placebo.donor if placebo else None,
-            predicted={m: self._told(m) for m in TELLING if found.get(m) is not None},
+            predicted={m: self._told(m) for m in TELLING if found.get(m) and self._asked_by(m)},
             notes=self._notes(),
             usage=self._usage(),
             seconds=self._seconds(),
         )
 
     @cached_property
-    def loop(self) -> _Loop | MethodResult | None:
-        return self._outcome(Step.LOOP, _Loop)
+    def loop(self) -> LoopValue | MethodResult | None:
+        return self._outcome(Step.LOOP, LoopValue)
 
     @cached_property
     def first(self) -> MethodResult | None:
-        return self._attempt(self.loop.attempts[0]) if isinstance(self.loop, _Loop) else self.loop
+        return (
+            self._attempt(self.loop.attempts[0]) if isinstance(self.loop, LoopValue) else self.loop
+        )
 
     @cached_property
     def last(self) -> MethodResult | None:
-        if not isinstance(self.loop, _Loop):
+        if not isinstance(self.loop, LoopValue):
             return self.loop
         if self.loop.regeneration_error is not None:
             return _failed(self.loop.regeneration_error)
@@ -265,28 +226,37 @@ class _Recorded:
         return self.last if self.guard and self.guard.stands else self.first
 
     def _single(self, step: Step) -> MethodResult | None:
-        outcome = self._outcome(step, _Answered)
-        return self._judged(outcome.answer) if isinstance(outcome, _Answered) else outcome
+        outcome = self._outcome(step, AnsweredValue)
+        return self._judged(outcome.answer) if isinstance(outcome, AnsweredValue) else outcome
 
     def _placebo(self) -> MethodResult | None:
         if self.first is not None and self.first.answer is None:
             return _failed("the first answer failed")
-        outcome = self._outcome(Step.PLACEBO, _Placebo)
-        if not isinstance(outcome, _Placebo):
+        outcome = self._outcome(Step.PLACEBO, PlaceboValue)
+        if not isinstance(outcome, PlaceboValue):
             return outcome
         return self.first if outcome.donor is None else self._judged(outcome.answer)
 
     def _typed(self) -> MethodResult | None:
         if self.first is not None and self.first.answer is None:
             return _failed("the first answer failed")
-        outcome = self._outcome(Step.TYPED_RAG, _Typed)
-        if not isinstance(outcome, _Typed):
+        outcome = self._outcome(Step.TYPED_RAG, TypedValue)
+        if not isinstance(outcome, TypedValue):
             return outcome
-        asked = self.first and self.first.report and self.first.report.reconsider
-        return self._judged(outcome.answer) if asked else self.first
+        return self._judged(outcome.answer) if self._disputed else self.first
+
+    @property
+    def _disputed(self) -> bool:
+        """Whether the first answer has a claim to reconsider."""
+        report = self.first.report if self.first else None
+        return report is not None and report.reconsider is not None
+
+    def _asked_by(self, method: BenchmarkMethod) -> bool:
+        """Whether a method that tells the type was asked for it."""
+        return method is not BenchmarkMethod.TYPED_RAG or self._disputed
 
     def _told(self, method: BenchmarkMethod) -> ConflictType | None:
-        value = self._value(Step(method.value), _Typed)
+        value = self._value(Step(method.value), TypedValue)
         return value.conflict_type if value else None
 
     def _attempt(self, attempt: Attempt) -> MethodResult:
@@ -305,19 +275,19 @@ class _Recorded:
             return {}
         if grade.error is not None:
             return dict.fromkeys(self.measures, Verdict(value=None, error=grade.error))
-        return _read(grade, _Graded).verdicts
+        return read_value(grade, GradedValue).verdicts
 
-    def _outcome(self, step: Step, form: type[_V]) -> _V | MethodResult | None:
+    def _outcome(self, step: Step, form: type[V]) -> V | MethodResult | None:
         """A step's value, the failure that it came to, or None where it is still to come."""
         record = self.steps.get(step)
         if record is None:
             documents = self.steps.get(Step.DOCUMENTS)
             return _failed(documents.error) if documents and documents.error is not None else None
-        return _read(record, form) if record.error is None else _failed(record.error)
+        return read_value(record, form) if record.error is None else _failed(record.error)
 
-    def _value(self, step: Step, form: type[_V]) -> _V | None:
+    def _value(self, step: Step, form: type[V]) -> V | None:
         record = self.steps.get(step)
-        return _read(record, form) if record and record.error is None else None
+        return read_value(record, form) if record and record.error is None else None
 
     def _conflict(self) -> bool | None:
         report = self.first.report if self.first else None
@@ -326,7 +296,7 @@ class _Recorded:
         return bool(report.conflicting)
 
     def _notes(self) -> tuple[str, ...]:
-        told = [self._value(step, _Noted) for step in Step]
+        told = [self._value(step, NotedValue) for step in Step]
         return tuple(dict.fromkeys(note for value in told if value for note in value.notes))
 
     def _usage(self) -> dict[Step, dict[str, Usage]]:
@@ -342,6 +312,13 @@ class _Recorded:
         for record in self.records:
             seconds[record.step].append(record.seconds)
         return {step: fsum(seconds[step]) for step in Step if step in seconds}
+
+
+def _current(records: Sequence[StepRecord]) -> list[StepRecord]:
+    """All but the steps that began with a first answer which a later loop has replaced."""
+    loops = [r.time for r in records if r.step is Step.LOOP and r.error is None]
+    since = max(loops) if len(loops) > 1 else ""
+    return [r for r in records if r.step not in ON_THE_LOOP or r.time >= since]
 
 
 def _failed(error: str) -> MethodResult:

@@ -8,17 +8,16 @@ from typing import Any, Literal
 
 from conflictscore.benchmarks.harness.answerable import with_documents
 from conflictscore.benchmarks.harness.benchmark import Benchmark
+from conflictscore.benchmarks.harness.failing import failures
 from conflictscore.benchmarks.harness.listening import Listener, Silent
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun, summarised, write_figures
-from conflictscore.benchmarks.harness.session import Session, failures, now
+from conflictscore.benchmarks.harness.session import Session, now
 from conflictscore.benchmarks.harness.setup import Setup, refuse_methods
 from conflictscore.benchmarks.harness.spending import Spending
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.benchmarks.harness.store import RunStore
-from conflictscore.errors import (
-    InputError,
-)
+from conflictscore.errors import InputError
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.prices import PriceTable
 from conflictscore.storage.cache import ContentCache

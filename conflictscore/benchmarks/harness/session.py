@@ -2,16 +2,16 @@
 
 import asyncio
 import random
-import re
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
 
 from conflictscore.benchmarks.harness.benchmark import AnswerJudge, Benchmark
+from conflictscore.benchmarks.harness.failing import reason_of, refuse_odd_values
 from conflictscore.benchmarks.harness.listening import Listener
 from conflictscore.benchmarks.harness.records import (
     BenchmarkMethod,
@@ -20,14 +20,13 @@ from conflictscore.benchmarks.harness.records import (
     Step,
     StepRecord,
 )
-from conflictscore.benchmarks.harness.results import results
+from conflictscore.benchmarks.harness.results import ON_THE_LOOP, first_answer_usage, results
 from conflictscore.benchmarks.harness.setup import Ready, RunSettings
 from conflictscore.benchmarks.harness.spending import Place, Spending
 from conflictscore.benchmarks.harness.steps import Steps
 from conflictscore.errors import (
     BudgetError,
     ConfigurationError,
-    ConflictScoreError,
     ContextWindowError,
     InputError,
 )
@@ -35,15 +34,9 @@ from conflictscore.models.ledger import Ledger
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Attempt, ClaimEvidence, Document, Usage
 
-__all__ = ["Session", "Store", "failures", "now"]
+__all__ = ["Session", "Store", "now"]
 
 _Asked = Callable[[Question, Sequence[Document]], Awaitable[dict[str, Any]]]
-
-_QUERY = re.compile(r"\?\S+=\S*")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_REASON_CHARS = 300
-_ON_THE_LOOP = (Step.PLACEBO, Step.TYPED_RAG)
-"""Steps that begin with the loop's first answer and its score."""
 
 
 class Store(Protocol):
@@ -96,7 +89,8 @@ class Session:
         self._store = store
         self._spending = spending
         self._model = ready.context.generator.name
-        self._steps = steps or Steps(ready.context, ready.resampler, ledger.step, self._kept)
+        counting = ledger.step if spending is None else partial(self._first_answer, spending)
+        self._steps = steps or Steps(ready.context, ready.resampler, counting, self._kept)
         self._alone: dict[Step, _Asked] = {
             Step.CONTROL_RAG: self._steps.control_rag,
             Step.PIPELINE: self._steps.pipeline,
@@ -108,7 +102,7 @@ class Session:
         }
         self._grader = ready.answer_judge
         self._judge: AnswerJudge | None = benchmark.judge
-        self._measures = benchmark.measures
+        self._measures, self._graded = benchmark.measures, benchmark.graded
         self._settings = settings
         self._ledger = ledger
         self._listener = listener
@@ -228,6 +222,7 @@ class Session:
                 question, text, model=self._grader, prompts=context.prompts, meter=meter
             )
             self._kept(meter.usage.cached_calls)
+            refuse_odd_values(verdicts, self._graded)
             return {"verdicts": {name: verdict.to_json() for name, verdict in verdicts.items()}}
 
         await self._step(question, Step.GRADE, ask, key=text)
@@ -259,9 +254,9 @@ class Session:
                 task = asyncio.current_task()
                 if task is None or task.cancelling():
                     raise
-                error = _reason(failure)  # of a plugged-in part; it would end the worker unsaid
+                error = reason_of(failure)  # of a plugged-in part; it would end the worker unsaid
             except Exception as failure:  # noqa: BLE001 - a plugged-in part may raise anything
-                error = _reason(failure)
+                error = reason_of(failure)
         record = StepRecord(
             question=question.id,
             step=step,
@@ -281,7 +276,7 @@ class Session:
 
     def _outlived(self, record: StepRecord) -> bool:
         """Whether the loop that a step began with was taken again after it."""
-        if record.step not in _ON_THE_LOOP:
+        if record.step not in ON_THE_LOOP:
             return False
         steps = [r.step for r in self._records[record.question]]
         return Step.LOOP in steps[len(steps) - steps[::-1].index(record.step) :]
@@ -289,6 +284,16 @@ class Session:
     def _kept(self, calls: int) -> None:
         if calls:
             self._ledger.count(self._model, Usage(cached_calls=calls))
+
+    @contextmanager
+    def _first_answer(self, spending: Spending) -> Iterator[Mapping[str, Usage]]:
+        """What a loop's first answer cost beyond what earlier records of the loop say."""
+        usage: dict[str, Usage] = {}
+        with spending.first_part() as part:
+            yield usage
+        question = part[0]
+        recorded = first_answer_usage(self._records[question]).get(question, {})
+        usage |= spending.of(part, recorded)
 
     def _at(self, place: Place) -> AbstractContextManager[None]:
         return nullcontext() if self._spending is None else self._spending.at(place)
@@ -316,33 +321,9 @@ class Session:
         return result
 
 
-def failures(records: Iterable[StepRecord]) -> Iterator[tuple[str, Step, str]]:
-    """The steps that failed, in whole or in a part that stands for a method or a verdict."""
-    for record in records:
-        value = record.value or {}
-        verdicts = value.get("verdicts", {}).values()
-        if (
-            record.error is not None
-            or value.get("regeneration_error") is not None
-            or value.get("classification_error") is not None
-            or any((a["report"] or {}).get("error") for a in value.get("attempts", ()))
-            or any(verdict["value"] is None for verdict in verdicts)
-        ):
-            yield record.question, record.step, record.key
-
-
 def now() -> str:
     """The time, in UTC and ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _reason(failure: BaseException) -> str:
-    """One line; what somebody else's error says is bare of queries, where keys stand."""
-    text = " ".join(str(failure).split())
-    if isinstance(failure, ConflictScoreError):
-        return text
-    bare = _QUERY.sub("?...", _UNPRINTABLE.sub(" ", text))[:_REASON_CHARS]
-    return f"{type(failure).__name__}: {bare}"
 
 
 def _disputed(first: Attempt) -> ClaimEvidence | None:

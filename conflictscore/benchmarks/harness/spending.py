@@ -22,6 +22,9 @@ Place = tuple[str, str, str]
 _PLACE: ContextVar[Place] = ContextVar("conflictscore_place", default=("", "", ""))
 """What the calls made here are for; tasks and threads inherit it from who starts them."""
 
+_FIRST = "/first"
+"""Goes after the name of a step whose first part is counted by itself too."""
+
 _SUMS = "model, sum(calls), sum(cached_calls), sum(input_tokens), sum(output_tokens)"
 
 
@@ -60,6 +63,18 @@ class Spending:
         finally:
             _PLACE.reset(token)
 
+    @contextmanager
+    def first_part(self) -> Iterator[Place]:
+        """Have the calls made inside kept as the first part of the step at work.
+
+        Yields:
+            The place of that part; its calls are the step's too.
+        """
+        question, step, key = _PLACE.get()
+        part = (question, f"{step}{_FIRST}", key)
+        with self.at(part):
+            yield part
+
     def add(self, model: str, usage: Usage) -> None:
         """Keep what one call cost; the death of the process cannot take it back.
 
@@ -80,16 +95,17 @@ class Spending:
         return self._sum(f"SELECT {_SUMS} FROM spent GROUP BY model ORDER BY model")  # noqa: S608
 
     def of(self, place: Place, recorded: Mapping[str, Usage]) -> dict[str, Usage]:
-        """What a step cost in all sessions, less what was recorded of it before.
+        """What a step, or a part of one, cost in all sessions, less what was recorded of it before.
 
         Args:
-            place: The step.
+            place: The step, with its first part, or that part.
             recorded: What earlier records of it say, by the model's name.
         """
+        question, step, key = place
         sums = self._sum(
-            f"SELECT {_SUMS} FROM spent WHERE question = ? AND step = ? AND key = ?"  # noqa: S608
-            " GROUP BY model ORDER BY model",
-            *place,
+            f"SELECT {_SUMS} FROM spent WHERE question = ? AND step IN (?, ?)"  # noqa: S608
+            " AND key = ? GROUP BY model ORDER BY model",
+            *(question, step, f"{step}{_FIRST}", key),
         )
         return {model: _less(usage, recorded.get(model, Usage())) for model, usage in sums.items()}
 

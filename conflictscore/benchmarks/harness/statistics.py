@@ -101,13 +101,13 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
 
 def paired_difference(before: Sequence[float], after: Sequence[float]) -> Interval:
-    """The mean of ``after - before`` with its interval by question; see :func:`mean_interval`.
+    """The mean of the :func:`changes` with its interval by question; see :func:`mean_interval`.
 
     Args:
         before: One value a question; of a verdict, True counts 1 and False 0.
         after: As many, of the same questions in the same order.
     """
-    return mean_interval([new - old for old, new in zip(before, after, strict=True)])
+    return mean_interval(changes(before, after))
 
 
 def changes(before: Sequence[float], after: Sequence[float]) -> list[float]:

@@ -44,7 +44,7 @@ __all__ = ["Steps", "UsageScope"]
 
 
 class UsageScope(Protocol):
-    """Opens a scope that counts what the calls inside it cost, by the model's name."""
+    """Opens a scope that says what the calls inside it cost, by the model's name."""
 
     def __call__(self) -> AbstractContextManager[Mapping[str, Usage]]:
         """Open one."""
@@ -69,7 +69,7 @@ class Steps:
         Args:
             context: The collaborators; its method is not read.
             resampler: The answering model as it is asked for a second sample.
-            counting: Opens a scope that counts what calls cost.
+            counting: Opens a scope that says, once it is closed, what a loop's first answer cost.
             kept: Is told how many calls were answered from a cache, by every step.
         """
         self.context = context

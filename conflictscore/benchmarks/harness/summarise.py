@@ -13,7 +13,6 @@ from conflictscore.benchmarks.harness.figures import (
     Proportion,
     Scores,
     Transitions,
-    TypeAccuracy,
 )
 from conflictscore.benchmarks.harness.records import (
     BASELINE,
@@ -21,7 +20,6 @@ from conflictscore.benchmarks.harness.records import (
     MethodResult,
     QuestionResult,
 )
-from conflictscore.benchmarks.harness.results import TELLING
 from conflictscore.benchmarks.harness.statistics import (
     changes,
     mcnemar,
@@ -30,7 +28,8 @@ from conflictscore.benchmarks.harness.statistics import (
     proportion,
     wilcoxon_pratt,
 )
-from conflictscore.records import ConflictReport, ConflictType, Usage
+from conflictscore.benchmarks.harness.told_types import told_types
+from conflictscore.records import ConflictReport, Usage
 
 __all__ = ["figures"]
 
@@ -95,7 +94,7 @@ def figures(
         transitions=tuple(_transitions(results, method, measures[0]) for method in others),
         categories=_categories(results, ordered, measures, graded),
         scores=tuple(_scores(results, method) for method in _SCORED_AGAIN if method in others),
-        types=_types(results, ordered),
+        types=told_types(results, ordered),
         coverage=_mean(_reports(results, BASELINE), lambda report: report.coverage),
         cost=run_cost(results, net, money=money, first_usage=first_usage),
     )
@@ -240,35 +239,6 @@ def _categories(
             },
         )
         for category in sorted(members)
-    )
-
-
-def _types(
-    results: Sequence[QuestionResult], methods: Sequence[BenchmarkMethod]
-) -> tuple[TypeAccuracy, ...]:
-    """None where people told no type."""
-    known = [(r, r.question.conflict_type) for r in results if r.question.conflict_type]
-    if not known:
-        return ()
-    return tuple(
-        _type_accuracy(
-            method, [(true, r.predicted[method]) for r, true in known if method in r.predicted]
-        )
-        for method in methods
-        if method in TELLING
-    )
-
-
-def _type_accuracy(
-    method: BenchmarkMethod, told: Sequence[tuple[ConflictType, ConflictType | None]]
-) -> TypeAccuracy:
-    """Of people's type and the method's, by question."""
-    there = [kind for kind in ConflictType if any(kind in pair for pair in told)]
-    return TypeAccuracy(
-        method=method,
-        accuracy=proportion(sum(true is said for true, said in told), len(told)),
-        untold=sum(said is None for _, said in told),
-        confusion={true: {said: told.count((true, said)) for said in there} for true in there},
     )
 
 

@@ -1,21 +1,18 @@
 """The four yes/no decisions that formulas 1 to 4 count, each one call of a judge."""
 
-import asyncio
-from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, passages_of
 from conflictscore.benchmarks.natconfqa.decompose import one_line
 from conflictscore.benchmarks.truthfulqa.judges import read_verdict
-from conflictscore.errors import ConflictScoreError, ContextWindowError, ProviderError
+from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.models.window import fit_documents
 from conflictscore.prompts import PromptSet, material
 
-__all__ = ["DECISION_TEMPLATES", "Decider", "together"]
+__all__ = ["DECISION_TEMPLATES", "Decider"]
 
 DECISION_TEMPLATES = (
     "natconfqa_found_in_answer",
@@ -122,17 +119,3 @@ class Decider:
             )
         except (ProviderError, ContextWindowError) as error:
             return Verdict(value=None, error=str(error))
-
-
-async def together(decisions: Sequence[Coroutine[Any, Any, Verdict]]) -> tuple[Verdict, ...]:
-    """Make decisions at the same time; the model bounds how many calls are in flight.
-
-    Raises:
-        ConflictScoreError: The first that no single decision can help, such as a wrong setting.
-    """
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            made = [tasks.create_task(decision) for decision in decisions]
-    except* ConflictScoreError as errors:
-        raise errors.exceptions[0] from None
-    return tuple(task.result() for task in made)

@@ -1,13 +1,11 @@
 """Letting a judge of NatConfQA's measures judge the answers that people judged."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 
+from conflictscore.benchmarks.at_once import judge_all
 from conflictscore.benchmarks.natconfqa.judging import Judgement, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.people import JudgedByPeople
-from conflictscore.errors import ConflictScoreError
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
 
@@ -38,18 +36,10 @@ async def check_judge(
         ConfigurationError: A setting is wrong, so that nothing can be judged.
         BudgetError: The budget of the model is used up.
     """
-
-    async def judge(row: JudgedByPeople) -> Judgement:
-        meter = UsageMeter()
-        judgement = await judge_natconfqa(
+    return await judge_all(
+        rows,
+        lambda row, meter: judge_natconfqa(
             row.question, row.answer, model=model, prompts=prompts, meter=meter
-        )
-        on_judgement(row, judgement, meter.usage)
-        return judgement
-
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            judging = [tasks.create_task(judge(row)) for row in rows]
-    except* ConflictScoreError as errors:
-        raise errors.exceptions[0] from None
-    return tuple(task.result() for task in judging)
+        ),
+        on_judgement,
+    )

@@ -1,10 +1,12 @@
 """From an answer to the decisions that its measures count."""
 
 from collections.abc import Sequence
+from functools import partial
 
+from conflictscore.benchmarks.at_once import at_once
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, Pair
-from conflictscore.benchmarks.natconfqa.decisions import DECISION_TEMPLATES, Decider, together
+from conflictscore.benchmarks.natconfqa.decisions import DECISION_TEMPLATES, Decider
 from conflictscore.benchmarks.natconfqa.decompose import Decomposition, decompose
 from conflictscore.benchmarks.natconfqa.match import Matches, match
 from conflictscore.benchmarks.natconfqa.metrics import Count, Counts
@@ -96,12 +98,12 @@ async def judge_natconfqa(
     same = match(parts.answers, question)
     decider = Decider(question, answer, model, prompts, meter)
     asked = [
-        *(_reference(index, decider, same) for index in range(len(question.answers))),
-        *(_answer(index, parts, decider, same) for index in range(len(parts.answers))),
-        *(_reference_conflict(pair, parts, decider, same) for pair in question.conflicts),
-        *(_conflict(pair, parts, decider, same) for pair in parts.conflicts),
+        *(partial(_reference, index, decider, same) for index in range(len(question.answers))),
+        *(partial(_answer, index, parts, decider, same) for index in range(len(parts.answers))),
+        *(partial(_reference_conflict, pair, parts, decider, same) for pair in question.conflicts),
+        *(partial(_conflict, pair, parts, decider, same) for pair in parts.conflicts),
     ]
-    verdicts = iter(await together(asked))
+    verdicts = iter(await at_once(asked))
     return Judgement(
         decomposition=None if error else parts,
         error=error,

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from conflictscore.benchmarks.conflict_detection.groups import text_of
 from conflictscore.benchmarks.harness.selection import lot
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, Pair
 from conflictscore.benchmarks.natconfqa.metrics import Count, Counts, Measure
 from conflictscore.errors import InputError
-from conflictscore.retrieval.documents import clean_text
 
 __all__ = ["JudgedByPeople", "drawn", "read_people"]
 
@@ -95,7 +95,7 @@ def drawn(rows: Sequence[JudgedByPeople], size: int, seed: int) -> tuple[JudgedB
 
 
 def _row(record: Any, asked: Mapping[str, NatConfQuestion], where: str) -> JudgedByPeople:
-    name = _field(record, "question_id", where)
+    name = text_of(record, "question_id", where)
     if (question := asked.get(name)) is None:
         raise InputError(f"{where}, field question_id: there is no question {name!r}")
     _check_references(record, question, where)
@@ -119,9 +119,9 @@ def _row(record: Any, asked: Mapping[str, NatConfQuestion], where: str) -> Judge
     }
     return JudgedByPeople(
         question=question,
-        model=_field(record, "model", where),
-        prompt=_field(record, "prompt_template", where),
-        answer=_field(record, _ANSWER, where),
+        model=text_of(record, "model", where),
+        prompt=text_of(record, "prompt_template", where),
+        answer=text_of(record, _ANSWER, where),
         references_found=None if "answer_recall" in problems else found,
         conflicts_found=conflicts,
         counts=Counts.model_validate(
@@ -137,7 +137,7 @@ def _row(record: Any, asked: Mapping[str, NatConfQuestion], where: str) -> Judge
 def _check_references(record: Any, question: NatConfQuestion, where: str) -> None:
     """People judged by the references of that day; they must be those of the questions."""
     field = "reference_answers"
-    there = len(_field(record, field, where).splitlines())
+    there = len(text_of(record, field, where).splitlines())
     if there != len(question.answers):
         raise InputError(
             f"{where}, field {field}: there are {there}, and the question has"
@@ -148,7 +148,7 @@ def _check_references(record: Any, question: NatConfQuestion, where: str) -> Non
 
 
 def _short_answers(record: Any, where: str) -> int:
-    lines = _field(record, _SHORT_ANSWERS, where).splitlines()
+    lines = text_of(record, _SHORT_ANSWERS, where).splitlines()
     for number, line in enumerate(lines):
         found = _NUMBERED.fullmatch(line.strip())
         if found is None or int(found[1]) != number:
@@ -160,7 +160,7 @@ def _short_answers(record: Any, where: str) -> int:
 
 
 def _indices(record: Any, field: str, where: str) -> frozenset[int]:
-    text = _field(record, field, where)
+    text = text_of(record, field, where)
     if _INDICES.fullmatch(text) is None:
         raise InputError(f"{where}, field {field}: {text[:80]!r} is no list such as [0, 1]")
     return frozenset(map(int, re.findall(r"\d+", text)))
@@ -179,7 +179,7 @@ def _pairs(record: Any, field: str, where: str) -> frozenset[Pair]:
     """Pairs of indices; null stands for none."""
     if field in record and record[field] is None:
         return frozenset()
-    text = _field(record, field, where)
+    text = text_of(record, field, where)
     if _PAIRS.fullmatch(text) is None:
         raise InputError(
             f"{where}, field {field}: {text[:80]!r} are no pairs such as (0, 1),(0, 2)"
@@ -189,7 +189,7 @@ def _pairs(record: Any, field: str, where: str) -> frozenset[Pair]:
 
 
 def _judged_pairs(record: Any, where: str) -> dict[Pair, bool]:
-    text = _field(record, _CONFLICT_PRECISION, where)
+    text = text_of(record, _CONFLICT_PRECISION, where)
     if _JUDGED_PAIRS.fullmatch(text) is None:
         raise InputError(
             f"{where}, field {_CONFLICT_PRECISION}: {text[:80]!r} is no list such as [(0, 1): 1]"
@@ -200,13 +200,6 @@ def _judged_pairs(record: Any, where: str) -> dict[Pair, bool]:
 
 def _ascending(one: int, other: int) -> Pair:
     return min(one, other), max(one, other)
-
-
-def _field(record: Any, field: str, where: str) -> str:
-    value = record.get(field) if isinstance(record, Mapping) else None
-    if not isinstance(value, str) or not (text := clean_text(value)):
-        raise InputError(f"{where}, field {field}: a text is needed that is not empty")
-    return text
 
 
 def _beyond(indices: Sequence[int], there: int, what: str) -> str:

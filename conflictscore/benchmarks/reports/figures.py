@@ -11,7 +11,7 @@ from conflictscore.benchmarks.reports.run import ReportRow, latest
 from conflictscore.benchmarks.reports.writing import Style
 from conflictscore.records import Record
 
-__all__ = ["StyleFigures", "report_figures", "report_table"]
+__all__ = ["StyleFigures", "report_figures"]
 
 _Count = Annotated[int, Field(ge=0)]
 
@@ -58,24 +58,6 @@ def report_figures(rows: Iterable[ReportRow]) -> tuple[StyleFigures, ...]:
     )
 
 
-def report_table(figures: Sequence[StyleFigures]) -> str:
-    """The figures as lines of text."""
-    lines = [
-        f"{'prompt':15} {'scored':>9} {'CS-C':>24} {'CS-R':>24}"
-        f" {'CS-C less rag':>26} {'CS-R less rag':>26} {'claims':>7} {'coverage':>9}"
-    ]
-    lines += [
-        f"{one.style:15} {one.cs_c.n:>4} of {one.reports:<2} {_shown(one.cs_c):>24}"
-        f" {_shown(one.cs_r):>24} {_shown(one.cs_c_difference):>26}"
-        f" {_shown(one.cs_r_difference):>26} {_number(one.claims.value, 1):>7}"
-        f" {_number(one.coverage.value):>9}"
-        for one in figures
-    ]
-    if failed := sum(one.failed for one in figures):
-        lines.append(f"{failed} reports failed; the same command tries them again")
-    return "\n".join(lines)
-
-
 def _style(
     style: Style, rows: Sequence[ReportRow], plain: Sequence[ReportRow | None]
 ) -> StyleFigures:
@@ -109,14 +91,3 @@ def _style(
         coverage=mean_interval([s.coverage for s in scores if s.coverage is not None]),
         paragraphs=mean_interval([report.paragraphs for report in reports]),
     )
-
-
-def _shown(mean: Interval | None) -> str:
-    if mean is None or mean.value is None:
-        return "-"
-    bounds = "" if mean.low is None else f" [{mean.low:.3f}, {mean.high:.3f}]"
-    return f"{mean.value:.3f}{bounds}"
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"

@@ -1,6 +1,5 @@
 """Reports written and scored, resumably: each step is kept the moment it is paid for."""
 
-import asyncio
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,8 +13,9 @@ from pydantic import Field
 from conflictscore.benchmarks.reports.topics import Topic
 from conflictscore.benchmarks.reports.writing import Report, Style, write_report
 from conflictscore.benchmarks.resumable_rows import ResumableRows
-from conflictscore.errors import ConfigurationError, ConflictScoreError, ProviderError
+from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.graph.scoring import ScoringGraph, build_scoring_graph
+from conflictscore.labelers.asking import together
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.state import RunContext, ScorerInput
 from conflictscore.records import Attempt, ConflictReport, Record, Usage
@@ -122,12 +122,7 @@ async def write_and_score(
             if row is None or not row.done:
                 on_report(await _report(topic, style, row, context, graph, rows))
 
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(concurrency):
-                tasks.create_task(work())
-    except* ConflictScoreError as errors:
-        raise errors.exceptions[0] from None
+    await together([work] * concurrency)
 
 
 def _hash(identity: Mapping[str, Any]) -> str:

@@ -55,6 +55,10 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
             BenchmarkMethod.SECOND_DOCUMENT,
         ),
         hashes={"data": sha256_of_file(data)},
+        notes=(
+            "every answer is judged by the answers of both passages, other than in the paper: what"
+            " first-document and second-document are shown can make a partially correct one",
+        ),
     )
 
 

@@ -1,17 +1,16 @@
 """WikiContradict's flat file: questions with two passages that answer them differently."""
 
-from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from conflictscore.benchmarks.conflict_detection.groups import text_of
 from conflictscore.benchmarks.harness.selection import question_id
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.records import Record
-from conflictscore.retrieval.documents import clean_text
 
-__all__ = ["ContradictingQuestion", "ContradictionType", "needed", "read_questions"]
+__all__ = ["ContradictingQuestion", "ContradictionType", "read_questions"]
 
 
 class ContradictionType(StrEnum):
@@ -51,7 +50,7 @@ def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
     questions: list[ContradictingQuestion] = []
     first: dict[str, str] = {}
     for where, record in read_json_lines(Path(path)):
-        text = needed(record, "question", where)
+        text = text_of(record, "question", where)
         key = question_id("wc", text)
         if (earlier := first.setdefault(key, where)) != where:
             row = earlier.removeprefix(f"{path}, ")
@@ -72,24 +71,12 @@ def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
     return tuple(questions)
 
 
-def needed(record: Any, field: str, where: str) -> str:
-    """A text of a record that was read, cleaned.
-
-    Raises:
-        InputError: There is no such text, or it is empty.
-    """
-    value = record.get(field) if isinstance(record, Mapping) else None
-    if not isinstance(value, str) or not (text := clean_text(value)):
-        raise InputError(f"{where}, field {field}: a text is needed that is not empty")
-    return text
-
-
 def _pair(record: Any, field: str, where: str) -> tuple[str, str]:
-    return needed(record, field.format(1), where), needed(record, field.format(2), where)
+    return text_of(record, field.format(1), where), text_of(record, field.format(2), where)
 
 
 def _type(record: Any, where: str) -> ContradictionType:
-    said = needed(record, "contradiction_type", where)
+    said = text_of(record, "contradiction_type", where)
     try:
         return ContradictionType(said)
     except ValueError:

@@ -1,13 +1,11 @@
 """Letting the three-way judge rate the answers that people rated."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 
+from conflictscore.benchmarks.at_once import judge_all
 from conflictscore.benchmarks.wikicontradict.judge import Judgement, judge_answer
 from conflictscore.benchmarks.wikicontradict.rated_answers import RatedAnswer
-from conflictscore.errors import ConflictScoreError
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
 
@@ -38,18 +36,10 @@ async def check_judge(
         ConfigurationError: A setting is wrong, so that nothing can be judged.
         BudgetError: The budget of the model is used up.
     """
-
-    async def judge(answer: RatedAnswer) -> Judgement:
-        meter = UsageMeter()
-        judgement = await judge_answer(
-            answer.question, answer.right, answer.answer, model=model, prompts=prompts, meter=meter
-        )
-        on_judgement(answer, judgement, meter.usage)
-        return judgement
-
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            judging = [tasks.create_task(judge(answer)) for answer in answers]
-    except* ConflictScoreError as errors:
-        raise errors.exceptions[0] from None
-    return tuple(task.result() for task in judging)
+    return await judge_all(
+        answers,
+        lambda row, meter: judge_answer(
+            row.question, row.right, row.answer, model=model, prompts=prompts, meter=meter
+        ),
+        on_judgement,
+    )

@@ -5,9 +5,10 @@ from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from conflictscore.benchmarks.conflict_detection.groups import text_of
 from conflictscore.benchmarks.harness.selection import lot, question_id
 from conflictscore.benchmarks.json_lines import read_json_lines
-from conflictscore.benchmarks.wikicontradict.data import ContradictingQuestion, needed
+from conflictscore.benchmarks.wikicontradict.data import ContradictingQuestion
 from conflictscore.benchmarks.wikicontradict.judge import Rating
 from conflictscore.errors import InputError
 
@@ -69,15 +70,15 @@ def read_rated(
     answers: list[RatedAnswer] = []
     first: dict[str, str] = {}
     for where, record in read_json_lines(Path(path)):
-        question, model = (needed(record, name, where) for name in ("question", "model"))
-        both = (needed(record, "gt_answer_1", where), needed(record, "gt_answer_2", where))
+        question, model = (text_of(record, name, where) for name in ("question", "model"))
+        both = (text_of(record, "gt_answer_1", where), text_of(record, "gt_answer_2", where))
         key = question_id("wc", question)
         for index, prompt in enumerate(Prompt):
             name = f"{key} {model} {prompt.value}"
             if (earlier := first.setdefault(name, where)) != where:
                 row = earlier.removeprefix(f"{path}, ")
                 raise InputError(f"{where}, field question: {model} answered it in {row} too")
-            label = needed(record, f"label{index}", where)
+            label = text_of(record, f"label{index}", where)
             if label.lower() not in _RATINGS:
                 known = ", ".join(_RATINGS)
                 raise InputError(f"{where}, field label{index}: {label[:40]!r} is none of {known}")
@@ -88,7 +89,7 @@ def read_rated(
                     right=tuple(both[side] for side in _RIGHT.get(prompt, (0, 1))),
                     prompt=prompt,
                     model=model,
-                    answer=needed(record, f"answer{index}", where),
+                    answer=text_of(record, f"answer{index}", where),
                     rating=_RATINGS[label.lower()],
                     contradiction_type=types.get(key),
                 )

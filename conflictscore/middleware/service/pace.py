@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.protocol import Labeler, TableLabeler
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel
@@ -12,7 +13,12 @@ __all__ = ["PacedLabeler", "paced"]
 
 
 def paced(labeler: Labeler, gap: float) -> Labeler:
-    """The labeler, paced where it calls pair by pair; one that batches has few calls to make."""
+    """The labeler, paced where it calls pair by pair; one that batches has few calls to make.
+
+    Of a cascade it is each of its labelers that this goes for.
+    """
+    if isinstance(labeler, Cascade):
+        return labeler.with_each(lambda one: paced(one, gap))
     return labeler if isinstance(labeler, TableLabeler) else PacedLabeler(labeler, gap)
 
 

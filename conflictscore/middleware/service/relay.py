@@ -21,6 +21,8 @@ __all__ = ["Relay", "streamed_text"]
 
 _MOST_HEARD = 8 << 20
 """Bytes of a stream that are remembered, to be scored."""
+_LAST_WORDS_S = 1.0
+"""After the time for a request, for telling a client that reads that it is up."""
 
 
 class Relay:
@@ -73,7 +75,8 @@ class Relay:
         self._events = "event-stream" in reply.content_type
         headers = {**self._headers(), "content-type": reply.content_type}
         if data is None:
-            return EventStream(self._pieces(reply), headers)
+            ends = self._ticket.deadline + _LAST_WORDS_S
+            return EventStream(self._pieces(reply), headers, ends)
         self._ended(data)
         return Response(data, headers=headers)
 

@@ -2,9 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from time import monotonic
 from typing import Any
 
 from fastapi.responses import StreamingResponse
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
 
 from conflictscore.middleware.service.answering import Reply
 from conflictscore.middleware.service.completions import Chunks
@@ -21,13 +24,31 @@ _CHUNK_SECONDS = 50.0
 
 
 class EventStream(StreamingResponse):
-    """The response whose body is a stream of events."""
+    """The response whose body is a stream of events.
+
+    Args:
+        frames: The events.
+        headers: What goes before them.
+        ends: When it is broken off, on the clock of ``time.monotonic``: a client that stays and
+            does not read would otherwise keep all that is held for it. None for never.
+    """
 
     media_type = "text/event-stream"
 
-    def __init__(self, frames: AsyncIterator[bytes], headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, frames: AsyncIterator[bytes], headers: Mapping[str, str], ends: float | None = None
+    ) -> None:
         unbuffered = {"cache-control": "no-cache", "x-accel-buffering": "no"}
         super().__init__(frames, headers={**unbuffered, **headers})
+        self._ends = ends
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            async with asyncio.timeout(None if self._ends is None else self._ends - monotonic()):
+                await super().__call__(scope, receive, send)
+        except TimeoutError:
+            raise ClientDisconnect from None
 
 
 def frame(data: Mapping[str, Any], event: str | None = None) -> bytes:

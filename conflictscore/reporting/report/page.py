@@ -13,6 +13,7 @@ from conflictscore.reporting.bench_findings import findings
 from conflictscore.reporting.bench_types import published_types, told_types
 from conflictscore.reporting.files import write_whole
 from conflictscore.reporting.measures import is_graded
+from conflictscore.reporting.ratings import rating_rows
 from conflictscore.reporting.report.cards import Card, cards
 from conflictscore.reporting.report.charts import (
     Chart,
@@ -126,6 +127,7 @@ def _environment() -> "Environment":
     )
     environment.filters |= {
         "percent": figure_text.percent,
+        "published": figure_text.published,
         "points": figure_text.points,
         "p_value": figure_text.p_value,
         "money": figure_text.money,
@@ -137,6 +139,7 @@ def _environment() -> "Environment":
         "failures": failures,
         "is_graded": is_graded,
         "published_types": published_types,
+        "rating_rows": rating_rows,
         "told_types": told_types,
     }
     return environment

@@ -48,6 +48,11 @@ class ReportRun:
         return self.figures.measures[0]
 
     @property
+    def categorised(self) -> bool:
+        """Whether its questions are of several categories."""
+        return len(self.figures.categories) > 1
+
+    @property
     def form(self) -> str:
         """``multiple-choice`` or ``free-form``."""
         return "multiple-choice" if self.first_measure == ACCURACY else "free-form"

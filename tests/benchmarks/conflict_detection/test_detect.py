@@ -8,9 +8,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +19,12 @@ from conflictscore.benchmarks.conflict_detection.detect import detect, judged_gr
 from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, detection_figures
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
 from conflictscore.benchmarks.conflict_detection.rows import VerdictFile
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import BudgetError, ConfigurationError, InputError
+from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.protocol import Labeler
+from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -268,6 +271,52 @@ async def test_so_many_claims_are_judged_at_a_time(concurrency: int, tmp_path: P
         await detect(labeler, groups, verdicts, concurrency=concurrency, on_pair=told.append)
     assert labeler.most == concurrency
     assert len(told) == 9
+
+
+class Sure:
+    """Certain of every pair, by the year."""
+
+    name = "sure"
+    identity: Mapping[str, Any] | None = {"labeler": "sure"}
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        label = Label.SUPPORTS if "1871" in document.text else Label.CONTRADICTS
+        return verdict(document.number, label).model_copy(update={"score": 0.99})
+
+
+async def test_what_a_cascade_left_open_is_judged_beside_what_it_had_settled(
+    tmp_path: Path,
+) -> None:
+    world = World(broken={"label": Fault(400, message="no such luck")})
+    group, file = lamp("Ayr", "1871", "1871", "1874", conflict=True), tmp_path / "out.jsonl"
+    with OpenAIServer(world) as server:
+        cascade = Cascade(Sure(), judge_of(server, JsonJudge))
+        await run(cascade, file, [group])
+        world.broken = {}
+        await run(cascade, file, [group], retry_failed=True)
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    labels = [row["label"] for row in rows if "label" in row]
+    assert sorted(label["document"] for label in labels) == [1, 2, 3, 3]
+    third = [label for label in labels if label["document"] == 3]
+    assert [label["label"] for label in third] == ["UNLABELLED", "CONTRADICTS"]
+    assert third[1]["stage"].startswith("json(")
+
+
+async def test_where_the_budget_ends_a_verdict_in_flight_is_kept(tmp_path: Path) -> None:
+    world = World()
+    with held_at(world, "Ayr") as (server, release):
+        model = attach(from_chat_model(scripted_model(server)), Ledger(max_calls=2))
+        groups = [lamp("Ayr", "1871", conflict=False), lamp("Bute", "1871", "1874", conflict=True)]
+
+        def ended(label: EvidenceLabel) -> None:
+            asyncio.get_running_loop().call_later(0.2, release.set)
+
+        with VerdictFile.open(
+            tmp_path / "out.jsonl", judge := JsonJudge(model, PromptSet.load())
+        ) as verdicts:
+            with pytest.raises(BudgetError):
+                await detect(judge, groups, verdicts, concurrency=2, on_pair=ended)
+            assert [len(verdicts.labels(group)) for group in groups] == [1, 1]
 
 
 _KILLED = """

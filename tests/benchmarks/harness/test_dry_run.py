@@ -89,7 +89,9 @@ def planned(
 
 
 class TestAgainstRuns:
-    @pytest.mark.parametrize("labeler", ["json", "choice"])
+    @pytest.mark.parametrize(
+        "labeler", ["json", "choice", "whole-answer", "per-document", "per-claim", "matrix"]
+    )
     @pytest.mark.parametrize(
         ("question", "world"),
         [
@@ -120,6 +122,19 @@ class TestAgainstRuns:
         assert loop.calls.expected == len(server.requests)
         read = sum(count_tokens(request.prompt).n + 8 for request in server.requests)
         assert loop.input_tokens.expected == pytest.approx(read, rel=0.02)
+
+    @pytest.mark.parametrize(
+        ("labeler", "calls"), [("per-document", 2 * 3), ("per-claim", 10), ("matrix", 2)]
+    )
+    def test_many_pairs_in_a_call_are_so_many_fewer_calls(self, labeler: Any, calls: int) -> None:
+        many = CERTAIN.model_copy(update={"claims": sure(10), "conflict_rate": sure(0)})
+        made = planned([FREE], RAG, assumptions=many, labeler=labeler, answer_judge=None)
+        assert made.total.calls.expected == 1 + 1 + calls
+        long = [Document(number=n, text="word " * 5000) for n in (1, 2)]
+        apart = planned([FREE], RAG, assumptions=many, labeler=labeler, documents=long)
+        whole = planned([FREE], RAG, assumptions=many, labeler=labeler, documents=DOCUMENTS[:2])
+        more = {"per-document": 0, "per-claim": 10, "matrix": 2}[labeler]
+        assert apart.total.calls.expected == whole.total.calls.expected + more
 
 
 class TestSteps:

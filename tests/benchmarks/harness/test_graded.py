@@ -1,6 +1,8 @@
 """Figures of measures whose values are numbers from 0 to 1, and of types of conflict."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from conflictscore.benchmarks.harness.results import results
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.benchmarks.harness.summarise import figures
 from conflictscore.records import ConflictType
+from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
 from tests.benchmarks.harness.recorded import (
     answered,
     attempt,
@@ -29,6 +32,7 @@ from tests.benchmarks.harness.recorded import (
     text,
     tokens,
 )
+from tests.fakes.openai_server import OpenAIServer
 
 RAG, CONTROL, REGENERATED = tuple(BenchmarkMethod)[:3]
 TYPED, PIPELINE = BenchmarkMethod.TYPED_RAG, BenchmarkMethod.PIPELINE
@@ -144,6 +148,27 @@ def test_a_whole_number_by_a_graded_measure_is_the_same_after_a_resume() -> None
         assert (read.value, type(read.value)) == (value, type(value))
 
 
+@pytest.mark.parametrize(
+    ("value", "graded_by", "words"),
+    [
+        (0.7, (), "gave 0.7 by the measure 'truthful', which wants yes or no; it is not graded"),
+        (70.0, ("truthful",), "gave 70.0 by the measure 'truthful', which wants a number from 0"),
+    ],
+)
+async def test_a_value_that_would_be_counted_as_another_is_no_verdict(
+    tmp_path: Path, value: float, graded_by: tuple[str, ...], words: str
+) -> None:
+    async def judge(*_: Any, **__: Any) -> dict[str, Verdict]:
+        return {"truthful": Verdict(value=value)}
+
+    asked = replace(lamps(1, free_form=True), judge=judge, graded=frozenset(graded_by))
+    with OpenAIServer(Quiz()) as server:
+        run = await run_quiz(tmp_path / "run", server, asked, methods=("rag",))
+    verdict = run.results[0].methods[RAG].verdicts["truthful"]
+    assert verdict.value is None
+    assert words in str(verdict.error)
+
+
 def test_a_type_is_right_where_it_is_peoples_and_wrong_where_there_is_none() -> None:
     kinds = [OUTDATED, OUTDATED, OPINIONS, OPINIONS, None]
     said: list[ConflictType | None] = [OUTDATED, OPINIONS, None, OPINIONS, OUTDATED]
@@ -162,6 +187,23 @@ def test_a_type_is_right_where_it_is_peoples_and_wrong_where_there_is_none() -> 
         OPINIONS: {OPINIONS: 1, OUTDATED: 0},
         OUTDATED: {OPINIONS: 1, OUTDATED: 1},
     }
+
+
+def test_typed_rag_is_held_only_against_questions_that_it_was_asked_the_type_of() -> None:
+    agreeing, split, untold, failed = (
+        free(name, kind=OUTDATED) for name in ("agreeing", "split", "untold", "failed")
+    )
+    reports = {agreeing.id: report("++"), split.id: SPLIT, untold.id: SPLIT}
+    records = [
+        record(failed, Step.LOOP, None, error="no reply"),
+        *(loop(q, attempt(text("Old."), reports[q.id])) for q in (agreeing, split, untold)),
+        answered(agreeing, Step.TYPED_RAG, text("Old."), conflict_type=None),
+        answered(split, Step.TYPED_RAG, text("New."), conflict_type=OUTDATED),
+        record(untold, Step.TYPED_RAG, None, error="no reply"),
+    ]
+    (typed,) = summed([agreeing, split, untold, failed], records, RAG, TYPED).types
+    assert (typed.accuracy.count, typed.accuracy.n, typed.untold) == (1, 2, 1)
+    assert typed.confusion == {OUTDATED: {OUTDATED: 1}}
 
 
 def test_typed_rag_costs_the_look_at_the_first_answer_and_its_own_step() -> None:

@@ -256,6 +256,31 @@ class TestRecords:
         )
         assert options_of(joined(question, late, early)) == {CONTROL: 1}
 
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_what_began_with_an_answer_that_was_replaced_is_still_to_come(self, order: int) -> None:
+        question = free("moon")
+        old, new = (
+            loop(question, attempt(text(said), SPLIT), time=time)
+            for said, time in (("Old.", "2026-11-21T01:00Z"), ("New.", "2026-11-21T03:00Z"))
+        )
+        placebo, later = (
+            answered(question, Step.PLACEBO, text(said), donor="sun", time=time)
+            for said, time in (("On old.", "2026-11-21T02:00Z"), ("On new.", "2026-11-21T04:00Z"))
+        )
+        lost = record(question, Step.LOOP, None, error="no reply", time="2026-11-21T03:00Z")
+
+        def ended(*records: StepRecord) -> dict[BenchmarkMethod, str]:
+            methods = joined(question, *records[::order]).methods
+            return {m: r.answer.text for m, r in methods.items() if r.answer is not None}
+
+        assert ended(old, placebo, new) == {
+            RAG: "New.",
+            REGENERATED: "New.",
+            GUARDED: "New.",
+        }
+        assert ended(old, placebo, new, later)[PLACEBO] == "On new."
+        assert ended(old, placebo, lost)[PLACEBO] == "On old.", "the first answer stands"
+
     def test_all_grades_of_a_question_add_up(self) -> None:
         question = free("moon")
         grades = [

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from conflictscore.benchmarks.harness.figures import Figures
-from conflictscore.benchmarks.harness.outcome import read_run
+from conflictscore.benchmarks.harness.outcome import BenchmarkRun, read_run
+from conflictscore.benchmarks.harness.run import Limits
 from conflictscore.models.prices import PriceTable
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz
 from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply
@@ -77,3 +78,29 @@ def _child(folder: Path, server: OpenAIServer) -> "subprocess.Popen[bytes]":
 def _wait_for(server: OpenAIServer, requests: int, child: "subprocess.Popen[bytes]") -> None:
     while len(server.requests) < requests and child.poll() is None:
         time.sleep(0.005)
+
+
+async def test_what_each_method_cost_does_not_depend_on_where_a_run_stopped(
+    tmp_path: Path,
+) -> None:
+    benchmark, methods = lamps(2, free_form=True), ("rag", "regenerated-rag", "typed-rag")
+
+    with OpenAIServer(Quiz()) as server:
+
+        async def run(name: str, tokens: int | None) -> BenchmarkRun:
+            limits = Limits(1, max_tokens=tokens)
+            return await run_quiz(
+                tmp_path / name, server, benchmark, methods=methods, limits=limits
+            )
+
+        whole = (await run("whole", None)).figures.cost
+        used = sum(usage.input_tokens + usage.output_tokens for usage in whole.usage.values())
+        for share in range(1, 12):
+            resumed = await run("resumed", used * share // 10)
+    assert resumed.stopped is None
+    cost = resumed.figures.cost
+    assert all(cost.tokens_per_net_correction.values())
+    assert cost.tokens_per_net_correction == whole.tokens_per_net_correction
+    assert {step: u.input_tokens for step, u in cost.by_step.items()} == {
+        step: u.input_tokens for step, u in whole.by_step.items()
+    }

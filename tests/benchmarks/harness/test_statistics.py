@@ -95,6 +95,11 @@ def test_a_difference_is_taken_question_by_question() -> None:
         paired_difference(before, after[:-1])
 
 
+def test_differences_that_only_rounding_errors_tell_apart_have_no_bounds() -> None:
+    difference = paired_difference([0.3, 0.1, 0.7], [0.4, 0.2, 0.8])
+    assert (difference.value, difference.low, difference.high) == (0.1, None, None)
+
+
 def test_the_exact_mcnemar_test_counts_the_pairs_that_changed() -> None:
     assert mcnemar(16, 8) == pytest.approx(0.152, abs=0.0005)
     assert mcnemar(8, 16) == mcnemar(16, 8)

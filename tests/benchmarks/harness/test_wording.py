@@ -66,6 +66,21 @@ async def test_a_users_folder_overrides_the_template_that_stands_in(tmp_path: Pa
     assert prompts_of(tmp_path / "run")["set"] == "default+mine"
 
 
+async def test_an_override_that_nobody_would_read_is_refused(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    words = "In my words: $question\n$documents"
+    (mine / "free_form_rag.txt").write_text(words)
+    refused = pytest.raises(
+        ConfigurationError, match=r"free_form_rag\.txt of the prompt folder .* natconfqa_default"
+    )
+    with OpenAIServer(Quiz()) as server, refused:
+        await run_quiz(tmp_path / "run", server, passages(), methods=("rag",), prompts=mine)
+    assert not (tmp_path / "run").exists()
+    (mine / "natconfqa_default.txt").write_text(words)
+    assert PromptSet.load(folder=mine).worded(passages().wording).overridden
+
+
 def test_only_a_template_of_the_same_placeholders_stands_in_for_another() -> None:
     with pytest.raises(ConfigurationError, match="natconfqa_decompose cannot stand in for"):
         PROMPTS.worded({"free_form_rag": "natconfqa_decompose"})
@@ -87,6 +102,28 @@ def test_runs_of_the_earlier_methods_are_hashed_over_the_templates_they_always_w
     free = {*COMMON, "decompose", *(f"free_form_{kind}" for kind in ANSWERING)}
     judged = replace(lamps(1, free_form=True), templates=("judge_truthful",))
     assert templates_read(judged, SIX) == {*free, "judge_truthful"}
+
+
+@pytest.mark.parametrize("free_form", [True, False])
+async def test_a_run_reads_no_template_but_those_that_it_is_told_apart_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_form: bool
+) -> None:
+    read, render = set[str](), PromptSet.render
+
+    def noting(prompts: PromptSet, name: str, **fields: str | int) -> str:
+        read.add(name)
+        return render(prompts, name, **fields)
+
+    judges = ("judge_truthful", "judge_informative") if free_form else ()
+    benchmark = replace(lamps(2, free_form=free_form), templates=judges)
+    quiz = Quiz(kinds={0: "misinformation", 1: "misinformation"}, failing={("classify", 1): "?"})
+    with OpenAIServer(quiz) as server, monkeypatch.context() as patch:
+        patch.setattr(PromptSet, "render", noting)
+        await run_quiz(tmp_path / "run", server, benchmark, methods=benchmark.offered)
+    labels = {"label_rules", "label_choice"}  # of the labeler's identity
+    assert read - labels <= templates_read(benchmark, benchmark.offered)
+    told = [p for asked in quiz.prompts.values() for p in asked if "relate: outdated" in p]
+    assert len(told) == (2 if free_form else 0), "people's type is told to the oracle alone"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.reports.figures import report_figures, report_table
+from conflictscore.benchmarks.reports.figures import report_figures
 from conflictscore.benchmarks.reports.run import ReportRow
 from conflictscore.benchmarks.reports.writing import Report, Style
 from conflictscore.cli.errors import OneLineErrors
@@ -259,12 +259,3 @@ def test_the_last_row_of_a_report_counts() -> None:
     failed = row("a", Style.RAG, 0.5, error="down").model_copy(update={"score": None})
     [figures] = report_figures([failed, row("a", Style.RAG, 0.5)])
     assert (figures.reports, figures.failed, figures.cs_c.value) == (1, 0, 0.5)
-
-
-def test_the_table_has_a_line_a_prompt_and_no_number_that_is_not_there() -> None:
-    rows = [row("a", Style.RAG, 0.25), row("b", Style.RAG, 0.75), row("a", Style.BALANCED, None)]
-    lines = report_table(report_figures(rows)).splitlines()
-    assert [line.split()[0] for line in lines] == ["prompt", "rag", "balanced"]
-    assert "2 of 2" in lines[1]
-    assert "0.500 [0.250, 0.750]" in lines[1]
-    assert lines[2].split()[1:] == ["0", "of", "1", "-", "-", "-", "-", "0.0", "-"]

@@ -34,7 +34,7 @@ def says_true(request: ChatRequest) -> str | Fault:
 
 
 async def test_a_judge_gets_every_answer_and_none_of_the_labels() -> None:
-    told: list[tuple[str, bool | None]] = []
+    told: list[tuple[str, bool | float | None]] = []
     meter = UsageMeter()
     with OpenAIServer(says_true) as server:
         verdicts = await check_judge(

@@ -203,8 +203,8 @@ def test_the_table_shows_the_confusion_and_every_prompt(check: Check) -> None:
     with OpenAIServer(strict) as server:
         done = check(server)
     assert done.exit_code == 0, done.output
-    assert [line.split()[:2] for line in done.stdout.splitlines() if "prompt" in line] == [
-        ["prompt", str(number)] for number in range(1, 6)
+    assert [line.split()[:2] for line in done.stdout.splitlines() if "template" in line] == [
+        ["template", str(number)] for number in range(1, 6)
     ]
     confusion = next(line for line in done.stdout.splitlines() if "  correct |" in line)
     assert confusion.split("|")[1].split() == ["6", "0", "0", "0"]

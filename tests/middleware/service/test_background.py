@@ -3,7 +3,9 @@
 import asyncio
 from typing import Any
 
+from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.protocol import Labeler
+from conflictscore.labelers.table import label_table
 from conflictscore.middleware.service.background import Background
 from conflictscore.middleware.service.pace import PacedLabeler, paced
 from conflictscore.models.usage import UsageMeter
@@ -140,3 +142,16 @@ def test_a_labeler_that_batches_is_not_taken_apart_into_single_calls() -> None:
     clocked, batching = Clocked(), Batching()
     assert isinstance(paced(clocked, 0.02), PacedLabeler)
     assert paced(batching, 0.02) is batching
+
+
+async def test_of_a_cascade_the_judge_is_paced() -> None:
+    unsure, clocked = Clocked(), Clocked()
+    slow = paced(Cascade(unsure, clocked), 0.02)
+    documents = [Document(number=n, text=f"It is {n}.") for n in range(1, 5)]
+
+    await label_table(slow, [Claim(number=1, text="It is so.")], documents, meter=UsageMeter())
+
+    for asked in (unsure, clocked):
+        assert len(asked.at) == 4
+        assert asked.at[-1] - asked.at[0] >= 0.055
+    assert slow.name == "cascade(clocked, clocked)"

@@ -588,6 +588,19 @@ class TestClientsThatGoAway:
 
         assert unfinished == 1
 
+    def test_one_that_stays_and_does_not_read_holds_nothing_beyond_its_time(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        world.plain = Fault.raw(b"data: {}\n\n" * 2_000_000)
+        settings = {"mode": "observe", "timeout": 1, "max_concurrent": 1}
+        with serving(upstream, settings=settings) as served:
+            idle = served.tasks()
+            with gone_away(served, asking(stream=True)):
+                until(lambda: served.tasks() > idle)
+                until(lambda: served.tasks() <= idle, 10)
+                world.plain = "In 1871."
+                assert served.ask().status_code == 200
+
 
 class TestTooMuch:
     def test_more_than_run_and_wait_are_told_to_come_back(

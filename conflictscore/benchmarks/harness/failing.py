@@ -1,0 +1,52 @@
+"""What failed in a run, and why."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from conflictscore.benchmarks.harness.records import Step, StepRecord, Verdict
+from conflictscore.errors import ConflictScoreError, InputError
+
+__all__ = ["failures", "reason_of", "refuse_odd_values"]
+
+_QUERY = re.compile(r"\?\S+=\S*")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_REASON_CHARS = 300
+
+
+def failures(records: Iterable[StepRecord]) -> Iterator[tuple[str, Step, str]]:
+    """The steps that failed, in whole or in a part that stands for a method or a verdict."""
+    for record in records:
+        value = record.value or {}
+        verdicts = value.get("verdicts", {}).values()
+        if (
+            record.error is not None
+            or value.get("regeneration_error") is not None
+            or value.get("classification_error") is not None
+            or any((a["report"] or {}).get("error") for a in value.get("attempts", ()))
+            or any(verdict["value"] is None for verdict in verdicts)
+        ):
+            yield record.question, record.step, record.key
+
+
+def reason_of(failure: BaseException) -> str:
+    """One line; what somebody else's error says is bare of queries, where keys stand."""
+    text = " ".join(str(failure).split())
+    if isinstance(failure, ConflictScoreError):
+        return text
+    bare = _QUERY.sub("?...", _UNPRINTABLE.sub(" ", text))[:_REASON_CHARS]
+    return f"{type(failure).__name__}: {bare}"
+
+
+def refuse_odd_values(verdicts: Mapping[str, Verdict], graded: Collection[str]) -> None:
+    """Refuse values that would be counted as something else, as a judge of one's own may give.
+
+    Raises:
+        InputError: A value is no number from 0 to 1 or, by a measure that is not graded, neither
+            yes nor no.
+    """
+    for name, verdict in verdicts.items():
+        value = verdict.value
+        if value is None or (name in graded and 0 <= value <= 1) or value in (0, 1):
+            continue
+        wanted = "a number from 0 to 1" if name in graded else "yes or no; it is not graded"
+        raise InputError(f"the judge gave {value} by the measure {name!r}, which wants {wanted}")

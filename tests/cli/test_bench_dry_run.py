@@ -1,0 +1,96 @@
+"""``conflictscore bench … --dry-run``: what is left to ask, with each labeler."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conflictscore.cli import main
+from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, told
+from tests.benchmarks.truthfulqa.files import row, write_csv
+from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.nli_model import make_nli_model
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    """Two questions over three documents each, of which the first cannot be answered."""
+    monkeypatch.chdir(tmp_path)
+    questions = [
+        row(
+            f"When was lamp {n} lit?",
+            **{
+                "Best Answer": told(n, RIGHT),
+                "Best Incorrect Answer": told(n, WRONG),
+                "Correct Answers": told(n, RIGHT),
+                "Incorrect Answers": told(n, WRONG),
+            },
+        )
+        for n in range(2)
+    ]
+    write_csv(Path("TruthfulQA.csv"), questions)
+    pages = [
+        json.dumps({"text": f"Keeper {keeper} of lamp {n} says: {told(n, year)}"})
+        for n in range(2)
+        for keeper, year in enumerate([WRONG, RIGHT, RIGHT])
+    ]
+    Path("pages.jsonl").write_text("\n".join(pages))
+    quiz = Quiz(failing={("generate", 0): Fault(400, message="out of order")})
+    with OpenAIServer(quiz) as served:
+        yield served
+
+
+def bench(server: OpenAIServer, *args: str) -> Result:
+    model = ["--model", "scripted", "--base-url", server.base_url, "--no-cache"]
+    data = ["--data", "TruthfulQA.csv", "--docs", "pages.jsonl", "--top-k", "3"]
+    said = CliRunner().invoke(
+        main, ["bench", "truthfulqa", *data, *model, "--methods", "rag,placebo", *args]
+    )
+    assert "Traceback" not in said.output
+    return said
+
+
+def least_calls(server: OpenAIServer, *args: str) -> float:
+    said = bench(server, "--dry-run", "--json", *args)
+    assert said.exit_code == 0, said.stderr
+    calls: float = json.loads(said.stdout)["by_step"]["loop"]["calls"]["low"]
+    return calls
+
+
+def test_each_labeler_is_planned_by_what_it_puts_into_a_call(
+    server: OpenAIServer, tmp_path: Path
+) -> None:
+    pairwise = {name: least_calls(server, "--labeler", name) for name in ("json", "choice")}
+    assert set(pairwise.values()) == {2 * (1 + 3)}
+    assert least_calls(server, "--labeler", "whole-answer") == 2 * (1 + 3)
+    assert least_calls(server, "--labeler", "per-document") == 2 * (1 + 3)
+    assert least_calls(server, "--labeler", "matrix") == 2 * (1 + 1)
+    nli = ("--nli-model", str(make_nli_model(tmp_path / "nli")))
+    assert least_calls(server, "--labeler", "nli", *nli) == 2
+    assert least_calls(server, "--labeler", "cascade", *nli) == 2 * (1 + 3)
+    assert "upper bound" in bench(server, "--dry-run", "--labeler", "cascade", *nli).stderr
+    assert not server.requests
+
+
+def test_what_failed_is_left_to_ask_where_it_will_be_tried_again(server: OpenAIServer) -> None:
+    bench(server, "--labeler", "choice", "--quiet")
+    asked = len(server.requests)
+    ended = bench(server, "--labeler", "choice", "--dry-run")
+    assert "Nothing is left to ask." in ended.stdout
+    again = bench(server, "--labeler", "choice", "--dry-run", "--retry-failed", "--json")
+    left = json.loads(again.stdout)
+    assert left["questions"] == 1
+    assert set(left["by_step"]) == {"loop", "placebo"}
+    assert len(server.requests) == asked
+
+
+def test_an_ended_run_in_free_form_has_no_grade_left_either(server: OpenAIServer) -> None:
+    form = ("--form", "free-form", "--labeler", "choice")
+    before = bench(server, *form, "--dry-run")
+    assert "grade" in before.stdout
+    bench(server, *form, "--quiet")
+    assert "Nothing is left to ask." in bench(server, *form, "--dry-run").stdout
+    again = json.loads(bench(server, *form, "--dry-run", "--retry-failed", "--json").stdout)
+    assert again["questions"] == 1
