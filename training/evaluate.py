@@ -18,6 +18,7 @@ from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
 from conflictscore.benchmarks.conflict_detection.rows import VerdictFile
 from conflictscore.errors import ConflictScoreError
+from conflictscore.labelers.nli.folder import read_folder
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.records import Label
 from training.human import label_files, labelled_pairs
@@ -87,7 +88,8 @@ def main(
         raise click.ClickException(str(error)) from error
     said = json.dumps(figures.to_json(), ensure_ascii=False, indent=2)
     (out / "figures.json").write_text(said + "\n", "utf-8")
-    card = model_card(figures, size=(model / "model.onnx").stat().st_size)
+    size = (model / "model.onnx").stat().st_size
+    card = model_card(figures, size=size, sha256=read_folder(model).sha256)
     (out / "MODEL_CARD.md").write_text(card, "utf-8")
     click.echo(card[card.index("## Figures") :])
 

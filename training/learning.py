@@ -24,7 +24,7 @@ Run = Callable[[Batch, float], Tensor]
 
 def on(p: Parameters, *, pooling: Pooling, device: str) -> Run:
     """Run a model on a device; it multiplies in bfloat16 where the device is made for that."""
-    short = device == "cuda" or torch.cpu._is_avx512_bf16_supported()
+    short = device == "cuda" or _has_short_products()
 
     def run(batch: Batch, dropout: float) -> Tensor:
         ids, sides, mask = (
@@ -36,6 +36,11 @@ def on(p: Parameters, *, pooling: Pooling, device: str) -> Run:
         return said.float()
 
     return run
+
+
+def _has_short_products() -> bool:
+    """Whether this processor multiplies in bfloat16; torch says so in no public way."""
+    return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)())
 
 
 def loss_of(said: Tensor, batch: Batch, *, smoothing: float, weights: Tensor | None) -> Tensor:

@@ -16,17 +16,19 @@ _HEAD = (
 )
 
 
-def model_card(figures: DetectionFigures, *, size: int) -> str:
+def model_card(figures: DetectionFigures, *, size: int, sha256: str) -> str:
     """Fill the card.
 
     Args:
         figures: Of all validation sets.
         size: Bytes of the model.
+        sha256: Digest of its files.
     """
     overall = figures.overall
     pairs = overall.labels.pairs
     return _TEMPLATE.substitute(
         size=f"{size / 1e6:.1f}",
+        sha256=sha256,
         table="\n".join([_HEAD, *(_row(one) for one in (*figures.sets, overall))]),
         pairs=pairs,
         seconds=f"{overall.seconds:.0f}",

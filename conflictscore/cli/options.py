@@ -155,7 +155,8 @@ _model_options = [
         ),
         help="json: snippet, reasoning and label for each pair, as the paper. choice: one letter"
         " with its probability, several times cheaper; the default on local models. nli: a small"
-        " model for inference reads each document in windows; needs the extra [nli]. cascade:"
+        " model for inference that comes along reads each document in windows; needs the extra"
+        " [nli]. cascade:"
         " words and nli settle the easy pairs, and the model judges the others. Many pairs"
         " in a call: per-document (all claims, one document), per-claim (one claim, all documents),"
         " matrix (all of both). As json, but for fewer claims: whole-answer (the answer itself),"
@@ -164,8 +165,8 @@ _model_options = [
     click.option(
         "--nli-model",
         metavar="DIR",
-        help="The model of --labeler nli and cascade: a folder with model.onnx, tokenizer.json and"
-        " config.json, of any three-way NLI cross-encoder.",
+        help="Another model for --labeler nli and cascade: a folder with model.onnx, tokenizer.json"
+        " and config.json, of any three-way NLI cross-encoder.",
     ),
     click.option(
         "--calibration",

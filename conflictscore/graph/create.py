@@ -81,8 +81,8 @@ def create_self_correcting_rag(
             (``nli`` for the easy pairs and the default judge for the others; with a model of your
             own, ``Cascade(NliLabeler.open(folder))``), one of your own, or a function that makes
             one of the judging model and the templates. By default ``choice`` on the local model
-            and ``json`` elsewhere. Fewer calls make ``per-document`` (up to 8
-            claims against one document in a call), ``per-claim`` (all documents at once),
+            and ``json`` elsewhere. Fewer calls make ``per-document`` (up to 8 claims against one
+            document in a call), ``per-claim`` (all documents at once),
             ``matrix`` (up to 8 claims and 16 documents in a call), ``whole-answer`` (``json``, with
             the answer itself as the one claim) and ``salient`` (``json``, for the ``max_claims``
             claims, by default 3, that the documents say most of).

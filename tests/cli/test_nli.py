@@ -60,10 +60,17 @@ def test_the_model_in_the_folder_judges_and_no_judge_is_called(
     assert world.asked["label"] == world.asked["choice"] == 0
 
 
+def test_the_model_that_comes_with_the_package_needs_no_name(run: Run, world: World) -> None:
+    outcome = run("--labeler", "nli")
+    assert outcome.exit_code == 0, outcome.output
+    [claim] = json.loads(outcome.stdout)["report"]["claims"]
+    assert claim["conflicting"]
+    assert world.asked["label"] == world.asked["choice"] == 0
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--labeler", "nli"], "the labeler nli needs a model: --nli-model DIR"),
         (["--nli-model", "x"], "--nli-model needs --labeler nli"),
         (["--labeler", "nli", "--nli-model", "nowhere"], "there is no NLI model nowhere"),
     ],

@@ -89,7 +89,7 @@ def test_the_card_says_what_was_measured() -> None:
         )
         for group in groups
     ]
-    card = model_card(detection_figures("nli(toy)", judged, []), size=22_800_000)
+    card = model_card(detection_figures("nli(toy)", judged, []), size=22_800_000, sha256="abc")
     assert "22.8 MB" in card
     row = "| lamps | 3 | 0.667 | 0.556 | 0.667 | 0.000 | 1.000 | 2 | 1 | 0.000 (0.667) |"
     assert f"{row} 0.500 (0.500) |" in card

@@ -11,6 +11,7 @@ from conflictscore.records import Label
 
 __all__ = ["ModelFolder", "read_folder", "resolve"]
 
+_SHIPPED = Path(__file__).parent / "minilm"
 _FILES = ("model.onnx", "tokenizer.json", "config.json")
 _NAMES = {
     "entailment": Label.SUPPORTS,
@@ -53,9 +54,7 @@ def resolve(model: str | Path | None) -> Path:
         ConfigurationError: There is no such model.
     """
     if model is None:
-        raise ConfigurationError(
-            "the labeler nli needs a model: --nli-model DIR, a folder with " + ", ".join(_FILES)
-        )
+        return _SHIPPED
     path = Path(model).expanduser()
     if not path.is_dir():
         raise ConfigurationError(

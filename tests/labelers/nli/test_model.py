@@ -122,10 +122,6 @@ class TestDoesNotFit:
         with pytest.raises(ConfigurationError, match=r"no NLI model .*nowhere.* tokenizer\.json"):
             shared_model(tmp_path / "nowhere")
 
-    def test_no_model_named(self) -> None:
-        with pytest.raises(ConfigurationError, match="needs a model: --nli-model DIR"):
-            shared_model(None)
-
     @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
     def test_a_missing_file(self, tmp_path: Path, name: str) -> None:
         (make_nli_model(tmp_path) / name).unlink()
