@@ -64,12 +64,17 @@ def test_a_calibration_is_written_for_this_labeler_and_model_alone(
     path = tmp_path / "calibration.json"
     said = json.loads(path.read_text())
     assert (said["labeler"], said["model"]) == ("choice", "scripted")
-    calibration = read_calibration(path, labeler="choice", model="scripted")
+    prompt = said["prompt_sha256"]
+    calibration = read_calibration(path, labeler="choice", model="scripted", prompt_sha256=prompt)
     assert calibration.temperature > 1  # it is always sure, and one label in four is wrong
     assert calibration.fitted_on == "48 pairs of lamps_groups"
-    for labeler, model in (("nli", "scripted"), ("choice", "another")):
+    for labeler, model, other in (
+        ("nli", "scripted", prompt),
+        ("choice", "another", prompt),
+        ("choice", "scripted", "0" * 64),
+    ):
         with pytest.raises(ConfigurationError, match="was fitted for the"):
-            read_calibration(path, labeler=labeler, model=model)
+            read_calibration(path, labeler=labeler, model=model, prompt_sha256=other)
     assert "temperature" in shown.stdout
     assert "48 of 48 pairs" in shown.stderr
     assert "failed" not in shown.stderr
