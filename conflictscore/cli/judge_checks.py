@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from rich.console import Console
 
+from conflictscore.benchmarks.at_once import judge_all
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.natconfqa import judge_check as natconfqa
 from conflictscore.benchmarks.natconfqa.correlation import agreement as natconfqa_agreement
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.natconfqa.judge_log import JudgementLog
+from conflictscore.benchmarks.natconfqa.judging import judge_natconfqa
 from conflictscore.benchmarks.natconfqa.people import drawn, read_people
 from conflictscore.benchmarks.truthfulqa import judge_check as truthfulqa
 from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
@@ -23,9 +24,9 @@ from conflictscore.benchmarks.truthfulqa.labelled_answers import (
     balanced_sample,
     read_labelled,
 )
-from conflictscore.benchmarks.wikicontradict import judge_check as wikicontradict
 from conflictscore.benchmarks.wikicontradict.agreement import check_figures
 from conflictscore.benchmarks.wikicontradict.data import read_questions
+from conflictscore.benchmarks.wikicontradict.judge import judge_answer
 from conflictscore.benchmarks.wikicontradict.judge_log import RatingLog
 from conflictscore.benchmarks.wikicontradict.rated_answers import draw, read_rated
 from conflictscore.errors import InputError
@@ -171,8 +172,12 @@ def _natconfqa(request: Request) -> Checked:
             rows,
             lambda row: log.get(row) if log else None,
             lambda row, said, usage: log.add(row, said, usage) if log else None,
-            lambda missing, keep: natconfqa.check_judge(
-                missing, model=model, prompts=request.prompts, on_judgement=keep
+            lambda missing, keep: judge_all(
+                missing,
+                lambda row, meter: judge_natconfqa(
+                    row.question, row.answer, model=model, prompts=request.prompts, meter=meter
+                ),
+                keep,
             ),
             lambda judgement: bool(judgement.errors),
         )
@@ -201,8 +206,17 @@ def _wikicontradict(request: Request) -> Checked:
             answers,
             lambda row: log.get(row) if log else None,
             lambda row, said, usage: log.add(row, said, usage) if log else None,
-            lambda missing, keep: wikicontradict.check_judge(
-                missing, model=model, prompts=request.prompts, on_judgement=keep
+            lambda missing, keep: judge_all(
+                missing,
+                lambda row, meter: judge_answer(
+                    row.question,
+                    row.right,
+                    row.answer,
+                    model=model,
+                    prompts=request.prompts,
+                    meter=meter,
+                ),
+                keep,
             ),
             lambda judgement: judgement.rating is None,
         )

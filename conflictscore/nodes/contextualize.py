@@ -8,7 +8,7 @@ from conflictscore.nodes.conversation import Conversation, Turn, conversation_of
 from conflictscore.nodes.replies import read_text
 from conflictscore.nodes.retrieve import given_documents, what_is_asked
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, spent
-from conflictscore.prompts import PromptSet, material
+from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.tokens import count_tokens
 
 __all__ = ["contextualize"]
@@ -65,7 +65,7 @@ async def _standing_alone(
 
 
 def _line(turn: Turn, prompts: PromptSet) -> str:
-    return prompts.render("turn", role=turn.role, text=" ".join(material(turn.content).split()))
+    return prompts.render("turn", role=turn.role, text=material_line(turn.content))
 
 
 def _left_out(conversation: Conversation) -> list[str]:

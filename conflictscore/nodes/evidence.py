@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from conflictscore.prompts import PromptSet, material
+from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import ClaimEvidence, Document, EvidenceLabel, Label
 
 __all__ = ["conflict_details"]
@@ -40,5 +40,5 @@ def _side(
 
 def _passage(pair: EvidenceLabel, document: Document) -> str:
     quoted = pair.snippet if pair.snippet and pair.snippet_found else document.text
-    folded = " ".join(material(quoted).split())
+    folded = material_line(quoted)
     return folded if len(folded) <= _PASSAGE_CHARS else f"{folded[:_PASSAGE_CHARS]} …"

@@ -15,7 +15,7 @@ from string import Template
 from conflictscore.errors import ConfigurationError
 from conflictscore.records import Document
 
-__all__ = ["PLACEHOLDERS", "PromptSet", "material"]
+__all__ = ["PLACEHOLDERS", "PromptSet", "material", "material_line"]
 
 _QUESTION = frozenset({"question", "documents"})
 _OPTIONS = frozenset({"option_a", "option_b"})
@@ -213,8 +213,13 @@ def material(text: str) -> str:
     return _MARKS.sub("\u2039", _CONTROL.sub(" ", text.replace("\r\n", "\n")))
 
 
+def material_line(text: str) -> str:
+    """Untrusted text as ``material`` makes it, on one line."""
+    return " ".join(material(text).split())
+
+
 def _attribute(text: str) -> str:
-    folded = " ".join(material(text).split()).replace('"', "'").replace("<", "\u2039")
+    folded = material_line(text).replace('"', "'").replace("<", "\u2039")
     return folded[:_ATTRIBUTE_CHARS]
 
 

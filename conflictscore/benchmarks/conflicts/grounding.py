@@ -16,7 +16,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.models.window import fit_documents
 from conflictscore.nodes.typed_replies import inline_citations
-from conflictscore.prompts import PromptSet, material
+from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import Document
 
 __all__ = [
@@ -144,7 +144,7 @@ def grounding_prompt(
     """What is asked about a sentence and the documents that it cites."""
     return prompts.render(
         TEMPLATE,
-        question=" ".join(material(question).split()),
+        question=material_line(question),
         answer=material(answer),
         sentence=material(sentence),
         documents=prompts.documents(documents),

@@ -14,7 +14,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.models.window import fit_documents
 from conflictscore.nodes.retrieve import given_documents
-from conflictscore.prompts import PromptSet, material
+from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import ConflictType, Document
 
 __all__ = ["BEHAVIOUR", "GROUNDING", "RECALL", "TEMPLATES", "judge_answer", "judge_prompts"]
@@ -158,7 +158,7 @@ def _behaviour_prompt(
     return prompts.render(
         "conflicts_behaviour",
         documents=prompts.documents(documents),
-        question=_line(question.question),
+        question=material_line(question.question),
         case=prompts.render(_case(question.conflict_type)),
         answer=material(answer),
     )
@@ -167,11 +167,7 @@ def _behaviour_prompt(
 def _recall_prompt(question: Question, answer: str, prompts: PromptSet) -> str:
     return prompts.render(
         "conflicts_recall",
-        question=_line(question.question),
-        gold=_line("; ".join(question.correct)),
+        question=material_line(question.question),
+        gold=material_line("; ".join(question.correct)),
         answer=material(answer),
     )
-
-
-def _line(text: str) -> str:
-    return " ".join(material(text).split())

@@ -28,7 +28,7 @@ from conflictscore.nodes.regenerate import ask_again
 from conflictscore.nodes.replies import read_text
 from conflictscore.nodes.retrieve import find_documents, given_documents
 from conflictscore.nodes.state import RagInput, RagState, RunContext
-from conflictscore.prompts import material
+from conflictscore.prompts import material_line
 from conflictscore.records import (
     Answer,
     ClaimEvidence,
@@ -234,7 +234,7 @@ class Steps:
         """What the model says from memory; its documents are left out."""
         meter, prompts = UsageMeter(), self.context.prompts
         text = await self.context.generator.ask(
-            prompts.render(UNAIDED, question=" ".join(material(question.question).split())),
+            prompts.render(UNAIDED, question=material_line(question.question)),
             read_text,
             prompts=prompts,
             meter=meter,

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, passages_of
-from conflictscore.benchmarks.natconfqa.decompose import one_line
 from conflictscore.benchmarks.truthfulqa.judges import read_verdict
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.models.window import fit_documents
-from conflictscore.prompts import PromptSet, material
+from conflictscore.prompts import PromptSet, material, material_line
 
 __all__ = ["DECISION_TEMPLATES", "Decider"]
 
@@ -47,13 +46,13 @@ class Decider:
     async def found_in_answer(self, short_answer: str) -> Verdict:
         """Whether the answer gives a short answer, in whatever way (formula 1)."""
         return await self._in_answer(
-            "natconfqa_found_in_answer", _FOUND, short_answer=one_line(short_answer)
+            "natconfqa_found_in_answer", _FOUND, short_answer=material_line(short_answer)
         )
 
     async def found_in_passages(self, short_answer: str) -> Verdict:
         """Whether a passage gives a short answer (formula 2)."""
         return await self._in_passages(
-            "natconfqa_found_in_passages", _FOUND, short_answer=one_line(short_answer)
+            "natconfqa_found_in_passages", _FOUND, short_answer=material_line(short_answer)
         )
 
     async def conflict_in_answer(self, first: str, second: str) -> Verdict:
@@ -61,8 +60,8 @@ class Decider:
         return await self._in_answer(
             "natconfqa_conflict_in_answer",
             _CONFLICT,
-            first=one_line(first),
-            second=one_line(second),
+            first=material_line(first),
+            second=material_line(second),
         )
 
     async def conflict_in_passages(self, first: str, second: str) -> Verdict:
@@ -70,8 +69,8 @@ class Decider:
         return await self._in_passages(
             "natconfqa_conflict_in_passages",
             _CONFLICT,
-            first=one_line(first),
-            second=one_line(second),
+            first=material_line(first),
+            second=material_line(second),
         )
 
     async def _in_answer(self, template: str, word: str, **fields: str) -> Verdict:
@@ -79,14 +78,14 @@ class Decider:
             return _EMPTY
         prompt = self.prompts.render(
             template,
-            question=one_line(self.question.question),
+            question=material_line(self.question.question),
             answer=material(self.answer),
             **fields,
         )
         return await self._ask(prompt, word)
 
     async def _in_passages(self, template: str, word: str, **fields: str) -> Verdict:
-        fields["question"] = one_line(self.question.question)
+        fields["question"] = material_line(self.question.question)
         try:
             fitted = fit_documents(
                 passages_of(self.question),

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, Pair, answer_key
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet, material
+from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import Record
 
-__all__ = ["Decomposition", "decompose", "one_line", "read_decomposition"]
+__all__ = ["Decomposition", "decompose", "read_decomposition"]
 
 _REPLY_TOKENS = 768
 _MARKUP = r"[\s*_`#>]*"
@@ -55,7 +55,9 @@ async def decompose(
         return Decomposition(answers=(), conflicts=())
     return await model.ask(
         prompts.render(
-            "natconfqa_decompose", question=one_line(question.question), answer=material(answer)
+            "natconfqa_decompose",
+            question=material_line(question.question),
+            answer=material(answer),
         ),
         read_decomposition,
         prompts=prompts,
@@ -91,11 +93,6 @@ def read_decomposition(reply: str) -> Decomposition:
         index.append(list(kept).index(key))
     pairs = {_pair(line, index) for line in lists["conflicts"]}
     return Decomposition(answers=tuple(kept.values()), conflicts=tuple(sorted(pairs)))
-
-
-def one_line(text: str) -> str:
-    """Untrusted text on a line of its own."""
-    return " ".join(material(text).split())
 
 
 def _lists(reply: str) -> dict[str, list[str]]:

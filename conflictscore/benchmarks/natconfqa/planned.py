@@ -1,8 +1,7 @@
 """What the judge would be asked about an answer, for the estimate of a dry run."""
 
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, Subset, passages_of
-from conflictscore.benchmarks.natconfqa.decompose import one_line
-from conflictscore.prompts import PromptSet, material
+from conflictscore.prompts import PromptSet, material, material_line
 
 __all__ = ["planned_prompts"]
 
@@ -19,12 +18,12 @@ def planned_prompts(question: NatConfQuestion, answer: str, prompts: PromptSet) 
         answer: Untrusted.
         prompts: The templates of the judge.
     """
-    asked, said = one_line(question.question), material(answer)
+    asked, said = material_line(question.question), material(answer)
     apart = prompts.render("natconfqa_decompose", question=asked, answer=said)
     if question.subset is Subset.YES_NO:
         return [apart]
     shown = prompts.documents(passages_of(question))
-    texts = [one_line(reference.text) for reference in question.answers]
+    texts = [material_line(reference.text) for reference in question.answers]
     pairs = [(texts[one], texts[other]) for one, other in question.conflicts]
     return [
         apart,

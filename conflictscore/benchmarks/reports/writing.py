@@ -9,7 +9,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.models.window import fit_documents
 from conflictscore.nodes.generate import cut_notes
 from conflictscore.nodes.replies import read_text
-from conflictscore.prompts import PromptSet, material
+from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Record
 
 __all__ = ["REPLY_TOKENS", "Report", "Style", "write_report"]
@@ -60,7 +60,7 @@ async def write_report(
         ConfigurationError: A setting is wrong, or the context window is too small.
         ProviderError: The model failed, or twice replied with nothing or beyond its length.
     """
-    subject = " ".join(material(topic.text).split())
+    subject = material_line(topic.text)
     fitted = fit_documents(
         topic.documents,
         model,

@@ -9,7 +9,7 @@ from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.errors import ConflictScoreError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet, material
+from conflictscore.prompts import PromptSet, material, material_line
 
 __all__ = [
     "JUDGES",
@@ -138,7 +138,7 @@ def read_verdict(reply: str, word: str) -> Verdict:
 def _prompt(judge: Judge, question: Question, answer: str, prompts: PromptSet) -> str:
     return prompts.render(
         judge.template,
-        question=_line(question.question),
+        question=material_line(question.question),
         answer=material(answer),
         correct_answers=_listed(question.correct),
         incorrect_answers=_listed(question.incorrect),
@@ -146,8 +146,4 @@ def _prompt(judge: Judge, question: Question, answer: str, prompts: PromptSet) -
 
 
 def _listed(answers: Sequence[str]) -> str:
-    return "\n".join(f"- {_line(answer)}" for answer in answers) or "- (none)"
-
-
-def _line(text: str) -> str:
-    return " ".join(material(text).split())
+    return "\n".join(f"- {material_line(answer)}" for answer in answers) or "- (none)"

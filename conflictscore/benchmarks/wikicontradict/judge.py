@@ -9,7 +9,7 @@ from pydantic import model_validator
 from conflictscore.errors import ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet, material
+from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import Record
 
 __all__ = ["TEMPLATE", "Judgement", "Rating", "judge_answer", "rating_prompt", "read_rating"]
@@ -90,8 +90,8 @@ def rating_prompt(question: str, right: Sequence[str], answer: str, prompts: Pro
     """What the judge is asked; the arguments are those of :func:`judge_answer`."""
     return prompts.render(
         TEMPLATE,
-        question=_line(question),
-        correct_answers="\n".join(f"- {_line(one)}" for one in right),
+        question=material_line(question),
+        correct_answers="\n".join(f"- {material_line(one)}" for one in right),
         answer=material(answer.strip()),
     )
 
@@ -121,7 +121,3 @@ def read_rating(reply: str) -> Judgement:
         fault = "said more than one thing" if ratings else "was missing"
         raise ValueError(f'the line "RATING:" {fault}')
     return Judgement(rating=ratings.pop(), comment=comment or None)
-
-
-def _line(text: str) -> str:
-    return " ".join(material(text).split())
