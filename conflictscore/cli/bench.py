@@ -46,6 +46,9 @@ _METHODS = {
 }
 """What ``BenchmarkMethod`` names, in a line each."""
 
+_PASSAGES = ("passage_tokens", "passages", "ranking")
+"""The settings of how documents are cut."""
+
 _GROUPS = "claims with labelled documents (*_groups.jsonl)"
 _OTHERS = (
     (
@@ -113,6 +116,8 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     benchmark, selection = benchmark.selected(
         limit=settings["limit"], sample=settings["sample"], seed=settings["seed"]
     )
+    if not entry.searches:
+        benchmark = _shortened(benchmark, settings)
     methods = chosen_methods(_names(settings["methods"], tuple(benchmark.offered)))
     refuse_methods(benchmark, methods)
     decided = RunSettings(
@@ -149,6 +154,24 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
         )
 
 
+def _shortened(benchmark: "Benchmark", settings: Mapping[str, Any]) -> "Benchmark":
+    """The benchmark with its own documents cut as the passage options say."""
+    from conflictscore.benchmarks.harness.shortening import shortened
+    from conflictscore.storage.cache import ContentCache
+
+    if not settings["passage_tokens"]:
+        if settings["passages"] != 1:
+            raise click.UsageError("--passages is of documents that --passage-tokens N cuts.")
+        return benchmark
+    return shortened(
+        benchmark,
+        settings["passage_tokens"],
+        passages=settings["passages"],
+        ranking=settings["ranking"],
+        cache=None if settings["no_cache"] else ContentCache.default(),
+    )
+
+
 def _names(given: str | None, offered: tuple[str, ...]) -> list[str]:
     if given is None:
         return usual_methods(offered)
@@ -166,10 +189,12 @@ def _open(
 
     hashes: dict[str, str] = {}
     retrieval: dict[str, Any] = {"documents": "of the questions"}
+    if settings["passage_tokens"]:
+        retrieval |= {key: settings[key] for key in _PASSAGES}
     retriever = None
     if entry.searches:
         retriever = open_retriever(settings)
-        kept = ("search", "top_k", "read_pages", "passage_tokens", "passages", "ranking")
+        kept = ("search", "top_k", "read_pages", *_PASSAGES)
         retrieval = {key: settings[key] for key in kept}
         retrieval["search"] = _searches(settings)
         if settings["docs"]:

@@ -42,6 +42,8 @@ def with_bench_options(entry: "Entry", command: Any) -> Any:
     command = with_evidence_options(with_model_choice(command))
     if entry.searches:
         command = with_search_options(with_passage_options(command))
+    else:
+        command = with_passage_options(command, tokens=0)
     if len(entry.forms) > 1:
         command = _form(entry)(command)
     return command

@@ -67,15 +67,19 @@ _search_options = [
     ),
 ]
 
-_passage_options = [
-    click.option(
+
+def _passage_tokens(default: int) -> Any:
+    return click.option(
         "--passage-tokens",
         type=click.IntRange(min=0),
-        default=512,
+        default=default,
         show_default=True,
         metavar="N",
         help="Cut longer documents to their best passage of N tokens; 0 leaves them whole.",
-    ),
+    )
+
+
+_passage_options = [
     click.option(
         "--passages",
         type=click.IntRange(min=1),
@@ -241,9 +245,14 @@ def with_search_options(command: Any) -> Any:
     return _with(_search_options, command)
 
 
-def with_passage_options(command: Any) -> Any:
-    """Add the options of a command that cuts what was found to its best passages."""
-    return _with(_passage_options, command)
+def with_passage_options(command: Any, *, tokens: int = 512) -> Any:
+    """Add the options of a command that cuts documents to their best passages.
+
+    Args:
+        command: Gets the options.
+        tokens: The default length of a passage; 0 for documents that are left whole.
+    """
+    return _with([_passage_tokens(tokens), *_passage_options], command)
 
 
 def with_scoring_options(command: Any) -> Any:

@@ -94,3 +94,37 @@ def test_an_ended_run_in_free_form_has_no_grade_left_either(server: OpenAIServer
     assert "Nothing is left to ask." in bench(server, *form, "--dry-run").stdout
     again = json.loads(bench(server, *form, "--dry-run", "--retry-failed", "--json").stdout)
     assert again["questions"] == 1
+
+
+def test_documents_that_questions_bring_can_be_cut_and_a_run_tells_how_they_were(
+    server: OpenAIServer,
+) -> None:
+    filler = "The harbour keeps long ledgers about rope, tar and weather. " * 40
+    line = {
+        "question": "What is Ada?",
+        "documents": [{"text": f"{filler} Ada is a poet. {filler}", "type": "correct"}],
+        "disambig_entity": ["Ada (writer)"],
+        "gold_answers": ["poet"],
+        "wrong_answers": [],
+    }
+    Path("r.jsonl").write_text(json.dumps(line))
+    model = ["--model", "scripted", "--base-url", server.base_url, "--no-cache", "--methods", "rag"]
+
+    def run(*args: str) -> Result:
+        given = ["bench", "ramdocs", "--form", "free-form", "--data", "r.jsonl", *model, *args]
+        return CliRunner().invoke(main, given)
+
+    def tokens_in(*args: str) -> float:
+        tokens: float = json.loads(run("--dry-run", "--json", *args).stdout)["total"][
+            "input_tokens"
+        ]["low"]
+        return tokens
+
+    assert tokens_in("--passage-tokens", "64") < tokens_in() / 4
+    assert run("--passages", "2").exit_code == 2
+    run("--passage-tokens", "64", "--quiet")
+    manifest = json.loads(Path("runs/ramdocs-free-form/manifest.json").read_text())
+    assert manifest["configuration"]["retrieval"]["passage_tokens"] == 64
+    other = run("--passage-tokens", "32", "--quiet")
+    assert other.exit_code == 2
+    assert "passage_tokens" in other.stderr
