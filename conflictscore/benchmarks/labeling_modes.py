@@ -6,8 +6,10 @@ OUT.json stand OUT.svg, a chart of accuracy against tokens, and OUT.verdicts/ wi
 verdicts, added one by one: the same command goes on where it was stopped. Nothing is taken from
 the cache of verdicts, so that tokens are those that the labeler takes.
 
-The sample is N claims a file, half of them with conflict. Each is judged beside its own documents
-alone: a call of `per-document` and of `matrix` holds one claim here, and in use up to eight.
+The sample is N claims a file, drawn as half in conflict and half not; each brings others that have
+the same documents, as the claims of an answer do, and these are judged together, up to --claims at
+a time. How many share documents is the file's: a call of `per-document` and of `matrix` may hold
+fewer claims here than in use.
 `whole-answer` and `salient` choose the claims of an answer, and have no part here, where claims are
 given.
 """
@@ -21,15 +23,15 @@ from typing import Any, get_args
 import click
 
 from conflictscore.benchmarks.accuracy_chart import Point, accuracy_chart
-from conflictscore.benchmarks.conflict_detection.data import balanced, read_data
+from conflictscore.benchmarks.conflict_detection.data import balanced, read_data, with_siblings
 from conflictscore.benchmarks.conflict_detection.detect import detect, judged_groups
 from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, detection_figures
-from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
+from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, in_tables
 from conflictscore.benchmarks.conflict_detection.rows import VerdictFile
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.graph.create import run_context
-from conflictscore.labelers.cascade import Cascade
+from conflictscore.labelers.cascade import Cascade, Certain
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.protocol import Labeler, LabelerName
 
@@ -54,11 +56,13 @@ saying "conflict" of every claim. tokens: in and out. Intervals are in OUT.json.
 @click.option("--data", multiple=True, required=True, metavar="FILE", help="*_groups.jsonl")
 @click.option("--labeler", "labelers", multiple=True, required=True, type=click.Choice(_NAMES))
 @click.option("--groups", default=40, show_default=True, type=click.IntRange(min=2))
+@click.option("--claims", default=8, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=0, show_default=True)
 @click.option("--split", help="Only the claims of this split, such as test.")
 @click.option("--model", help="A spec; not needed for --labeler nli alone.")
 @click.option("--base-url")
 @click.option("--nli-model", metavar="DIR", help="For --labeler nli and cascade.")
+@click.option("--certain", type=click.FloatRange(0, 1), help="From which score nli settles a pair.")
 @click.option("--concurrency", default=4, show_default=True, type=click.IntRange(min=1))
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="OUT.json"
@@ -67,11 +71,13 @@ def main(
     data: tuple[str, ...],
     labelers: tuple[LabelerName, ...],
     groups: int,
+    claims: int,
     seed: int,
     split: str | None,
     model: str | None,
     base_url: str | None,
     nli_model: str | None,
+    certain: float | None,
     concurrency: int,
     out: Path,
 ) -> None:
@@ -80,42 +86,53 @@ def main(
         if out.suffix != ".json":
             raise InputError(f"--out {out}: does not end in .json")
         require_statistics()
-        sample = balanced(read_data(data, split=split, seed=seed), groups, seed)
+        sample = _sample(read_data(data, split=split, seed=seed), groups, claims, seed)
         found = {}
         click.echo(_ROW.format(*_COLUMNS))
         for name in sorted(set(labelers), key=lambda name: (name != _PAIRWISE, _NAMES.index(name))):
-            labeler = _opened(name, model, base_url, nli_model)
-            file = out.with_suffix(".verdicts") / f"{name}.jsonl"
-            found[name] = asyncio.run(_figures(labeler, sample, file, concurrency))
+            labeler = _opened(name, model, base_url, nli_model, certain)
+            file = out.with_suffix(".verdicts") / f"{name}-{claims}.jsonl"
+            found[name] = asyncio.run(_figures(labeler, sample, file, concurrency, claims))
             click.echo(_row(name, found[name], found.get(_PAIRWISE)))
         click.echo(_LEGEND)
         settings = {"data": [Path(d).name for d in data], "groups": groups, "seed": seed}
-        _write(out, found, settings | {"split": split})
+        settings |= {"claims": claims, "tables": len(in_tables(sample, claims)), "split": split}
+        settings |= {"certain": certain}
+        _write(out, found, settings)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
 
 
+def _sample(groups: Sequence[ClaimGroup], size: int, claims: int, seed: int) -> list[ClaimGroup]:
+    drawn = balanced(groups, size, seed)
+    return with_siblings(drawn, groups, size, claims, seed) if claims > 1 else drawn
+
+
 def _opened(
-    name: LabelerName, model: str | None, base_url: str | None, nli_model: str | None
+    name: LabelerName,
+    model: str | None,
+    base_url: str | None,
+    nli_model: str | None,
+    certain: float | None,
 ) -> Labeler:
     given: Labeler | LabelerName = name
     if name in ("nli", "cascade"):
         nli = NliLabeler.open(nli_model)
         if name == "nli":
             return nli
-        given = Cascade(nli)
+        given = Cascade(nli, certain=None if certain is None else Certain.from_score(certain))
     if model is None:
         raise InputError(f"--labeler {name} needs --model SPEC")
     return run_context(model, None, labeler=given, base_url=base_url, cache=False).labeler
 
 
 async def _figures(
-    labeler: Labeler, groups: Sequence[ClaimGroup], file: Path, concurrency: int
+    labeler: Labeler, groups: Sequence[ClaimGroup], file: Path, concurrency: int, claims: int
 ) -> DetectionFigures:
     with VerdictFile.open(file, labeler) as verdicts:
         for note in verdicts.notes:
             click.echo(f"Note: {note}", err=True)
-        await detect(labeler, groups, verdicts, concurrency=concurrency)
+        await detect(labeler, groups, verdicts, concurrency=concurrency, claims=claims)
         return detection_figures(labeler.name, list(judged_groups(groups, verdicts)), verdicts.rows)
 
 

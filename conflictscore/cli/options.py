@@ -173,6 +173,13 @@ _model_options = [
         " and config.json, of any three-way NLI cross-encoder.",
     ),
     click.option(
+        "--certain",
+        type=click.FloatRange(0, 1),
+        metavar="X",
+        help="The calibrated score from which an nli verdict stands in a cascade; lower asks the"
+        " model less. Default: 0.9, which the nli model that comes along never reaches.",
+    ),
+    click.option(
         "--calibration",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
     from conflictscore.labelers.json_judge import Unquoted
+    from conflictscore.labelers.nli.labeler import NliLabeler
     from conflictscore.labelers.protocol import Labeler, LabelerFactory, LabelerName
     from conflictscore.models.language_model import LanguageModel
     from conflictscore.nodes.state import RunContext
@@ -64,8 +65,11 @@ def chosen_labeler(
             known = " or ".join(f"--labeler {name}" for name in labelers)
             raise InputError(f"--{option.replace('_', '-')} needs {known}")
     calibration = settings["calibration"]
-    if named in ("nli", "cascade") and (settings["nli_model"] or calibration):
-        return _nli(settings["nli_model"], calibration, alone=named == "nli")
+    folder, certain = settings["nli_model"], settings["certain"]
+    if named == "nli" and (folder or calibration):
+        return _nli(folder, calibration)
+    if named == "cascade" and (folder or calibration or certain is not None):
+        return _cascade(_nli(folder, calibration), certain)
     if calibration is not None:
         return partial(_calibrated_choice, calibration)
     if settings["unquoted"] is not None:
@@ -75,15 +79,15 @@ def chosen_labeler(
 
 _LABELER_OPTIONS = {
     "nli_model": ("nli", "cascade"),
+    "certain": ("cascade",),
     "calibration": ("choice", "nli", "cascade"),
     "unquoted": ("json",),
 }
 """Which labelers an option is for."""
 
 
-def _nli(folder: str | None, calibration: Path | None, *, alone: bool) -> "Labeler":
+def _nli(folder: str | None, calibration: Path | None) -> "NliLabeler":
     from conflictscore.labelers.calibration import read_calibration
-    from conflictscore.labelers.cascade import Cascade
     from conflictscore.labelers.nli.labeler import NliLabeler
     from conflictscore.labelers.nli.model import shared_model
 
@@ -91,8 +95,13 @@ def _nli(folder: str | None, calibration: Path | None, *, alone: bool) -> "Label
     fitted = None
     if calibration is not None:
         fitted = read_calibration(calibration, labeler="nli", model=model.sha256)
-    nli = NliLabeler(model, calibration=fitted)
-    return nli if alone else Cascade(nli)
+    return NliLabeler(model, calibration=fitted)
+
+
+def _cascade(nli: "NliLabeler", certain: float | None) -> "Labeler":
+    from conflictscore.labelers.cascade import Cascade, Certain
+
+    return Cascade(nli, certain=None if certain is None else Certain.from_score(certain))
 
 
 def _calibrated_choice(

@@ -41,6 +41,11 @@ class Certain(NamedTuple):
     contradicts: float = 0.9
     irrelevant: float = 0.9
 
+    @classmethod
+    def from_score(cls, score: float) -> "Certain":
+        """The same for each label."""
+        return cls(score, score, score)
+
     def allows(self, verdict: EvidenceLabel) -> bool:
         """Whether the verdict may stand."""
         least = {

@@ -86,3 +86,13 @@ def test_claims_that_are_given_go_through_the_same_stages(
     assert figures["labeler"] == "cascade(nli(small-nli), json(scripted))"
     assert world.asked["label"] == 1
     assert "decompose" not in world.asked
+
+
+def test_how_certain_nli_must_be_is_the_users_choice(
+    run: Run, world: World, tmp_path: Path
+) -> None:
+    folder = make_nli_model(tmp_path / "small-nli")
+    assert "json(scripted) 3" in run("--nli-model", folder, "--certain", "1").stdout
+    refused = run("--labeler", "json", "--certain", "0.5")
+    assert refused.exit_code == 2
+    assert "--certain needs --labeler cascade" in refused.stderr

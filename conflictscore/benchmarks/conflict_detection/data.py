@@ -10,14 +10,19 @@ from conflictscore.benchmarks.conflict_detection.conflictbench import (
     read_contraqa,
     read_macnoise,
 )
-from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument, text_of
+from conflictscore.benchmarks.conflict_detection.groups import (
+    ClaimGroup,
+    GroupDocument,
+    in_tables,
+    text_of,
+)
 from conflictscore.benchmarks.harness.selection import lot
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.records import Label
 from conflictscore.retrieval.documents import clean_text
 
-__all__ = ["FORMATS", "balanced", "read_data", "read_groups"]
+__all__ = ["FORMATS", "balanced", "read_data", "read_groups", "with_siblings"]
 
 _LABELS = {
     "SUPPORTS": Label.SUPPORTS,
@@ -119,6 +124,38 @@ def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGr
         for group in sorted(kind, key=lambda one: lot("groups", seed, one.id))[: size // 2]
     }
     return [group for group in kept if (group.set, group.id) in drawn]
+
+
+def with_siblings(
+    drawn: Iterable[ClaimGroup], groups: Iterable[ClaimGroup], size: int, claims: int, seed: int
+) -> list[ClaimGroup]:
+    """Fewer of the claims that were drawn, each with others on the same documents.
+
+    Claims are taken by lot, and each brings others of its set, until the set has enough: a sample
+    of the same size, to be judged in tables. Claims in conflict are half of it only as far as
+    siblings happen to be.
+
+    Args:
+        drawn: A balanced sample.
+        groups: All there are, in the order that is kept.
+        size: At most so many a set.
+        claims: The most on the same documents that one claim brings, itself counted, at least 1.
+        seed: Of the draw.
+    """
+    kept = list(groups)
+    alike: dict[tuple[str, str], list[ClaimGroup]] = {}
+    for table in in_tables(kept, len(kept)):
+        by_lot = sorted(table, key=lambda one: lot("groups", seed, one.id))
+        alike |= {(group.set, group.id): by_lot for group in table}
+    taken: dict[str, dict[str, None]] = {}
+    for group in sorted(drawn, key=lambda one: lot("groups", seed, one.id)):
+        ids = taken.setdefault(group.set, {})
+        if group.id in ids:
+            continue
+        others = [o for o in alike[group.set, group.id] if o.id != group.id and o.id not in ids]
+        for one in [group, *others][:claims][: size - len(ids)]:
+            ids[one.id] = None
+    return [group for group in kept if group.id in taken.get(group.set, {})]
 
 
 def _group(record: Mapping[str, Any], name: str, where: str) -> ClaimGroup:

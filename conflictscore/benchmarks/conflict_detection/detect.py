@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
+from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, in_tables
 from conflictscore.benchmarks.conflict_detection.rows import PairRow, VerdictFile, content_of
 from conflictscore.labelers.asking import together
 from conflictscore.labelers.keeping import StagedLabeler
@@ -32,6 +32,7 @@ async def detect(
     *,
     cache: ContentCache | None = None,
     concurrency: int = 1,
+    claims: int = 1,
     retry_failed: bool = False,
     on_pair: Callable[[EvidenceLabel], None] = lambda label: None,
 ) -> None:
@@ -45,7 +46,9 @@ async def detect(
         groups: The claims with their documents.
         verdicts: Where verdicts are, and are added.
         cache: Where verdicts are kept by content, for other runs too.
-        concurrency: Groups at a time, at least 1.
+        concurrency: Tables of claims at a time, at least 1.
+        claims: The most claims of a table, at least 1: those of a set that have the same documents
+            are judged together, as the claims of an answer are.
         retry_failed: Whether a pair whose judge failed in an earlier run is judged again.
         on_pair: Called after each new verdict.
 
@@ -54,11 +57,11 @@ async def detect(
             written.
         BudgetError: A budget of the models is used up.
     """
-    waiting = iter(groups)
+    waiting = iter(in_tables(groups, claims))
 
     async def work() -> None:
-        for group in waiting:
-            await _judge(labeler, group, verdicts, cache, retry_failed, on_pair)
+        for table in waiting:
+            await _judge(labeler, table, verdicts, cache, retry_failed, on_pair)
 
     await together([work] * concurrency)
 
@@ -73,46 +76,58 @@ def judged_groups(groups: Sequence[ClaimGroup], verdicts: VerdictFile) -> Iterat
 
 async def _judge(
     labeler: Labeler,
-    group: ClaimGroup,
+    table: Sequence[ClaimGroup],
     verdicts: VerdictFile,
     cache: ContentCache | None,
     retry_failed: bool,
     on_pair: Callable[[EvidenceLabel], None],
 ) -> None:
+    documents = [
+        Document(number=number, text=document.text, title=document.title)
+        for number, document in enumerate(table[0].documents, start=1)
+    ]
     done = {
-        number
+        (claim, number)
+        for claim, group in enumerate(table, start=1)
         for number, label in verdicts.labels(group).items()
         if not (retry_failed and label.label is Label.UNLABELLED)
     }
-    todo = [
-        Document(number=number, text=document.text, title=document.title)
-        for number, document in enumerate(group.documents, start=1)
-        if number not in done or isinstance(labeler, StagedLabeler)  # a verdict may need the others
+
+    def open_pairs(claim: int) -> list[int]:
+        return [one.number for one in documents if (claim, one.number) not in done]
+
+    claims = [
+        Claim(number=number, text=group.claim)
+        for number, group in enumerate(table, start=1)
+        if open_pairs(number)
     ]
-    if len(done) == len(group.documents):
+    if not claims:
         return
+    wanted = {number for claim in claims for number in open_pairs(claim.number)}
     meter, counted, since = UsageMeter(), Usage(), time.perf_counter()
 
     def keep(label: EvidenceLabel) -> None:
         nonlocal counted, since
-        if label.document in done:
+        if (label.claim, label.document) in done:
             return
         usage, now = meter.usage, time.perf_counter()
+        group, own = table[label.claim - 1], label.model_copy(update={"claim": 1})
         verdicts.append(
             PairRow(
                 set=group.set,
                 group=group.id,
                 content=content_of(group, label.document),
-                label=label,
+                label=own,
                 usage=_difference(usage, counted),
                 seconds=round(now - since, 6),
             )
         )
         counted, since = usage, now
-        on_pair(label)
+        on_pair(own)
 
-    claim = Claim(number=1, text=group.claim)
-    await label_table(labeler, [claim], todo, meter=meter, cache=cache, on_label=keep)
+    # A verdict of a staged labeler may need those on the other documents.
+    todo = [d for d in documents if d.number in wanted or isinstance(labeler, StagedLabeler)]
+    await label_table(labeler, claims, todo, meter=meter, cache=cache, on_label=keep)
 
 
 def _difference(after: Usage, before: Usage) -> Usage:
