@@ -11,7 +11,6 @@ from conflictscore.cli.labeling import OpenLabeler, open_labeler
 from conflictscore.cli.options import with_model_choice
 from conflictscore.errors import (
     ConfigurationError,
-    ConflictScoreError,
     ContextWindowError,
     InputError,
     ProviderError,
@@ -153,11 +152,10 @@ async def _ask(
     labeler: "LogprobLabeler", pairs: Sequence["LabelledPair"], opened: OpenLabeler, *, quiet: bool
 ) -> list["Scored"]:
     """What the labeler says of each pair, those that it fails on left out."""
-    import asyncio
-
     from rich.console import Console
 
     from conflictscore.benchmarks.calibration_fit import raw_logprobs
+    from conflictscore.labelers.asking import together
     from conflictscore.models.usage import UsageMeter
     from conflictscore.reporting.pair_progress import PairProgress
 
@@ -176,12 +174,7 @@ async def _ask(
 
     console = Console(stderr=True, highlight=False)
     with PairProgress(console, enabled=not quiet, total=len(pairs), done=0) as progress:
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for _ in range(_LOCAL_PAIRS if opened.local else _REMOTE_PAIRS):
-                    tasks.create_task(work())
-        except* ConflictScoreError as errors:  # what no single pair can help: a setting
-            raise errors.exceptions[0] from None
+        await together([work] * (_LOCAL_PAIRS if opened.local else _REMOTE_PAIRS))
     if not scored:
         raise ProviderError(f"{labeler.name} failed on every pair", provider=labeler.name)
     return scored

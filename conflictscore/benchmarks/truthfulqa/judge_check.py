@@ -1,18 +1,18 @@
 """How well a judge of free-form answers agrees with the labels that answers were given."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
 
+from conflictscore.benchmarks.at_once import at_once
 from conflictscore.benchmarks.harness.figures import Proportion
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.harness.statistics import accuracy, balanced_accuracy, cohen_kappa
 from conflictscore.benchmarks.truthfulqa.judges import Measure, judge_measure
 from conflictscore.benchmarks.truthfulqa.labelled_answers import LabelledAnswer
-from conflictscore.errors import ConflictScoreError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -79,12 +79,7 @@ async def check_judge(
         on_verdict(answer, verdict)
         return verdict
 
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            judging = [tasks.create_task(judge(answer)) for answer in labelled]
-    except* ConflictScoreError as errors:
-        raise errors.exceptions[0] from None
-    return tuple(task.result() for task in judging)
+    return await at_once([partial(judge, answer) for answer in labelled])
 
 
 def agreement(labels: Sequence[bool], verdicts: Sequence[Verdict]) -> JudgeCheck:

@@ -1,12 +1,13 @@
 """The judges of free-form answers: is it truthful, and is it informative (Tables 17 and 18)?"""
 
-import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
+from conflictscore.benchmarks.at_once import at_once
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.errors import ConflictScoreError, ProviderError
+from conflictscore.errors import ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, material_line
@@ -63,19 +64,11 @@ async def judge_answer(
         ConfigurationError: A setting is wrong, so that nothing can be judged.
         BudgetError: The budget of the model is used up.
     """
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            judging = {
-                measure: tasks.create_task(
-                    judge_measure(
-                        measure, question, answer, model=model, prompts=prompts, meter=meter
-                    )
-                )
-                for measure in JUDGES
-            }
-    except* ConflictScoreError as errors:
-        raise errors.exceptions[0] from None
-    return {measure: task.result() for measure, task in judging.items()}
+    judging = partial(
+        judge_measure, question=question, answer=answer, model=model, prompts=prompts, meter=meter
+    )
+    verdicts = await at_once([partial(judging, measure) for measure in JUDGES])
+    return dict(zip(JUDGES, verdicts, strict=True))
 
 
 async def judge_measure(
