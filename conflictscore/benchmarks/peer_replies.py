@@ -1,11 +1,14 @@
-"""What a simulated model replies to the prompts of RAGAS's faithfulness."""
+"""What a simulated model replies to the prompts of peers."""
 
 import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["ragas_reply"]
+__all__ = ["ragas_reply", "ragchecker_reply"]
+
+_LABELS = {"SUPPORTS": "Entailment", "CONTRADICTS": "Contradiction", "IRRELEVANT": "Neutral"}
+_TRIPLET = re.compile(r'\("(.*)", ".*", ".*"\)')
 
 
 def ragas_reply(prompt: str, label: Callable[[str, str], str]) -> str | None:
@@ -46,3 +49,23 @@ def _input_of(prompt: str) -> Mapping[str, Any]:
         if isinstance(found, dict):
             return found
     return {}
+
+
+def ragchecker_reply(prompt: str, label: Callable[[str, str], str]) -> str | None:
+    """The reply to a prompt of RAGChecker; None for a prompt of another kind.
+
+    It has answers taken apart into triplets, for which each line of an answer is one here, and then
+    a list of these labelled against one document.
+
+    Args:
+        prompt: The prompt.
+        label: The label of the text of a claim and that of a document.
+    """
+    if prompt.rstrip().endswith("### KG:"):
+        answer = prompt.rpartition("### Candidate Answer:")[2].partition("### KG:")[0]
+        return "\n".join(f'("{line}", "is", "said")' for line in answer.strip().split("\n"))
+    if "### Reference:" in prompt and "### Claims:" in prompt:
+        document, _, rest = prompt.partition("### Reference:")[2].partition("### Claims:")
+        claims = _TRIPLET.findall(rest.partition("Your answer should")[0])
+        return "\n".join(_LABELS[label(claim, document)] for claim in claims)
+    return None

@@ -1,10 +1,12 @@
-"""What RAGAS's faithfulness takes on the questions and the endpoint of ``scheduler_overhead``.
+"""What a peer's faithfulness takes on the questions and the endpoint of ``scheduler_overhead``.
 
-RAGAS is no dependency and needs an environment of its own, whose Python is given with ``--python``.
-It puts all documents of a question into one call, two calls a question, and gives a share of the
-answer's statements and no label for a document: so what is paid is compared here, and not what it
-is paid for. Beside it, in the same process and in turns, a bare loop makes the same calls on the
-same client. Then the endpoint fails, and every score is compared with that of a run without faults.
+Peers are no dependencies and need environments of their own, whose Python is given with
+``--python``. RAGAS puts all documents of a question into one call, two calls a question, and gives
+a share of the answer's statements and no label for a document. RAGChecker gives a label for each
+claim and document, with up to five claims in a call. What is paid is compared here, and not what it
+is paid for. Beside the peer, in the same process and in turns, a bare loop makes the same calls on
+the same client. Then the endpoint fails, and every result is compared with that of a run without
+faults.
 """
 
 import json
@@ -13,7 +15,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from math import isnan
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,7 @@ _MODEL = "gpt-4.1-mini"
 
 
 @click.command(help=__doc__)
-@click.option("--peer", type=click.Choice(["ragas"]), required=True)
+@click.option("--peer", type=click.Choice(["ragas", "ragchecker"]), required=True)
 @click.option(
     "--python",
     default=sys.executable,
@@ -67,14 +69,15 @@ def main(
     endpoint = ["-m", "conflictscore.benchmarks.simulated_upstream", f"--claims={claims}"]
     endpoint += [f"--delay={delay}", f"--places={places}"]
     asked = {
+        "peer": peer,
         "places": places,
         "rounds": rounds,
         "samples": [_sample(work, number) for number in range(max(sizes))],
     }
     with started(endpoint, "stdout") as address:
-        found = _run(peer, python, {**asked, "address": address, "sizes": sizes})
-    if any(map(isnan, found["scores"])):
-        raise click.ClickException(f"{peer} {found['version']} gave a question no score")
+        found = _run(python, {**asked, "address": address, "sizes": sizes})
+    if None in found["results"]:
+        raise click.ClickException(f"{peer} {found['version']} gave a question no result")
     tokens = sum(count_tokens(prompt, _MODEL).n for prompt in found["prompts"])
     click.echo(
         f"{peer} {found['version']}: {len(found['prompts'])} calls and {tokens:,} input tokens a"
@@ -82,35 +85,35 @@ def main(
     )
     click.echo(_ROW.format(*_COLUMNS) + "   (CPU: seconds per 1,000 calls)")
     for size in sizes:
-        waves = len(found["prompts"]) * -(-size // places)
-        click.echo(_row(size, [row for row in found["rows"] if row[0] == size], waves * delay))
+        bound = delay * sum(-(-size * calls // places) for calls in found["waves"])
+        click.echo(_row(size, [row for row in found["rows"] if row[0] == size], bound))
     if faults:
         with started([*endpoint, *FAULTS], "stdout") as address:
-            broken = _run(peer, python, {**asked, "address": address, "sizes": []})
+            broken = _run(python, {**asked, "address": address, "sizes": []})
         calls = len(found["prompts"]) * max(sizes)
         click.echo(
             "\nwith 20 % malformed replies, 5 % HTTP 500 and 5 % HTTP 429:"
             f" {broken['calls']} requests for {calls} calls;"
-            f" {_compared(found['scores'], broken['scores'])}"
+            f" {_compared(found['results'], broken['results'])}"
         )
 
 
 def _sample(work: Work, number: int) -> dict[str, Any]:
     made = work.question(number)
     return {
-        "user_input": "What is known of the lamp?",
-        "response": made["answer"],
-        "retrieved_contexts": [document["text"] for document in made["documents"]],
+        "question": "What is known of the lamp?",
+        "answer": made["answer"],
+        "documents": [document["text"] for document in made["documents"]],
     }
 
 
-def _run(peer: str, python: str, given: Mapping[str, Any]) -> Any:
+def _run(python: str, given: Mapping[str, Any]) -> Any:
     """What the peer's own process found.
 
     Raises:
         ClickException: It failed, such as for want of the peer.
     """
-    script = Path(__file__).with_name(f"peer_{peer}.py")
+    script = Path(__file__).with_name("peer_process.py")
     given = {**given, "stats": re.sub("/v1$", "/stats", str(given["address"]))}
     try:
         ended = subprocess.run(  # noqa: S603 - the user's own Python
@@ -120,7 +123,7 @@ def _run(peer: str, python: str, given: Mapping[str, Any]) -> Any:
         raise click.ClickException(f"--python {python}: {error.strerror}") from None
     if ended.returncode:
         said = ended.stderr.strip().splitlines() or ["it says nothing"]
-        raise click.ClickException(f"{peer}: {said[-1]}")
+        raise click.ClickException(f"{given['peer']}: {said[-1]}")
     return json.loads(ended.stdout.splitlines()[-1])
 
 
@@ -140,13 +143,27 @@ def _row(size: int, rows: Sequence[Any], bound: float) -> str:
     return _ROW.format(size, *cells, int(middle(2, "calls")))
 
 
-def _compared(clean: Sequence[float], broken: Sequence[float | None]) -> str:
-    none = sum(score is None for score in broken)
+def _compared(clean: Sequence[Any], broken: Sequence[Any]) -> str:
+    none = sum(result is None for result in broken)
     same = sum(one == other for one, other in zip(clean, broken, strict=True))
     return (
-        f"of {len(broken)} questions {same} have the score of the run without faults,"
-        f" {len(broken) - same - none} another one and {none} none"
+        f"of {len(broken)} questions {same} have the result of the run without faults,"
+        f" {len(broken) - same - none} another one and {none} none{_labels(clean, broken)}"
     )
+
+
+def _labels(clean: Sequence[Any], broken: Sequence[Any]) -> str:
+    """How many of the labels are others, where a result is labels."""
+    if not isinstance(clean[0], list):
+        return ""
+    pairs = [
+        (one, other)
+        for whole, part in zip(clean, broken, strict=True)
+        for row, found in zip_longest(whole, part or [], fillvalue=())
+        for one, other in zip_longest(row, found)
+    ]
+    wrong = sum(one != other for one, other in pairs)
+    return f"; {wrong} of {len(pairs)} labels are others or missing"
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from conflictscore.benchmarks.batch_replies import batch_reply
-from conflictscore.benchmarks.peer_replies import ragas_reply
+from conflictscore.benchmarks.peer_replies import ragas_reply, ragchecker_reply
 
 __all__ = ["main"]
 
@@ -113,8 +113,9 @@ def _reply(body: dict[str, Any], claims: int) -> str:
         return json.dumps(_verdict(prompt))
     if (batch := batch_reply(prompt, _label)) is not None:
         return batch
-    if (peer := ragas_reply(prompt, _label)) is not None:
-        return peer
+    for peer_reply in (ragas_reply, ragchecker_reply):
+        if (peer := peer_reply(prompt, _label)) is not None:
+            return peer
     if 'Reply with the word "Claims:"' in prompt:
         answer = prompt.rpartition("<answer>")[2].partition("</answer>")[0].strip()
         return "Claims:\n" + "\n".join(f"- {line}" for line in answer.split("\n"))
