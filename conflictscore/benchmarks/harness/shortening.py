@@ -27,8 +27,7 @@ def shortened(
 ) -> Benchmark:
     """The benchmark with each question's long documents cut to what fits the question best.
 
-    Methods and judges then read the same passages; a judge that looks the documents up in the
-    benchmark's file still reads them whole.
+    Methods and judges then read the same passages.
 
     Args:
         benchmark: Its questions bring documents; one that brings none stays as it is.

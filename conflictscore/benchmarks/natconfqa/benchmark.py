@@ -33,7 +33,7 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True, eq=False)
 class NatConfJudge:
-    """Judges an answer by the references, conflicts and passages of its question."""
+    """Judges an answer by its question's references and conflicts, and by the passages it shows."""
 
     questions: Mapping[str, NatConfQuestion]
     """By id."""
@@ -53,13 +53,18 @@ class NatConfJudge:
             ConfigurationError: A setting is wrong, so that nothing can be judged.
             BudgetError: The budget of the model is used up.
         """
-        asked = self.questions[question.id]
+        asked = self._asked(question)
         judgement = await judge_natconfqa(asked, answer, model=model, prompts=prompts, meter=meter)
         return verdicts_of(asked, judgement)
 
     def planned(self, question: Question, answer: str, prompts: PromptSet) -> list[str]:
         """What it would ask about an answer; see :func:`.planned.planned_prompts`."""
-        return planned_prompts(self.questions[question.id], answer, prompts)
+        return planned_prompts(self._asked(question), answer, prompts)
+
+    def _asked(self, question: Question) -> NatConfQuestion:
+        """What people say of the question, with the passages as they are shown: maybe cut."""
+        shown = tuple(document["text"] for document in question.documents)
+        return self.questions[question.id].model_copy(update={"passages": shown})
 
 
 def natconfqa(data: Path, form: Form, seed: int) -> Benchmark:

@@ -85,6 +85,19 @@ def test_a_file_without_conflicts_is_refused(tmp_path: Path) -> None:
         natconfqa(write(tmp_path / "q.jsonl", [SUPPORT]), "free-form", 0)
 
 
+def test_the_judge_reads_the_passages_as_they_were_shown(lamps: Benchmark) -> None:
+    [whole] = lamps.questions
+    cut = whole.model_copy(update={"documents": ({"text": "The log says 1871."},)})
+    assert lamps.judge_prompts is not None
+    said = {
+        shown: "\n".join(lamps.judge_prompts(question, ONE, PromptSet.load()))
+        for shown, question in (("whole", whole), ("cut", cut))
+    }
+    assert "The log says 1871." in said["cut"]
+    assert "first lit in 1874" in said["whole"]
+    assert "first lit in 1874" not in said["cut"]
+
+
 @needs_real_data
 def test_the_published_questions_are_of_the_three_subsets() -> None:
     benchmark = natconfqa(REAL / "questions.jsonl", "free-form", 0)
