@@ -4,7 +4,7 @@ The command line makes its commands and their help of this, so nothing heavy is 
 benchmark is opened.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,7 @@ from conflictscore.errors import InputError
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 
-__all__ = ["BENCHMARKS", "Entry", "open_benchmark"]
+__all__ = ["BENCHMARKS", "Entry", "open_benchmark", "usual_methods"]
 
 _COMMON = (
     "rag",
@@ -26,6 +26,8 @@ _COMMON = (
     "typed-rag",
 )
 """The values of ``harness.benchmark.COMMON_METHODS``."""
+
+_USUAL = ("rag", "control-rag", "regenerated-rag", "guarded-rag", "balanced", "super-balanced")
 
 
 class Entry(NamedTuple):
@@ -41,12 +43,17 @@ class Entry(NamedTuple):
     """The first is the default."""
     searches: bool
     """Whether documents must be found; otherwise its questions bring their own."""
-    open: "Callable[[Path, Form, int], Benchmark]"
-    """From data file, form and seed to the whole benchmark."""
+    open: "Callable[..., Benchmark]"
+    """From data file, form and seed to the whole benchmark, with ``flags`` by name."""
     judged: bool = False
     """Whether a model judges its free-form answers."""
     methods: tuple[str, ...] = _COMMON
     """The values of ``Benchmark.offered``, for the help."""
+    several: bool = False
+    """Whether its data may be of several sources; it is then opened with a list of texts, of which
+    some name a format before the file."""
+    flags: Mapping[str, str] = {}
+    """Options of its own by name, each with its help; false where they are not given."""
     docs: str = "docs/running-benchmarks.md"
     """The page that says more."""
     examples: tuple[str, ...] = ()
@@ -54,13 +61,13 @@ class Entry(NamedTuple):
     none."""
 
 
-def _lazily(module: str, function: str) -> "Callable[[Path, Form, int], Benchmark]":
+def _lazily(module: str, function: str) -> "Callable[..., Benchmark]":
     """Opens a benchmark by a function of a module of this package, imported when it is called."""
 
-    def opened(data: Path, form: "Form", seed: int) -> "Benchmark":
+    def opened(data: "Path | Sequence[str]", form: "Form", seed: int, **flags: bool) -> "Benchmark":
         benchmark: Benchmark = getattr(
             import_module(f"conflictscore.benchmarks.{module}"), function
-        )(data, form, seed)
+        )(data, form, seed, **flags)
         return benchmark
 
     return opened
@@ -136,20 +143,49 @@ BENCHMARKS: Mapping[str, Entry] = {
             docs="docs/wikicontradict.md",
             examples=("bench wikicontradict --data questions.jsonl --sample 40 --methods all",),
         ),
+        Entry(
+            name="reports",
+            summary="how much of what documents disagree on a report of three paragraphs states"
+            " (paper, section 5); sets on matters with several sides fit",
+            data="conflicts.jsonl of CONFLICTS, claims with labelled documents (*_groups.jsonl) or"
+            " conflictingqa:FILE as it is published",
+            forms=("free-form",),
+            searches=False,
+            open=_lazily("reports.benchmark", "reports"),
+            methods=("rag", "resample", "balanced", "super-balanced"),
+            several=True,
+            flags={"any_topic": "Also take topics whose documents do not disagree."},
+            docs="docs/reports.md",
+            examples=(
+                "bench reports --data conflicts.jsonl --sample 3",
+                "bench reports --data conflictingqa:train.csv --sample 100 --model openai:gpt-4.1",
+            ),
+        ),
     )
 }
 
 
+def usual_methods(offered: Sequence[str]) -> list[str]:
+    """Those offered that are run where none are named: the papers' and the guard."""
+    return [method for method in _USUAL if method in offered]
+
+
 def open_benchmark(
-    name: str, data: str | Path, *, form: "Form | None" = None, seed: int = 0
+    name: str,
+    data: str | Path | Sequence[str | Path],
+    *,
+    form: "Form | None" = None,
+    seed: int = 0,
+    **flags: bool,
 ) -> "Benchmark":
     """Read a benchmark's questions.
 
     Args:
         name: One of :data:`BENCHMARKS`.
-        data: Its official file.
+        data: Its official file, or several where its entry says so.
         form: ``multiple-choice`` or ``free-form``; by default the benchmark's first.
         seed: Decides the order in which the options of each question are shown.
+        flags: Options of its own, by the names of its entry.
 
     Raises:
         InputError: There is no such benchmark or form, or the file cannot be used.
@@ -159,4 +195,10 @@ def open_benchmark(
         raise InputError(f"unknown benchmark {name!r}; one of {', '.join(BENCHMARKS)}")
     if form is not None and form not in entry.forms:
         raise InputError(f"{name} is no {form}; it is run as {' or '.join(entry.forms)}")
-    return entry.open(Path(data), form or entry.forms[0], seed)
+    if unknown := flags.keys() - entry.flags.keys():
+        raise InputError(f"{name} has no option {min(unknown)!r}")
+    sources = [str(data)] if isinstance(data, str | Path) else list(map(str, data))
+    if not sources or (len(sources) > 1 and not entry.several):
+        raise InputError(f"{name} is run from one file, and {len(sources)} were given")
+    given = sources if entry.several else Path(sources[0])
+    return entry.open(given, form or entry.forms[0], seed, **flags)

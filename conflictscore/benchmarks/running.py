@@ -16,7 +16,7 @@ from conflictscore.benchmarks.harness.setup import (
     chosen_methods,
     refuse_methods,
 )
-from conflictscore.benchmarks.registry import open_benchmark
+from conflictscore.benchmarks.registry import open_benchmark, usual_methods
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import Model
@@ -32,11 +32,11 @@ def run_benchmark(
     benchmark: str | Benchmark,
     folder: str | Path,
     *,
-    data: str | Path | None = None,
+    data: str | Path | Sequence[str | Path] | None = None,
     form: Form | None = None,
     model: Model | None = None,
     retriever: BaseRetriever | None = None,
-    methods: Sequence[str] = ("rag", "control-rag", "regenerated-rag", "guarded-rag"),
+    methods: Sequence[str] | None = None,
     labeler: Labeler | LabelerName | LabelerFactory | None = None,
     judge: Model | None = None,
     answer_judge: Model | None = None,
@@ -72,12 +72,13 @@ def run_benchmark(
     Args:
         benchmark: A name of ``registry.BENCHMARKS``, or a benchmark of your own.
         folder: Where the run is kept; the same call goes on with it.
-        data: The benchmark's official file; needed with a name.
+        data: The benchmark's official file, or several where it takes them; needed with a name.
         form: ``multiple-choice`` or ``free-form``; by default the benchmark's first.
         model: What answers: a spec or any LangChain chat model.
         retriever: Any LangChain retriever; not needed where questions bring their documents.
         methods: Names of :class:`~conflictscore.benchmarks.harness.records.BenchmarkMethod` that
-            the benchmark offers (``benchmark.offered``); ``rag`` is always run.
+            the benchmark offers (``benchmark.offered``); ``rag`` is always run. None for
+            the papers' methods and ``guarded-rag``.
         labeler: ``json``, ``choice`` or one of your own, whose calls are then not counted.
         judge: The model that decomposes and labels; by default the one that answers.
         answer_judge: The model that judges free-form answers; by default ``judge``.
@@ -116,7 +117,7 @@ def run_benchmark(
         benchmark = open_benchmark(benchmark, data, form=form, seed=seed)
     chosen, selection = benchmark.selected(limit=limit, sample=sample, seed=seed)
     settings = RunSettings(
-        methods=chosen_methods(methods),
+        methods=chosen_methods(usual_methods(chosen.offered) if methods is None else methods),
         max_rounds=max_rounds,
         max_claims=max_claims,
         duplicates=duplicates,

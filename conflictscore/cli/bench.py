@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from conflictscore.benchmarks.registry import BENCHMARKS
+from conflictscore.benchmarks.registry import BENCHMARKS, usual_methods
 from conflictscore.cli.bench_dry_run import dry_run
 from conflictscore.cli.bench_options import (
     LOCAL_QUESTIONS,
     REMOTE_QUESTIONS,
-    usual_methods,
     with_bench_options,
 )
 from conflictscore.cli.conflict_detection import conflict_detection
 from conflictscore.cli.options import ManyDocs
-from conflictscore.cli.reports import reports
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.benchmark import Benchmark
@@ -43,22 +41,13 @@ _METHODS = {
     "no-documents": "answers the question alone",
     "first-document": "answers from the first document alone",
     "second-document": "answers from the second document alone",
+    "balanced": "writes a report with care and all sides (the paper's)",
+    "super-balanced": "writes a report by rules: hedge, attribute, name every view (the paper's)",
 }
 """What ``BenchmarkMethod`` names, in a line each."""
 
 _PASSAGES = ("passage_tokens", "passages", "ranking")
 """The settings of how documents are cut."""
-
-_GROUPS = "claims with labelled documents (*_groups.jsonl)"
-_OTHERS = (
-    (
-        conflict_detection,
-        f"{_GROUPS}, or a source of ConflictBench after its name, such as conflictingqa:FILE",
-        "conflictscore bench conflict-detection --help",
-    ),
-    (reports, f"{_GROUPS}, CONFLICTS' conflicts.jsonl, or conflictingqa:FILE", "docs/reports.md"),
-)
-"""The benchmarks that have a command of their own: what each needs, and where more is said."""
 
 
 _EPILOG = "\n".join(
@@ -86,11 +75,13 @@ def list_benchmarks() -> None:
         click.echo(f"  documents: {where}")
         click.echo(f"  methods:   {', '.join(entry.methods)}")
         click.echo(f"  more:      {entry.docs}")
-    for command, data, docs in _OTHERS:
-        click.echo(f"{command.name}: {command.get_short_help_str(limit=200)}")
-        click.echo(f"  data:      {data}")
-        click.echo("  documents: its data bring their own")
-        click.echo(f"  more:      {docs}")
+    click.echo(f"{conflict_detection.name}: {conflict_detection.get_short_help_str(limit=200)}")
+    click.echo(
+        "  data:      claims with labelled documents (*_groups.jsonl), or a source of ConflictBench"
+        " after its name, such as conflictingqa:FILE"
+    )
+    click.echo("  documents: its data bring their own")
+    click.echo("  more:      docs/conflict-detection.md")
 
 
 def _bench_command(entry: "Entry") -> click.Command:
@@ -111,7 +102,11 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     from conflictscore.models.prices import PriceTable
 
     benchmark = open_benchmark(
-        entry.name, settings["data"], form=settings.get("form"), seed=settings["seed"]
+        entry.name,
+        settings["data"],
+        form=settings.get("form"),
+        seed=settings["seed"],
+        **{name: settings[name] for name in entry.flags},
     )
     benchmark, selection = benchmark.selected(
         limit=settings["limit"], sample=settings["sample"], seed=settings["seed"]
@@ -264,6 +259,7 @@ def _work(
         total=len(benchmark.questions),
         measure=benchmark.measures[0],
         graded=benchmark.measures[0] in benchmark.graded,
+        falls=benchmark.measures[0] in benchmark.falling,
     )
     with progress:
         return asyncio.run(
@@ -305,5 +301,5 @@ def _deliver(run: "BenchmarkRun", benchmark: "Benchmark", settings: Mapping[str,
     click.echo(f"Every flip on a page: conflictscore report {run.folder}", err=True)
 
 
-for _command in (*map(_bench_command, BENCHMARKS.values()), conflict_detection, reports):
+for _command in (*map(_bench_command, BENCHMARKS.values()), conflict_detection):
     bench.add_command(_command)

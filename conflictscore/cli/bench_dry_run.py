@@ -45,6 +45,8 @@ def dry_run(
         judge=context.decomposer,
         answer_judge=setup.answer_judge if benchmark.judge else None,
         judge_prompts=benchmark.judge_prompts,
+        scored=benchmark.scored,
+        assumptions=benchmark.assumptions,
         labeler=_labeler_kind(setup),
         prompts=context.prompts,
         prices=prices,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from conflictscore.benchmarks.registry import usual_methods
 from conflictscore.cli.options import (
     with_evidence_options,
     with_model_choice,
@@ -16,19 +17,12 @@ from conflictscore.cli.options import (
 if TYPE_CHECKING:
     from conflictscore.benchmarks.registry import Entry
 
-__all__ = ["LOCAL_QUESTIONS", "REMOTE_QUESTIONS", "usual_methods", "with_bench_options"]
+__all__ = ["LOCAL_QUESTIONS", "REMOTE_QUESTIONS", "with_bench_options"]
 
 LOCAL_QUESTIONS, REMOTE_QUESTIONS = 1, 4
 """How many questions are worked on at a time, with the local model and with others."""
 
-_USUAL_METHODS = ("rag", "control-rag", "regenerated-rag", "guarded-rag")
-
 _Option = Callable[[Any], Any]
-
-
-def usual_methods(offered: tuple[str, ...]) -> list[str]:
-    """The methods that are run where none are named: the paper's three and the guard."""
-    return [method for method in _USUAL_METHODS if method in offered]
 
 
 def with_bench_options(entry: "Entry", command: Any) -> Any:
@@ -62,12 +56,10 @@ def _form(entry: "Entry") -> _Option:
 def _questions(entry: "Entry") -> list[_Option]:
     usual = ",".join(usual_methods(entry.methods))
     options = [
-        click.option(
-            "--data",
-            required=True,
-            type=click.Path(path_type=Path, dir_okay=False),
-            metavar="FILE",
-            help=f"The benchmark's official file: {entry.data}.",
+        _data(entry),
+        *(
+            click.option(f"--{name.replace('_', '-')}", is_flag=True, help=words)
+            for name, words in entry.flags.items()
         ),
         click.option(
             "--out",
@@ -111,6 +103,19 @@ def _questions(entry: "Entry") -> list[_Option]:
             )
         )
     return options
+
+
+def _data(entry: "Entry") -> _Option:
+    if entry.several:
+        words = f"May be given several times: {entry.data}."
+        return click.option("--data", required=True, multiple=True, metavar="FILE", help=words)
+    return click.option(
+        "--data",
+        required=True,
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help=f"The benchmark's official file: {entry.data}.",
+    )
 
 
 def _running(entry: "Entry") -> list[_Option]:

@@ -21,7 +21,6 @@ _QUESTION = frozenset({"question", "documents"})
 _OPTIONS = frozenset({"option_a", "option_b"})
 _RECONSIDER = frozenset({"answer", "claim", "evidence"})
 _TYPED = frozenset({"type", "rule"})
-_REPORT = frozenset({"topic", "documents"})
 _GRADED = frozenset({"question", "answer", "correct_answers", "incorrect_answers"})
 
 PLACEHOLDERS: Mapping[str, frozenset[str]] = {
@@ -89,9 +88,9 @@ PLACEHOLDERS: Mapping[str, frozenset[str]] = {
     "conflicts_case_misinformation": frozenset(),
     "conflicts_recall": frozenset({"question", "gold", "answer"}),
     "conflicts_grounding": _QUESTION | {"answer", "sentence"},
-    "report_rag": _REPORT,
-    "report_balanced": _REPORT,
-    "report_super_balanced": _REPORT,
+    "report_rag": _QUESTION,
+    "report_balanced": _QUESTION,
+    "report_super_balanced": _QUESTION,
     "structured": frozenset(),
     "retry": frozenset({"reason"}),
 }

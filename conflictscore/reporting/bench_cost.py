@@ -15,6 +15,7 @@ from conflictscore.reporting.plain_table import add_row, aside, heading, plain_t
 __all__ = ["print_cost", "print_failures"]
 
 _SHOWN_REASONS = 5
+_CHANGES = ("corrected", "harmed")
 
 
 def print_failures(results: Iterable[QuestionResult], console: Console) -> None:
@@ -43,14 +44,16 @@ def print_failures(results: Iterable[QuestionResult], console: Console) -> None:
             aside(console, f"and {counted(more, 'more reason')}")
 
 
-def print_cost(cost: Cost, console: Console, *, verbose: bool, graded: bool = False) -> None:
+def print_cost(
+    cost: Cost, console: Console, *, verbose: bool, changes: tuple[str, str] = _CHANGES
+) -> None:
     """Print calls and tokens by model, money, time, and what a net correction cost.
 
     Args:
         cost: What the run cost.
         console: Where to.
         verbose: Also calls and tokens by step.
-        graded: Whether corrections are answers with a higher value, by a graded measure.
+        changes: What a change for the better and one for the worse are called.
     """
     heading(console, "Cost")
     if not cost.usage:
@@ -65,7 +68,7 @@ def print_cost(cost: Cost, console: Console, *, verbose: bool, graded: bool = Fa
     if not cost.net_corrections:
         return
     console.print()
-    net_name = "higher less lower" if graded else "net corrections"
+    net_name = "net corrections" if changes == _CHANGES else " less ".join(changes)
     table = plain_table("method", net_name, "dollars for each", "tokens for each")
     for method, net in cost.net_corrections.items():
         dollars = cost.money_per_net_correction.get(method)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from itertools import count
 
-from conflictscore.benchmarks.harness.benchmark import ACCURACY
+from conflictscore.benchmarks.harness.benchmark import ACCURACY, SCORES
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
 from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
 from conflictscore.reporting.figure_text import counted, p_value, percent, points, span
-from conflictscore.reporting.measures import is_graded
+from conflictscore.reporting.measures import change_words, is_graded
 from conflictscore.reporting.paper_figures import PaperFigures
 
 __all__ = ["NEEDED_PAIRS", "findings"]
@@ -107,6 +107,12 @@ def _judges(figures: Figures) -> Iterator[str]:
         yield (
             f"{names}: a model's verdicts, and the benchmark brings none of people to hold them to."
         )
+    elif first in SCORES:
+        yield (
+            f"{names}: from the labeler's verdicts on claims that a model took out of the answer. A"
+            " claim that is hedged, or told as what a document says, is labelled by what it says:"
+            " less may come of the wording as well as of what was left out."
+        )
 
 
 def _unscored(figures: Figures) -> int:
@@ -187,7 +193,7 @@ def _against_paper(told: str, *, fits: bool, holds_zero: bool) -> str:
 
 
 def _controls(figures: Figures) -> Iterator[str]:
-    better, worse = _changes(figures)
+    better, worse = change_words(figures, figures.measures[0])
     for pair in figures.paired:
         if pair.measure == figures.measures[0] and pair.method in _CONTROLS and pair.n:
             yield (
@@ -204,7 +210,7 @@ def _where_in_conflict(figures: Figures, method: BenchmarkMethod) -> str:
     moved = next((moved for moved in figures.transitions if moved.method is method), None)
     if moved is None:
         return ""
-    better, worse = _changes(figures)
+    better, worse = change_words(figures, figures.measures[0])
     return (
         f" Of the first answers with conflict, {moved.conflict:,} in all and the only ones that a"
         f" second look asks about: {moved.corrections.count:,} {better}, {moved.harms.count:,}"
@@ -212,14 +218,9 @@ def _where_in_conflict(figures: Figures, method: BenchmarkMethod) -> str:
     )
 
 
-def _changes(figures: Figures) -> tuple[str, str]:
-    """What a change for the better and one for the worse are called, by the first measure."""
-    graded = is_graded(figures, figures.measures[0])
-    return ("higher", "lower") if graded else ("corrected", "harmed")
-
-
 def _few_revised(figures: Figures) -> Iterator[str]:
-    harmed = "lower values" if is_graded(figures, figures.measures[0]) else "harms"
+    _, worse = change_words(figures, figures.measures[0])
+    harmed = f"{worse} values" if is_graded(figures, figures.measures[0]) else "harms"
     for moved in figures.transitions:
         harms = moved.harms
         if moved.method not in _SECOND_LOOKS:

@@ -8,14 +8,13 @@ from rich.table import Table
 from conflictscore.benchmarks.harness.figures import Figures, Paired
 from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
 from conflictscore.reporting.figure_text import one_line, p_value, points, span
-from conflictscore.reporting.measures import is_graded
+from conflictscore.reporting.measures import change_words, is_graded
 from conflictscore.reporting.paper_figures import PaperFigures
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
 
 __all__ = ["print_pairs"]
 
 _YES_OR_NO = ("both\nright", "both\nwrong", "corrected", "harmed")
-_GRADED = ("n", "higher", "lower")
 
 
 def print_pairs(figures: Figures, paper: PaperFigures | None, console: Console) -> None:
@@ -46,7 +45,7 @@ def _print(
         return
     measure = pairs[0].measure
     graded = is_graded(figures, measure)
-    counts = _GRADED if graded else _YES_OR_NO
+    counts = ("n", *change_words(figures, measure)) if graded else _YES_OR_NO
     table = plain_table("method", *counts, "p", "points", "95 % interval")
     for pair in pairs:
         add_row(
@@ -58,7 +57,7 @@ def _print(
             span(points(pair.difference.low), points(pair.difference.high)),
         )
         reported = paper.difference(pair.method, measure) if paper else None
-        if paper is not None and reported:
+        if paper is not None and reported is not None:
             _paper_row(table, pair.method, reported, paper, before=len(counts) - 2)
     heading(console, f"{title}: {one_line(measure)}")
     console.print(table)

@@ -34,6 +34,7 @@ _SHOWN_STEPS = 4
 _SHOWN_REASONS = 5
 _KINDS = {FlipKind.CORRECTION: "corrected", FlipKind.HARM: "harmed"}
 _GRADED_KINDS = {FlipKind.CORRECTION: "higher", FlipKind.HARM: "lower"}
+_FALLING_KINDS = {FlipKind.CORRECTION: "lower", FlipKind.HARM: "higher"}
 
 
 class BenchProgress:
@@ -51,6 +52,7 @@ class BenchProgress:
         total: int,
         measure: str,
         graded: bool = False,
+        falls: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare a display; it shows from ``with`` on.
@@ -61,13 +63,15 @@ class BenchProgress:
             total: Questions of the run, those done in earlier sessions among them.
             measure: What changed answers are counted by.
             graded: Whether its values are numbers rather than yes or no.
+            falls: Whether less is better by it.
             clock: Seconds from any start, for the rate.
         """
         self._console = console
         self._enabled = enabled
         self._total = total
         self._measure = measure
-        self._kinds = _GRADED_KINDS if graded else _KINDS
+        self._falls = falls
+        self._kinds = _FALLING_KINDS if falls else _GRADED_KINDS if graded else _KINDS
         self._clock = clock
         self._lock = threading.Lock()
         self._started = self._last_line = clock()
@@ -125,7 +129,7 @@ class BenchProgress:
             for method in result.methods:
                 if method is not BASELINE:
                     flips = self._flips.setdefault(method, Counter())
-                    if kind := flip_kind(result, method, self._measure):
+                    if kind := flip_kind(result, method, self._measure, falls=self._falls):
                         flips[self._kinds.get(kind, "other")] += 1
         self._maybe_line()
 

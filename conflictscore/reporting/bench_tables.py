@@ -17,15 +17,12 @@ from conflictscore.reporting.bench_findings import findings
 from conflictscore.reporting.bench_pairs import print_pairs
 from conflictscore.reporting.bench_types import print_types
 from conflictscore.reporting.figure_text import counted, one_line, percent, published, span
-from conflictscore.reporting.measures import is_graded
+from conflictscore.reporting.measures import change_words, falls, is_graded
 from conflictscore.reporting.paper_figures import PaperFigures, PaperTransitions, PublishedTable
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
 from conflictscore.reporting.ratings import print_ratings
 
 __all__ = ["print_figures"]
-
-_GRADED_NAMES = {"corrections": "higher", "harms": "lower", "harms_of_conflict": "lower of all"}
-"""What the rows are called by a graded measure."""
 
 _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...] = (
     ("retained", lambda paper: (paper.retained, paper.conflict)),
@@ -71,6 +68,7 @@ def print_figures(
     console.print(Text(f"{ended}, {figures.failed:,} failed for at least one method"))
     for measure in figures.measures:
         _print_measure(figures, measure, paper, console)
+    _print_claims(figures, console)
     print_ratings(figures, console)
     print_pairs(figures, paper, console)
     _print_transitions(figures, paper, console, verbose=verbose)
@@ -81,8 +79,8 @@ def print_figures(
             _print_published(given, console)
     _print_scores(figures, console)
     print_failures(results, console)
-    graded = is_graded(figures, figures.measures[0])
-    print_cost(figures.cost, console, verbose=verbose, graded=graded)
+    changes = change_words(figures, figures.measures[0])
+    print_cost(figures.cost, console, verbose=verbose, changes=changes)
     if sentences := findings(figures, paper):
         heading(console, "What this can and cannot show")
         table = Table.grid(padding=(0, 1))
@@ -125,10 +123,23 @@ def _print_measure(
     heading(console, one_line(measure).capitalize())
     console.print(table)
     if graded:
-        aside(console, "mean of the values from 0 to 100 %, with a bootstrap interval")
+        best = "; 0 is best" if falls(figures, measure) else ""
+        aside(console, f"mean of the values from 0 to 100 %, with a bootstrap interval{best}")
     if paper is not None and beside:
         source = f"{paper.source}, {paper.model}, {counted(paper.questions, 'question')}"
         aside(console, " ".join([f"paper: {source}", *([f"({paper.note})"] if paper.note else [])]))
+
+
+def _print_claims(figures: Figures, console: Console) -> None:
+    if not figures.claims:
+        return
+    table = plain_table("method", "claims", "labelled %", "n")
+    for one in figures.claims:
+        mean = "none" if one.claims.value is None else f"{one.claims.value:.1f}"
+        add_row(table, one.method.value, mean, percent(one.coverage.value), f"{one.claims.n:,}")
+    heading(console, "Claims of an answer")
+    console.print(table)
+    aside(console, "means over answers that were taken apart; labelled: of pairs with a document")
 
 
 def _print_transitions(
@@ -163,8 +174,11 @@ def _print_transitions(
 
 
 def _outcome(name: str, moved: Transitions, figures: Figures) -> str:
-    graded = _GRADED_NAMES if is_graded(figures, moved.measure) else {}
-    return graded.get(name, name.replace("_", " "))
+    names = {}
+    if is_graded(figures, moved.measure):
+        better, worse = change_words(figures, moved.measure)
+        names = {"corrections": better, "harms": worse, "harms_of_conflict": f"{worse} of all"}
+    return names.get(name, name.replace("_", " "))
 
 
 def _print_published(given: PublishedTable, console: Console) -> None:

@@ -140,7 +140,7 @@ def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
             "predicted_type": result.predicted.get(method),
             "conflict": result.conflict,
             "flipped": result.flipped(method),
-            "kind": flip_kind(result, method, run.first_measure),
+            "kind": flip_kind(result, method, run.first_measure, falls=run.falls),
             "documents": len(result.documents),
             **_answer(ended),
             **_spent(result, method),

@@ -17,9 +17,9 @@ class FlipKind(StrEnum):
     """A flip, by what the answer was before and is after."""
 
     CORRECTION = "correction"
-    """Wrong to right; by a graded measure, a higher value."""
+    """Wrong to right; by a graded measure, a higher value, or a lower one where less is better."""
     HARM = "harm"
-    """Right to wrong; by a graded measure, a lower value."""
+    """Right to wrong; by a graded measure, the other way round."""
     NEUTRAL = "neutral"
     """The same value both times."""
     UNJUDGED = "unjudged"
@@ -35,13 +35,16 @@ def second_look(result: QuestionResult) -> BenchmarkMethod | None:
     return next((method for method in _SECOND_LOOKS if method in result.methods), None)
 
 
-def flip_kind(result: QuestionResult, method: BenchmarkMethod, measure: str) -> FlipKind | None:
+def flip_kind(
+    result: QuestionResult, method: BenchmarkMethod, measure: str, *, falls: bool = False
+) -> FlipKind | None:
     """What the difference between the baseline's answer and a method's was worth.
 
     Args:
         result: What a run knows of a question.
         method: The method that may have changed the answer.
         measure: What it is worth by, as a rule the first measure of the benchmark.
+        falls: Whether less is better by it.
 
     Returns:
         None where the answers do not differ, or one of them is missing.
@@ -54,7 +57,7 @@ def flip_kind(result: QuestionResult, method: BenchmarkMethod, measure: str) -> 
         return FlipKind.UNJUDGED
     if before == after:
         return FlipKind.NEUTRAL
-    return FlipKind.CORRECTION if after > before else FlipKind.HARM
+    return FlipKind.CORRECTION if (after < before) is falls else FlipKind.HARM
 
 
 def justification(result: QuestionResult, method: BenchmarkMethod) -> str | None:

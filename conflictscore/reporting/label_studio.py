@@ -90,8 +90,10 @@ def read_annotations(path: Path) -> dict[str, dict[str, Annotation]]:
 
 def _task(run: ReportRun, result: QuestionResult) -> dict[str, Any] | None:
     method = second_look(result)
-    kind = None if method is None else flip_kind(result, method, run.first_measure)
-    if method is None or kind is None:
+    if method is None:
+        return None
+    kind = flip_kind(result, method, run.first_measure, falls=run.falls)
+    if kind is None:
         return None
     before, after = result.methods[BASELINE].answer, result.methods[method].answer
     question, claim = result.question, result.reconsidered

@@ -2,7 +2,8 @@
 
 TruthfulQA is of the ConflictScore paper: section 6, Tables 4 and 5, and the counts of section 6.4.
 The answering model and the judge were gpt-4.1-mini, with ten documents of a Google search; the
-paper gives no intervals and no p. The others are in ``published_figures``.
+paper gives no intervals and no p. The reports are of its Table 3. The others are in
+``published_figures``.
 """
 
 from conflictscore.benchmarks.harness.records import BenchmarkMethod
@@ -38,11 +39,25 @@ _MULTIPLE_CHOICE = PaperFigures(
     whose="the paper's",
 )
 
+_REPORTS = PaperFigures(
+    source="Table 3",
+    model="GPT-4.1",
+    questions=100,
+    measures={
+        BenchmarkMethod.RAG: {"cs-c": 0.524, "cs-r": 0.152},
+        BenchmarkMethod.BALANCED: {"cs-c": 0.523, "cs-r": 0.152},
+        BenchmarkMethod.SUPER_BALANCED: {"cs-c": 0.543, "cs-r": 0.172},
+    },
+    whose="the paper's",
+    note="of ConflictingQA, on their main entities",
+)
+
 _BY_FORM = {
     ("truthfulqa", "free-form"): _FREE_FORM,
     ("truthfulqa", "multiple-choice"): _MULTIPLE_CHOICE,
     ("conflicts", "free-form"): CONFLICTS,
     ("natconfqa", "free-form"): NATCONFQA,
+    ("reports", "free-form"): _REPORTS,
 }
 
 

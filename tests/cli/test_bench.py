@@ -24,6 +24,7 @@ FILES = {
     "conflicts": "conflicts/conflicts.jsonl",
     "natconfqa": "natconfqa/questions.jsonl",
     "wikicontradict": "wikicontradict/questions.jsonl",
+    "reports": "conflicts/conflicts.jsonl",
 }
 """Real data of each benchmark."""
 
@@ -146,10 +147,9 @@ def test_the_list_says_what_each_benchmark_needs() -> None:
         said = result.stdout[result.stdout.index(f"{entry.name}: {entry.summary}") :]
         for part in (entry.data, *entry.forms, *entry.methods, entry.docs):
             assert part in said, part
-    for name, page in (("conflict-detection", "--help"), ("reports", "docs/reports.md")):
-        said = result.stdout[result.stdout.index(f"{name}: ") :]
-        assert "_groups.jsonl" in said
-        assert page in said
+    said = result.stdout[result.stdout.index("conflict-detection: ") :]
+    assert "_groups.jsonl" in said
+    assert "--help" in said
 
 
 def test_every_benchmark_is_a_command_whose_help_has_an_example_and_its_methods() -> None:

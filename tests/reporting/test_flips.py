@@ -57,6 +57,15 @@ def test_by_a_graded_measure_higher_is_better(
     assert flip_kind(graded("a", before, after), REGENERATED, "recall") is kind
 
 
+def test_where_less_is_better_a_fall_is_a_correction() -> None:
+    for before, after, kind in (
+        (0.75, 0.25, FlipKind.CORRECTION),
+        (0.25, 0.75, FlipKind.HARM),
+        (0.5, 0.5, FlipKind.NEUTRAL),
+    ):
+        assert flip_kind(graded("a", before, after), REGENERATED, "recall", falls=True) is kind
+
+
 def test_the_second_look_is_that_of_regenerated_rag_where_it_was_run() -> None:
     result = choice("a", 0, 1)
     assert second_look(result) is REGENERATED

@@ -4,13 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
+from conflictscore.benchmarks.harness.estimate import Assumptions
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question, Verdict
 from conflictscore.benchmarks.harness.selection import select
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 
-__all__ = ["ACCURACY", "COMMON_METHODS", "AnswerJudge", "Benchmark", "Form", "JudgePrompts"]
+__all__ = [
+    "ACCURACY",
+    "COMMON_METHODS",
+    "SCORES",
+    "AnswerJudge",
+    "Benchmark",
+    "Form",
+    "JudgePrompts",
+]
 
 COMMON_METHODS = (
     BenchmarkMethod.RAG,
@@ -27,6 +36,10 @@ Form = Literal["multiple-choice", "free-form"]
 
 ACCURACY = "accuracy"
 """The measure of a multiple choice: whether the right option was chosen."""
+
+SCORES = ("cs-c", "cs-r")
+"""The measures of answers that are judged by their ConflictScore: CS-C and CS-R, lower being
+better."""
 
 
 class JudgePrompts(Protocol):
@@ -68,6 +81,11 @@ class Benchmark:
     """None in multiple choice, where the right option is known."""
     graded: frozenset[str] = frozenset()
     """Those of the measures whose values are numbers in [0, 1] rather than yes or no."""
+    falling: frozenset[str] = frozenset()
+    """Those of the graded measures of which less is better."""
+    scored: bool = False
+    """Whether free-form answers are judged by their ConflictScore against the documents of their
+    question; ``measures`` are then :data:`SCORES`, and there is no judge."""
     templates: tuple[str, ...] = ()
     """Names of the prompt templates that the judge reads."""
     judge_prompts: "JudgePrompts | None" = None
@@ -75,6 +93,11 @@ class Benchmark:
     wording: Mapping[str, str] = field(default_factory=dict)
     """Templates that stand in for others of the same placeholders, by the name of the one that is
     replaced: a benchmark that asks in its own words for ``free_form_rag``, say."""
+    reply_tokens: int | None = None
+    """The most that an answer in free form may have, where that is more than an answer has
+    otherwise; of first answers, second samples and reports."""
+    assumptions: Assumptions | None = None
+    """What a dry run cannot count, where that is other than usual."""
     offered: tuple[BenchmarkMethod, ...] = COMMON_METHODS
     """The methods that make sense here; ``--methods all`` is these."""
     hashes: Mapping[str, str] = field(default_factory=dict)

@@ -57,6 +57,7 @@ def estimate(
     max_claims: int | None = None,
     assumptions: Assumptions | None = None,
     judge_prompts: JudgePrompts | None = None,
+    scored: bool = False,
     done: Collection[tuple[str, Step]] = (),
 ) -> Estimate:
     """Estimate what is still to come of a run.
@@ -80,6 +81,7 @@ def estimate(
         assumptions: What cannot be counted; by default that of :class:`Assumptions`.
         judge_prompts: What the judge asks about an answer, the benchmark's own; None where it asks
             no model.
+        scored: Whether answers are judged by their ConflictScore.
         done: Question ids with the steps that are recorded already and are not asked again; a
             grade stands for all answers of its question.
     """
@@ -94,6 +96,7 @@ def estimate(
         max_claims=max_claims,
         assumptions=assumptions or Assumptions(),
         judge_prompts=judge_prompts,
+        scored=scored,
     )
     recorded, sums, ahead, assumed = frozenset(done), dict[_Place, _Sums](), 0, 0
     for question in questions:

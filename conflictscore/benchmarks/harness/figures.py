@@ -13,6 +13,7 @@ from conflictscore.records import ConflictType, Record, Usage
 
 __all__ = [
     "CategoryFigures",
+    "Claims",
     "Cost",
     "Figures",
     "Interval",
@@ -63,7 +64,8 @@ class MethodFigures(Record):
 class Paired(Record):
     """A method beside another on the questions that both were judged on, by one measure.
 
-    By a graded measure, corrected is what has a higher value and harmed what has a lower one.
+    By a graded measure, corrected is what has a higher value and harmed what has a lower one; by a
+    measure of which less is better, the other way round.
     """
 
     method: BenchmarkMethod
@@ -81,7 +83,7 @@ class Paired(Record):
     """Two-sided: the exact McNemar test or, by a graded measure, the Wilcoxon signed-rank test with
     zeros by Pratt; 1 where nothing differs, None where ``n`` is 0."""
     difference: Interval
-    """Method less the other, by question."""
+    """Method less the other, by question, of whichever measure."""
 
 
 class Transitions(Record):
@@ -138,6 +140,16 @@ class Scores(Record):
     cs_r_after: Interval
 
 
+class Claims(Record):
+    """What a method's answers claim, where all answers are judged by their ConflictScore."""
+
+    method: BenchmarkMethod
+    claims: Interval
+    """Claims of an answer that was taken apart, those left unlabelled among them."""
+    coverage: Interval
+    """Labelled pairs / pairs of an answer, in [0, 1]."""
+
+
 class TypeAccuracy(Record):
     """How well a method tells the type of the conflict, on questions whose type people told.
 
@@ -188,6 +200,8 @@ class Figures(Record):
     measures: tuple[str, ...]
     """What is judged, the first being what pairs and transitions are counted by:
     ``accuracy``, or ``truthful`` and ``informative``."""
+    falling: tuple[str, ...] = ()
+    """Those of the graded measures of which less is better."""
     methods: tuple[MethodFigures, ...]
     paired: tuple[Paired, ...]
     controls: tuple[Paired, ...] = ()
@@ -196,6 +210,8 @@ class Figures(Record):
     transitions: tuple[Transitions, ...]
     categories: tuple[CategoryFigures, ...]
     scores: tuple[Scores, ...]
+    claims: tuple[Claims, ...] = ()
+    """By method, where answers are judged by their ConflictScore."""
     types: tuple[TypeAccuracy, ...] = ()
     """Of the methods that tell the type of the conflict."""
     coverage: Interval

@@ -80,6 +80,7 @@ def summarised(
             methods=methods,
             measures=configuration["measures"],
             graded=configuration.get("graded", ()),
+            falling=configuration.get("falling", ()),
             money=partial(prices.cost, endpoints=endpoints),
             total_questions=len(store.questions),
             first_usage=first_answer_usage(records),

@@ -50,6 +50,7 @@ class Plan:
     max_claims: int | None
     assumptions: Assumptions
     judge_prompts: JudgePrompts | None
+    scored: bool
 
 
 class PlannedCall(NamedTuple):

@@ -12,7 +12,7 @@ from conflictscore.benchmarks.harness.estimate import Assumptions, Level, Range
 from conflictscore.benchmarks.harness.plan import Plan, PlannedCall, PlannedModel, TokenCounts
 from conflictscore.benchmarks.harness.planned_labels import planned_labels
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question, Step
-from conflictscore.benchmarks.harness.templates import UNAIDED
+from conflictscore.benchmarks.harness.templates import REPORTS, UNAIDED
 from conflictscore.nodes.behaviour import all_behaviours, behaviour, typed_fields
 from conflictscore.nodes.evidence import conflict_details
 from conflictscore.nodes.generate import option_fields
@@ -108,6 +108,8 @@ class PlannedQuestion:
                 yield self._answered(step, plain, self.documents[:1])
             case Step.SECOND_DOCUMENT:
                 yield self._answered(step, plain, self.documents[1:2])
+            case Step.BALANCED | Step.SUPER_BALANCED:
+                yield self._answered(step, REPORTS[BenchmarkMethod(step.value)])
             case Step.NO_DOCUMENTS:
                 prompt = self._render(UNAIDED, question=material(self.question.question))
                 reply = self._at(assumed.answer_tokens)
@@ -168,20 +170,25 @@ class PlannedQuestion:
             times, reply = self._conflict * self._changed, self._assumed.justification_tokens
             yield self._call(Step.LOOP, self.plan.generator, times, prompt, self._at(reply))
 
-    def _scored(self, answers: float, claims: float) -> Iterator[PlannedCall]:
+    def _scored(
+        self, answers: float, claims: float, step: Step = Step.LOOP
+    ) -> Iterator[PlannedCall]:
         """So many answers taken apart, each with so many claims that have no label yet."""
         judge = self.plan.judge
         if not self.question.options and self.plan.labeler != "whole-answer":
             listed = self._at(self._assumed.claims) * self._at(self._assumed.claim_tokens)
             prompt = self._render("decompose", answer=self._answer)
-            yield self._call(Step.LOOP, judge, answers, prompt, listed)
+            yield self._call(step, judge, answers, prompt, listed)
         for call in planned_labels(
             self.plan, self._claim, claims, self.documents, self.level, self.count
         ):
-            yield call._replace(times=answers * call.times)
+            yield call._replace(step=step, times=answers * call.times)
 
     def _grades(self) -> Iterator[PlannedCall]:
-        """The judge's calls on each distinct answer in free form."""
+        """What grades each distinct answer in free form; those of the loop it has scored."""
+        if self.plan.scored:
+            changed = len(_THIRD_LOOKS & self.plan.methods) * self._conflict * self._changed
+            yield from self._scored(len(self._alone) + changed, self._claims, Step.GRADE)
         judge, asks, methods = self.plan.answer_judge, self.plan.judge_prompts, self.plan.methods
         if judge is None or asks is None or self.question.options:
             return

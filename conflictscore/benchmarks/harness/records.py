@@ -65,6 +65,11 @@ class BenchmarkMethod(StrEnum):
     """Answer from the first document alone."""
     SECOND_DOCUMENT = "second-document"
     """Answer from the second document alone."""
+    BALANCED = "balanced"
+    """Write a report with care and all sides; this method and the next are the ConflictScore
+    paper's (section 5, Tables 9 and 10)."""
+    SUPER_BALANCED = "super-balanced"
+    """Write a report by rules: hedge, attribute, name every view."""
 
 
 BASELINE = BenchmarkMethod.RAG
@@ -86,6 +91,8 @@ class Step(StrEnum):
     NO_DOCUMENTS = "no-documents"
     FIRST_DOCUMENT = "first-document"
     SECOND_DOCUMENT = "second-document"
+    BALANCED = "balanced"
+    SUPER_BALANCED = "super-balanced"
     GRADE = "grade"
 
 
@@ -137,8 +144,10 @@ class StepRecord(Record):
       no type could be had
     - pipeline, taxonomy-aware, oracle: ``answer``, ``notes``, ``conflict_type`` (None where none
       could be had) and ``cited``, numbers of documents
-    - no-documents, first-document, second-document: ``answer``, ``notes``
-    - grade: ``verdicts``, by measure a Verdict
+    - no-documents, first-document, second-document, balanced, super-balanced: ``answer``,
+      ``notes``
+    - grade: ``verdicts``, by measure a Verdict; and ``report``, a ConflictReport, where answers are
+      judged by their ConflictScore
     """
     error: str | None = None
     usage: dict[str, Usage] = Field(default_factory=dict)

@@ -32,7 +32,7 @@ from conflictscore.benchmarks.harness.values import (
     read_value,
 )
 from conflictscore.metric import better_supported, support_share
-from conflictscore.records import Answer, Attempt, ConflictType, Usage
+from conflictscore.records import Answer, Attempt, ConflictReport, ConflictType, Usage
 
 __all__ = [
     "FREE_FORM_MEASURES",
@@ -263,7 +263,9 @@ class _Recorded:
         return self._judged(attempt.answer).model_copy(update={"report": attempt.report})
 
     def _judged(self, answer: Answer) -> MethodResult:
-        return MethodResult(answer=answer, verdicts=self._verdicts(answer))
+        return MethodResult(
+            answer=answer, verdicts=self._verdicts(answer), report=self._score(answer)
+        )
 
     def _verdicts(self, answer: Answer) -> dict[str, Verdict]:
         if self.question.options:
@@ -276,6 +278,12 @@ class _Recorded:
         if grade.error is not None:
             return dict.fromkeys(self.measures, Verdict(value=None, error=grade.error))
         return read_value(grade, GradedValue).verdicts
+
+    def _score(self, answer: Answer) -> ConflictReport | None:
+        grade = self.grades.get(answer.text)
+        if grade is None or grade.error is not None:
+            return None
+        return read_value(grade, GradedValue).report
 
     def _outcome(self, step: Step, form: type[V]) -> V | MethodResult | None:
         """A step's value, the failure that it came to, or None where it is still to come."""

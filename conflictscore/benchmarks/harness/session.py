@@ -19,8 +19,10 @@ from conflictscore.benchmarks.harness.records import (
     QuestionResult,
     Step,
     StepRecord,
+    Verdict,
 )
 from conflictscore.benchmarks.harness.results import ON_THE_LOOP, first_answer_usage, results
+from conflictscore.benchmarks.harness.scores import score_verdicts
 from conflictscore.benchmarks.harness.setup import Ready, RunSettings
 from conflictscore.benchmarks.harness.spending import Place, Spending
 from conflictscore.benchmarks.harness.steps import Steps
@@ -32,9 +34,11 @@ from conflictscore.errors import (
 )
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Attempt, ClaimEvidence, Document, Usage
+from conflictscore.records import Attempt, ClaimEvidence, ConflictReport, Document, Usage
 
 __all__ = ["Session", "Store", "now"]
+
+_SCORED_BY_THE_LOOP = (BenchmarkMethod.RAG, BenchmarkMethod.REGENERATED_RAG)
 
 _Asked = Callable[[Question, Sequence[Document]], Awaitable[dict[str, Any]]]
 
@@ -90,7 +94,9 @@ class Session:
         self._spending = spending
         self._model = ready.context.generator.name
         counting = ledger.step if spending is None else partial(self._first_answer, spending)
-        self._steps = steps or Steps(ready.context, ready.resampler, counting, self._kept)
+        self._steps = steps or Steps(
+            ready.context, ready.resampler, counting, self._kept, benchmark.reply_tokens
+        )
         self._alone: dict[Step, _Asked] = {
             Step.CONTROL_RAG: self._steps.control_rag,
             Step.PIPELINE: self._steps.pipeline,
@@ -99,9 +105,12 @@ class Session:
             Step.NO_DOCUMENTS: self._steps.no_documents,
             Step.FIRST_DOCUMENT: self._steps.first_document,
             Step.SECOND_DOCUMENT: self._steps.second_document,
+            Step.BALANCED: self._steps.balanced,
+            Step.SUPER_BALANCED: self._steps.super_balanced,
         }
         self._grader = ready.answer_judge
         self._judge: AnswerJudge | None = benchmark.judge
+        self._scored = benchmark.scored
         self._measures, self._graded = benchmark.measures, benchmark.graded
         self._settings = settings
         self._ledger = ledger
@@ -165,14 +174,8 @@ class Session:
             for step, ask in self._alone.items():
                 if BenchmarkMethod(step.value) in methods:
                     await self._step(question, step, partial(ask, question, documents))
-        result = self.result(question)
-        if self._judge is not None:
-            for text in dict.fromkeys(
-                m.answer.text for m in result.methods.values() if m.answer is not None
-            ):
-                await self._grade(question, text)
-            result = self.result(question)
-        self._listener.question(result)
+            await self._grades(question, documents)
+        self._listener.question(self.result(question))
 
     async def _documents(self, question: Question) -> StepRecord:
         """Found once a question, though a placebo may ask for them at the same time."""
@@ -211,21 +214,38 @@ class Session:
 
         await self._step(question, Step.TYPED_RAG, ask)
 
-    async def _grade(self, question: Question, text: str) -> None:
-        judge, context = self._judge, self._steps.context
-        if judge is None:
-            raise ValueError("a multiple choice has no judge")
-
-        async def ask() -> dict[str, Any]:
-            meter = UsageMeter()
-            verdicts = await judge(
-                question, text, model=self._grader, prompts=context.prompts, meter=meter
+    async def _grades(self, question: Question, documents: Sequence[Document]) -> None:
+        """A grade of each distinct answer in free form; in multiple choice nothing is asked."""
+        if self._judge is None and not self._scored:
+            return
+        methods = self.result(question).methods
+        answers = dict.fromkeys(m.answer.text for m in methods.values() if m.answer is not None)
+        scored = {
+            ended.answer.text: ended.report
+            for method in _SCORED_BY_THE_LOOP
+            if (ended := methods.get(method)) and ended.answer
+        }
+        for text in answers:
+            ask = (
+                partial(self._ask_judge, question, text, self._judge)
+                if self._judge is not None
+                else partial(self._ask_score, text, documents, scored.get(text))
             )
-            self._kept(meter.usage.cached_calls)
-            refuse_odd_values(verdicts, self._graded)
-            return {"verdicts": {name: verdict.to_json() for name, verdict in verdicts.items()}}
+            await self._step(question, Step.GRADE, ask, key=text)
 
-        await self._step(question, Step.GRADE, ask, key=text)
+    async def _ask_judge(self, question: Question, text: str, judge: AnswerJudge) -> dict[str, Any]:
+        meter, prompts = UsageMeter(), self._steps.context.prompts
+        verdicts = await judge(question, text, model=self._grader, prompts=prompts, meter=meter)
+        self._kept(meter.usage.cached_calls)
+        refuse_odd_values(verdicts, self._graded)
+        return {"verdicts": _plain(verdicts)}
+
+    async def _ask_score(
+        self, text: str, documents: Sequence[Document], known: ConflictReport | None
+    ) -> dict[str, Any]:
+        """What the loop has scored already is not scored again."""
+        report = known or await self._steps.score(text, documents)
+        return {"verdicts": _plain(score_verdicts(report)), "report": report.to_json()}
 
     async def _step(
         self,
@@ -324,6 +344,10 @@ class Session:
 def now() -> str:
     """The time, in UTC and ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _plain(verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
+    return {name: verdict.to_json() for name, verdict in verdicts.items()}
 
 
 def _disputed(first: Attempt) -> ClaimEvidence | None:

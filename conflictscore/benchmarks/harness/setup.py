@@ -31,6 +31,8 @@ _FREE_FORM_ONLY = frozenset(
         BenchmarkMethod.NO_DOCUMENTS,
         BenchmarkMethod.FIRST_DOCUMENT,
         BenchmarkMethod.SECOND_DOCUMENT,
+        BenchmarkMethod.BALANCED,
+        BenchmarkMethod.SUPER_BALANCED,
     }
 )
 
@@ -198,6 +200,7 @@ class Setup:
             "form": benchmark.form,
             "measures": list(benchmark.measures),
             **({"graded": sorted(benchmark.graded)} if benchmark.graded else {}),
+            **({"falling": sorted(benchmark.falling)} if benchmark.falling else {}),
             "methods": [method.value for method in settings.methods],
             "model": _described(context.generator),
             "judge": _described(context.decomposer),

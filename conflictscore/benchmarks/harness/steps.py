@@ -7,12 +7,14 @@ The first answer is asked for once. ``rag`` is that answer; ``regenerated-rag`` 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Protocol
 
-from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.templates import UNAIDED
+from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
+from conflictscore.benchmarks.harness.templates import REPORTS, UNAIDED
 from conflictscore.errors import InputError
 from conflictscore.graph.answering import AnsweringGraph, build_answering_graph
+from conflictscore.graph.scoring import ScoringGraph, build_scoring_graph
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.graph.strategies import (
     OracleInput,
@@ -22,8 +24,9 @@ from conflictscore.graph.strategies import (
 )
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
+from conflictscore.models.window import fit_documents
 from conflictscore.nodes.classify import tell_type
-from conflictscore.nodes.generate import REPLY_TOKENS
+from conflictscore.nodes.generate import REPLY_TOKENS, cut_notes
 from conflictscore.nodes.regenerate import ask_again
 from conflictscore.nodes.replies import read_text
 from conflictscore.nodes.retrieve import find_documents, given_documents
@@ -31,7 +34,9 @@ from conflictscore.nodes.state import RagInput, RagState, RunContext
 from conflictscore.prompts import material_line
 from conflictscore.records import (
     Answer,
+    Attempt,
     ClaimEvidence,
+    ConflictReport,
     Document,
     EvidenceLabel,
     Label,
@@ -41,6 +46,10 @@ from conflictscore.records import (
 from conflictscore.retrieval.duplicates import mark_duplicates
 
 __all__ = ["Steps", "UsageScope"]
+
+
+_FIRST = "free_form_rag"
+"""What asks for a first answer in free form; of a report, its own words stand in for it."""
 
 
 class UsageScope(Protocol):
@@ -63,6 +72,7 @@ class Steps:
         resampler: LanguageModel,
         counting: UsageScope,
         kept: Callable[[int], None] = lambda calls: None,
+        reply_tokens: int | None = None,
     ) -> None:
         """Build the graphs.
 
@@ -71,8 +81,11 @@ class Steps:
             resampler: The answering model as it is asked for a second sample.
             counting: Opens a scope that says, once it is closed, what a loop's first answer cost.
             kept: Is told how many calls were answered from a cache, by every step.
+            reply_tokens: As of :class:`~conflictscore.benchmarks.harness.benchmark.Benchmark`.
         """
         self.context = context
+        self._resampler = resampler
+        self._reply_tokens = reply_tokens
         self._kept = kept
         self._counting = counting
         rag = replace(context, method=Method.RAG)
@@ -99,7 +112,7 @@ class Steps:
     async def loop(self, question: Question, documents: Sequence[Document]) -> dict[str, Any]:
         """The first answer, its score and, where a claim has evidence on both sides, the next."""
         with self._counting() as first_usage:
-            first = await self._answer(self._first, question, documents)
+            first = await self._answer_first(question, documents)
         state = await self._loop.ainvoke(
             {**_input(question, documents), "draft_answer": first["answer"]["text"]}
         )
@@ -120,6 +133,8 @@ class Steps:
 
     async def resample(self, question: Question, documents: Sequence[Document]) -> dict[str, Any]:
         """The first answer's prompt, asked once more."""
+        if self._reply_tokens is not None:
+            return await self._write(_FIRST, question, documents, by=self._resampler)
         return await self._answer(self._second_sample, question, documents)
 
     async def placebo(
@@ -260,6 +275,65 @@ class Steps:
         if len(documents) < 2:
             raise InputError("second-document needs a second document, and there is none")
         return await self._answer(self._first, question, documents[1:2])
+
+    async def balanced(self, question: Question, documents: Sequence[Document]) -> dict[str, Any]:
+        """A report with care, and with all sides (Table 9)."""
+        return await self._write(REPORTS[BenchmarkMethod.BALANCED], question, documents)
+
+    async def super_balanced(
+        self, question: Question, documents: Sequence[Document]
+    ) -> dict[str, Any]:
+        """A report by rules: hedge, attribute, name every view (Table 10)."""
+        return await self._write(REPORTS[BenchmarkMethod.SUPER_BALANCED], question, documents)
+
+    async def score(self, answer: str, documents: Sequence[Document]) -> ConflictReport:
+        """The ConflictScore of an answer that exists already, against these documents."""
+        state = await self._scoring.ainvoke({"answer": answer, "documents": _plain(documents)})
+        self._kept(state["usage"]["cached_calls"])
+        report = Attempt.model_validate(state["attempts"][-1]).report
+        if report is None:
+            raise ValueError("the scoring graph gave no score")
+        return report
+
+    @cached_property
+    def _scoring(self) -> ScoringGraph:
+        return build_scoring_graph(self.context)
+
+    async def _answer_first(
+        self, question: Question, documents: Sequence[Document]
+    ) -> dict[str, Any]:
+        if self._reply_tokens is not None:
+            return await self._write(_FIRST, question, documents)
+        return await self._answer(self._first, question, documents)
+
+    async def _write(
+        self,
+        template: str,
+        question: Question,
+        documents: Sequence[Document],
+        *,
+        by: LanguageModel | None = None,
+    ) -> dict[str, Any]:
+        """One answer in free form, as long as the benchmark has it, by a template of its own."""
+        meter, prompts = UsageMeter(), self.context.prompts
+        model, length = by or self.context.generator, self._reply_tokens or REPLY_TOKENS
+        asked = material_line(question.question)
+        fitted = fit_documents(
+            documents,
+            model,
+            prompts,
+            around=prompts.render(template, documents="", question=asked),
+            reply_tokens=length,
+        )
+        text = await model.ask(
+            prompts.render(template, documents=prompts.documents(fitted.documents), question=asked),
+            read_text,
+            prompts=prompts,
+            meter=meter,
+            max_tokens=length,
+        )
+        self._kept(meter.usage.cached_calls)
+        return {"answer": Answer(text=text).to_json(), "notes": cut_notes(fitted, "answer")}
 
     async def _by_strategy(self, strategy: Strategy, given: StrategyInput) -> dict[str, Any]:
         state = await self._strategies[strategy].ainvoke(given)

@@ -3,9 +3,11 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from conflictscore.benchmarks.harness.benchmark import SCORES
 from conflictscore.benchmarks.harness.costs import Money, run_cost
 from conflictscore.benchmarks.harness.figures import (
     CategoryFigures,
+    Claims,
     Figures,
     Interval,
     MethodFigures,
@@ -48,6 +50,7 @@ def figures(
     total_questions: int,
     first_usage: Mapping[str, Mapping[str, Usage]] = {},
     graded: Collection[str] = (),
+    falling: Collection[str] = (),
 ) -> Figures:
     """Count and average what a run came to; the order of the results does not matter.
 
@@ -64,36 +67,49 @@ def figures(
             :func:`conflictscore.benchmarks.harness.results.first_answer_usage`. What a second look
             cost is not known where a question with a loop is absent.
         graded: Those of the measures whose values are numbers in [0, 1].
+        falling: Those of the graded measures of which less is better.
 
     Raises:
         ConfigurationError: scipy or statsmodels is not installed.
     """
     ordered = [method for method in BenchmarkMethod if method in methods]
     others = [m for m in ordered if m is not BASELINE] if BASELINE in ordered else []
-    paired = [
-        _paired(results, method, measure, measure in graded)
-        for method in others
-        for measure in measures
-    ]
+
+    def pair(method: BenchmarkMethod, measure: str, against: BenchmarkMethod = BASELINE) -> Paired:
+        return _paired(
+            results,
+            method,
+            measure,
+            graded=measure in graded,
+            falls=measure in falling,
+            against=against,
+        )
+
+    paired = [pair(method, measure) for method in others for measure in measures]
     net = {p.method: p.corrected - p.harmed for p in paired if p.measure == measures[0]}
     return Figures(
         questions=total_questions,
         ended=sum(all(_ended(r, method) for method in ordered) for r in results),
         failed=sum(any(result.answer is None for result in r.methods.values()) for r in results),
         measures=tuple(measures),
+        falling=tuple(measure for measure in measures if measure in falling),
         methods=tuple(
             _method(_of(results, method), method, measures, graded) for method in ordered
         ),
         paired=tuple(paired),
         controls=tuple(
-            _paired(results, method, measures[0], measures[0] in graded, against=control)
+            pair(method, measures[0], control)
             for control in _CONTROLS
             for method in _SCORED_AGAIN
             if {method, control} <= set(ordered)
         ),
-        transitions=tuple(_transitions(results, method, measures[0]) for method in others),
+        transitions=tuple(
+            _transitions(results, method, measures[0], falls=measures[0] in falling)
+            for method in others
+        ),
         categories=_categories(results, ordered, measures, graded),
         scores=tuple(_scores(results, method) for method in _SCORED_AGAIN if method in others),
+        claims=tuple(_claims(results, m) for m in ordered) if set(SCORES) & set(measures) else (),
         types=told_types(results, ordered),
         coverage=_mean(_reports(results, BASELINE), lambda report: report.coverage),
         cost=run_cost(results, net, money=money, first_usage=first_usage),
@@ -158,9 +174,9 @@ def _judged(
     return [float(before) for before, _ in pairs], [float(after) for _, after in pairs]
 
 
-def _moved(before: Sequence[float], after: Sequence[float]) -> tuple[int, int]:
+def _moved(before: Sequence[float], after: Sequence[float], *, falls: bool) -> tuple[int, int]:
     """How many are better than before, and how many worse."""
-    moves = changes(before, after)
+    moves = changes(after, before) if falls else changes(before, after)
     return sum(move > 0 for move in moves), sum(move < 0 for move in moves)
 
 
@@ -168,12 +184,13 @@ def _paired(
     results: Sequence[QuestionResult],
     method: BenchmarkMethod,
     measure: str,
-    graded: bool,
     *,
-    against: BenchmarkMethod = BASELINE,
+    graded: bool,
+    falls: bool,
+    against: BenchmarkMethod,
 ) -> Paired:
     before, after = _judged(results, method, measure, against=against)
-    corrected, harmed = _moved(before, after)
+    corrected, harmed = _moved(before, after, falls=falls)
     pairs = list(zip(before, after, strict=True))
     if graded:
         p_value = wilcoxon_pratt(changes(before, after))
@@ -194,13 +211,13 @@ def _paired(
 
 
 def _transitions(
-    results: Sequence[QuestionResult], method: BenchmarkMethod, measure: str
+    results: Sequence[QuestionResult], method: BenchmarkMethod, measure: str, *, falls: bool
 ) -> Transitions:
     conflict = [result for result in results if result.conflict and method in result.methods]
     answered = [result for result in conflict if result.methods[method].answer is not None]
     revised = [result for result in answered if result.flipped(method)]
     before, after = _judged(revised, method, measure)
-    corrections, harms = _moved(before, after)
+    corrections, harms = _moved(before, after, falls=falls)
     judged = len(before)
     return Transitions(
         method=method,
@@ -248,6 +265,15 @@ def _reports(results: Iterable[QuestionResult], method: BenchmarkMethod) -> list
 
 def _mean(reports: Iterable[ConflictReport], score: _Score) -> Interval:
     return mean_interval([value for report in reports if (value := score(report)) is not None])
+
+
+def _claims(results: Sequence[QuestionResult], method: BenchmarkMethod) -> Claims:
+    reports = [report for report in _reports(results, method) if report.error is None]
+    return Claims(
+        method=method,
+        claims=_mean(reports, lambda report: len(report.claims)),
+        coverage=_mean(reports, lambda report: report.coverage),
+    )
 
 
 def _scores(results: Sequence[QuestionResult], method: BenchmarkMethod) -> Scores:

@@ -7,10 +7,16 @@ from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.nodes.behaviour import behaviour_template
 from conflictscore.records import ConflictType
 
-__all__ = ["UNAIDED", "templates_read"]
+__all__ = ["REPORTS", "UNAIDED", "templates_read"]
 
 UNAIDED = "wikicontradict_no_passage"
 """The template of ``no-documents``, the only one with nothing but the question."""
+
+REPORTS: Mapping[BenchmarkMethod, str] = {
+    BenchmarkMethod.BALANCED: "report_balanced",
+    BenchmarkMethod.SUPER_BALANCED: "report_super_balanced",
+}
+"""The templates that stand in for ``free_form_rag`` where these methods answer."""
 
 _COMMON = ("document", "cut", "evidence", "evidence_line", "justify", "retry")
 _BASE: Mapping[Form, tuple[str, ...]] = {
@@ -42,6 +48,7 @@ _MORE: Mapping[BenchmarkMethod, tuple[str, ...]] = {
     BenchmarkMethod.TAXONOMY_AWARE: ("conflict_types", *_BEHAVIOURS, "cited_taxonomy_aware"),
     BenchmarkMethod.ORACLE: (*_BEHAVIOURS, "cited_typed"),
     BenchmarkMethod.NO_DOCUMENTS: (UNAIDED,),
+    **{method: (template,) for method, template in REPORTS.items()},
 }
 
 

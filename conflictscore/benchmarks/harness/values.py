@@ -6,7 +6,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conflictscore.benchmarks.harness.records import StepRecord, Verdict
 from conflictscore.errors import InputError
-from conflictscore.records import Answer, Attempt, ConflictType, Document, Usage
+from conflictscore.records import (
+    Answer,
+    Attempt,
+    ConflictReport,
+    ConflictType,
+    Document,
+    Usage,
+)
 
 
 class Value(BaseModel):
@@ -62,6 +69,7 @@ class GradedValue(Value):
     """Of ``grade``."""
 
     verdicts: dict[str, Verdict]
+    report: ConflictReport | None = None
 
 
 V = TypeVar("V", bound=Value)

@@ -17,13 +17,12 @@ from pydantic import Field
 
 from conflictscore.benchmarks.conflict_detection.data import FORMATS
 from conflictscore.benchmarks.conflict_detection.groups import text_of
-from conflictscore.benchmarks.harness.selection import lot
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
 from conflictscore.retrieval.documents import clean_text
 
-__all__ = ["Topic", "draw", "read_topics"]
+__all__ = ["Topic", "file_of", "read_topics"]
 
 _CONFLICT_TYPES = (
     "Conflicting opinions or research outcomes",
@@ -62,11 +61,10 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
     Raises:
         InputError: The file cannot be used; the line names file, row and field.
     """
-    kind, separator, rest = source.partition(":")
-    if separator and kind in FORMATS and kind != "groups":
-        topics = _of_conflictbench(kind, Path(rest), seed)
+    kind, path = _named(source)
+    if kind is not None:
+        topics = _of_conflictbench(kind, path, seed)
     else:
-        path = Path(source)
         topics = [_topic(row, path.stem, where) for where, row in read_json_lines(path)]
     first: dict[str, Topic] = {}
     for topic in topics:
@@ -80,17 +78,16 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
     return tuple(by_documents.values())
 
 
-def draw(topics: Sequence[Topic], size: int, seed: int) -> tuple[Topic, ...]:
-    """Draw topics by seed, and keep their order; a larger sample holds the smaller one.
+def file_of(source: str) -> Path:
+    """The file that a source of topics names."""
+    return _named(source)[1]
 
-    Raises:
-        InputError: ``size`` is below 1, or above what there is.
-    """
-    if not 1 <= size <= len(topics):
-        raise InputError(f"--sample is {size}; there are {len(topics)} topics to draw from")
-    drawn = sorted(topics, key=lambda topic: lot("reports", seed, f"{topic.set} {topic.id}"))
-    chosen = {(topic.set, topic.id) for topic in drawn[:size]}
-    return tuple(topic for topic in topics if (topic.set, topic.id) in chosen)
+
+def _named(source: str) -> tuple[str | None, Path]:
+    """The name of a published format, where the source begins with one, and the file."""
+    kind, separator, rest = source.partition(":")
+    published = separator and kind in FORMATS and kind != "groups"
+    return (kind, Path(rest)) if published else (None, Path(source))
 
 
 def _topic(row: Any, name: str, where: str) -> Topic:

@@ -13,7 +13,7 @@ from conflictscore.records import ConflictType, Document, EvidenceLabel, Label
 from conflictscore.reporting.annotations import Annotation
 from conflictscore.reporting.figure_text import percent
 from conflictscore.reporting.flips import FlipKind, flip_kind, justification, second_look
-from conflictscore.reporting.measures import is_graded
+from conflictscore.reporting.measures import change_words, is_graded
 from conflictscore.reporting.report.excerpt import Excerpt, excerpts
 from conflictscore.reporting.report.run import ReportRun
 from conflictscore.reporting.report.text import web_address, web_host
@@ -123,6 +123,11 @@ class Card:
         """Whether what it is worth is a number rather than right or wrong."""
         return is_graded(self.run.figures, self.run.first_measure)
 
+    def direction(self, kind: str) -> str:
+        """Where a graded value went, of a correction or a harm."""
+        better, worse = change_words(self.run.figures, self.run.first_measure)
+        return better if kind == FlipKind.CORRECTION else worse
+
     @property
     def typed(self) -> bool:
         """Whether the answer was asked for again by the type of the conflict."""
@@ -187,7 +192,7 @@ def cards(run: ReportRun) -> tuple[list[Card], list[Card]]:
             after = _said(run, result.methods.get(method))
             if after is None:
                 continue
-            kind = flip_kind(result, method, run.first_measure)
+            kind = flip_kind(result, method, run.first_measure, falls=run.falls)
             others = tuple(_others(run, result, method))
             if kind is not None:
                 flips.append(Card(run, result, method, kind.value, first, after, others))
@@ -216,7 +221,7 @@ def _others(
                 method,
                 _said(run, ended),
                 ended.error,
-                flip_kind(result, method, run.first_measure),
+                flip_kind(result, method, run.first_measure, falls=run.falls),
                 result.donor if method is BenchmarkMethod.PLACEBO else None,
                 result.predicted.get(method),
             )

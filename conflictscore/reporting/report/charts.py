@@ -79,7 +79,7 @@ def measure_chart(table: MeasureTable) -> Chart:
     )
     return Chart(
         f"{table.measure.capitalize()} by method",
-        f"The dot is {drawn}.{paper}",
+        f"The dot is {drawn}{'; 0 is best' if table.falls else ''}.{paper}",
         tuple(rows),
     )
 
@@ -104,7 +104,7 @@ def split_chart(runs: Sequence[ReportRun]) -> Chart:
         "What became of answers with conflict",
         "Each bar is all first answers with evidence on both sides that the method answered: kept, "
         "then changed from wrong to right, from right to wrong, or neither."
-        + (" By a graded measure, corrected is higher and harmed is lower." if graded else ""),
+        + (" By a graded measure, corrected is better and harmed is worse." if graded else ""),
         tuple(rows),
         legend=("retained", "corrected", "harmed", "neutral", "unjudged"),
     )
@@ -149,7 +149,8 @@ def category_chart(run: ReportRun, method: BenchmarkMethod) -> Chart:
             continue
         at = [100 * (value.value or 0.0) for _, value in known]
         alike = len({value.n for _, value in known}) == 1
-        tone = "plain" if at[0] == at[-1] or not alike else "good" if at[-1] > at[0] else "bad"
+        better = (at[-1] < at[0]) is run.falls
+        tone = "plain" if at[0] == at[-1] or not alike else "good" if better else "bad"
         marks = [Mark("range", min(at), max(at), tone)] if len(at) > 1 else []
         marks += [
             Mark("ring" if shape == "ring" else "dot", x, x, tone)

@@ -12,7 +12,7 @@ from conflictscore.reporting import figure_text
 from conflictscore.reporting.bench_findings import findings
 from conflictscore.reporting.bench_types import published_types, told_types
 from conflictscore.reporting.files import write_whole
-from conflictscore.reporting.measures import is_graded
+from conflictscore.reporting.measures import change_titles, change_words, is_graded
 from conflictscore.reporting.ratings import rating_rows
 from conflictscore.reporting.report.cards import Card, cards
 from conflictscore.reporting.report.charts import (
@@ -135,6 +135,8 @@ def _environment() -> "Environment":
         "counted": figure_text.counted,
     }
     environment.globals |= {
+        "change_titles": change_titles,
+        "change_words": change_words,
         "findings": findings,
         "failures": failures,
         "is_graded": is_graded,

@@ -8,6 +8,7 @@ from conflictscore.benchmarks.harness.benchmark import ACCURACY
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.reporting.annotations import Annotation
+from conflictscore.reporting.measures import falls
 from conflictscore.reporting.paper_figures import PaperFigures, paper_figures
 
 __all__ = ["ReportRun"]
@@ -46,6 +47,11 @@ class ReportRun:
     def first_measure(self) -> str:
         """What changed answers are judged by."""
         return self.figures.measures[0]
+
+    @property
+    def falls(self) -> bool:
+        """Whether less is better by it."""
+        return falls(self.figures, self.first_measure)
 
     @property
     def categorised(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.figures import MethodFigures
 from conflictscore.benchmarks.harness.records import BenchmarkMethod
-from conflictscore.reporting.measures import is_graded
+from conflictscore.reporting.measures import falls, is_graded
 from conflictscore.reporting.paper_figures import PaperFigures, PublishedTable
 from conflictscore.reporting.report.run import ReportRun
 
@@ -66,6 +66,11 @@ class MeasureTable:
     def graded(self) -> bool:
         """Whether values are means of numbers rather than shares of right answers."""
         return any(is_graded(run.figures, self.measure) for run in self.runs)
+
+    @property
+    def falls(self) -> bool:
+        """Whether less is better."""
+        return any(falls(run.figures, self.measure) for run in self.runs)
 
     def reported(self, method: BenchmarkMethod) -> float | None:
         """The paper's figure, in [0, 1]."""

@@ -95,6 +95,22 @@ def test_a_graded_measure_has_a_mean_with_an_interval_and_pairs_by_wilcoxon() ->
     assert made.cost.net_corrections == {CONTROL: 3}
 
 
+def test_where_less_is_better_what_falls_is_corrected_and_the_difference_stays_as_it_is() -> None:
+    values = [(0.5, 1.0), (0.5, 0.25), (0.75, 0.5), (0.5, 0.5)]
+    made = summed(*pairs(*values), RAG, CONTROL, falling=("recall",))
+    (paired,) = made.paired
+    assert (paired.corrected, paired.harmed, made.falling) == (2, 1, ("recall",))
+    assert paired.difference.value == pytest.approx(0.0)
+    assert paired.p_value == summed(*pairs(*values), RAG, CONTROL).paired[0].p_value
+    assert made.cost.net_corrections == {CONTROL: 1}
+    second = attempt(text("New."), SUPPORTED, after=SPLIT)
+    q = free("split")
+    records = [loop(q, attempt(text("Old."), SPLIT), second)]
+    records += [graded(q, "Old.", recall=0.5), graded(q, "New.", recall=0.25)]
+    (moved,) = summed([q], records, RAG, REGENERATED, falling=("recall",)).transitions
+    assert (moved.corrections.count, moved.harms.count) == (1, 0)
+
+
 def test_values_that_only_rounding_tells_apart_are_no_change() -> None:
     made = summed(*pairs((0.1 + 0.2, 0.3), (0.5, 0.5)), RAG, CONTROL)
     (paired,) = made.paired

@@ -1,26 +1,40 @@
-"""Reports written and scored over real connections, their figures, and the command."""
+"""Reports written and scored over real connections, in a run folder as all benchmarks have it."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from conflictscore.benchmarks.reports.figures import report_figures
-from conflictscore.benchmarks.reports.run import ReportRow
-from conflictscore.benchmarks.reports.writing import Report, Style
-from conflictscore.cli.errors import OneLineErrors
-from conflictscore.cli.reports import reports
-from conflictscore.records import ConflictReport
+from conflictscore.benchmarks.registry import open_benchmark
+from conflictscore.cli import main
+from conflictscore.errors import InputError
+from conflictscore.prompts import PromptSet
 from tests.benchmarks.truthfulqa.files import write_jsonl
-from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.world import DISAGREEING, World
 
-REPORT = "The lamp was lit in 1871.\n\nThe tower is white."
-CLAIMS = "Claims:\n- The lamp was lit in 1871.\n- The tower is white."
+STYLES = ["rag", "balanced", "super-balanced"]
+_LAMP = re.compile(r"Topic: Lamp (\d)")
+
+
+class Writers(World):
+    """Writes plainly, and says nothing that is disputed where it is asked to take care."""
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        prompt = request.prompt
+        if topic := _LAMP.search(prompt):
+            when = f"The lamp of report {topic[1]} was lit in 1871."
+            if "Rules:" in prompt:
+                when = f"Some say that the lamp of report {topic[1]} is old."
+            elif "care" in prompt:
+                when = f"Sources differ on the lamp of report {topic[1]}."
+            self.answer = f"{when}\n\nThe tower is white."
+        said = prompt.partition("<answer>")[2].partition("</answer>")[0].split("\n\n")
+        self.decomposition = "\n".join(["Claims:", *(f"- {claim.strip()}" for claim in said)])
+        return super().__call__(request)
 
 
 def group(number: int, *, conflict: bool = True) -> dict[str, Any]:
@@ -29,233 +43,195 @@ def group(number: int, *, conflict: bool = True) -> dict[str, Any]:
     return {"id": f"g{number}", "claim": f"Lamp {number}", "docs": docs, "has_conflict": conflict}
 
 
-def run(*args: str) -> Result:
-    return CliRunner().invoke(OneLineErrors("conflictscore", [reports]), ["reports", *args])
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(Path("lamps.jsonl"), [group(1), group(2), group(3, conflict=False)])
 
 
-class Command:
-    """The command, with the topics of a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.out = folder / "runs" / "r.jsonl"
-        rows = [group(1), group(2), group(3, conflict=False)]
-        self.topics = write_jsonl(folder / "lamps.jsonl", rows)
-
-    def __call__(self, server: OpenAIServer, *more: str) -> Result:
-        given = ["--topics", str(self.topics), "--model", "scripted", "--no-cache"]
-        given += ["--base-url", server.base_url, "--out", str(self.out), *more]
-        return run(*given)
-
-    def figures(self, server: OpenAIServer, *more: str) -> dict[str, Any]:
-        done = self(server, "--json", *more)
-        assert done.exit_code == 0, done.output
-        shown: dict[str, Any] = json.loads(done.stdout)
-        return shown
-
-    def rows(self) -> list[ReportRow]:
-        return [ReportRow.model_validate_json(line) for line in self.out.open().readlines()[1:]]
+def bench(server: OpenAIServer, *more: str) -> Result:
+    given = ["--model", "scripted", "--base-url", server.base_url, "--no-cache", "--quiet"]
+    if "--data" not in more:
+        given += ["--data", "lamps.jsonl"]
+    return CliRunner().invoke(main, ["bench", "reports", *given, "--concurrency", "1", *more])
 
 
-@pytest.fixture
-def command(tmp_path: Path) -> Command:
-    return Command(tmp_path)
+def figures(server: OpenAIServer, *more: str) -> dict[str, Any]:
+    done = bench(server, "--json", *more)
+    assert done.exit_code == 0, done.output
+    shown: dict[str, Any] = json.loads(done.stdout)
+    return shown
 
 
-def test_each_topic_with_conflict_is_written_on_by_each_prompt_and_scored(command: Command) -> None:
-    world = World(answer=REPORT, decomposition=CLAIMS)
+def test_each_topic_with_conflict_is_written_on_by_each_prompt_and_scored() -> None:
+    world = Writers()
     with OpenAIServer(world) as server:
-        shown = command.figures(server)
-    assert shown["topics"] == 2
-    assert [one["style"] for one in shown["prompts"]] == ["rag", "balanced", "super-balanced"]
-    for one in shown["prompts"]:
-        assert (one["reports"], one["failed"], one["unscored"]) == (2, 0, 0)
-        # one of two claims has documents on both sides: two say 1871, one says 1874
-        assert one["cs_c"]["value"] == pytest.approx(1 / 2)
-        assert one["cs_r"]["value"] == pytest.approx((1 / 3 + 0) / 2)
-        assert one["paragraphs"]["value"] == 2
+        shown = figures(server)
+        asked = len(server.requests)
+        assert figures(server) == shown
+        assert len(server.requests) == asked, "a run that ended asks nothing more"
+    assert [one["method"] for one in shown["methods"]] == STYLES
+    assert (shown["questions"], shown["ended"], shown["failed"]) == (2, 2, 0)
+    rag, *careful = (one["measures"] for one in shown["methods"])
+    # one of two claims has documents on both sides: two say 1871, one says 1874
+    assert rag["cs-c"]["value"] == pytest.approx(1 / 2)
+    assert rag["cs-r"]["value"] == pytest.approx((1 / 3 + 0) / 2)
+    assert [one["cs-c"]["value"] for one in careful] == [0, 0]
+    assert [(one["claims"]["value"], one["coverage"]["value"]) for one in shown["claims"]] == [
+        (2, 1)
+    ] * 3
+    assert shown["cost"]["usage"]["scripted"]["calls"] == sum(world.asked.values())
+    # the loop's score of the plain report is not had a second time
     assert (world.asked["generate"], world.asked["decompose"]) == (6, 6)
-    assert shown["usage"]["calls"] == sum(world.asked.values())
-    rows = command.rows()
-    assert [row.done for row in rows].count(True) == len(rows) / 2 == 6
+    lines = Path("runs/reports-free-form/records.jsonl").read_text().splitlines()
+    graded = [one for one in map(json.loads, lines) if one["step"] == "grade"]
+    assert [bool(one["usage"]) for one in graded] == [False, True, True] * 2
 
 
-def test_the_same_command_goes_on_and_writes_no_report_again(command: Command) -> None:
-    world = World(answer=REPORT, decomposition=CLAIMS)
+def test_less_conflict_is_better_in_pairs_tables_page_and_export() -> None:
+    with OpenAIServer(Writers()) as server:
+        shown = figures(server)
+        printed = bench(server).stdout
+    assert shown["falling"] == ["cs-c", "cs-r"]
+    for pair in shown["paired"]:
+        assert (pair["n"], pair["corrected"], pair["harmed"]) == (2, 2, 0)
+        assert pair["difference"]["value"] < 0
+    assert shown["cost"]["net_corrections"] == {"balanced": 2, "super-balanced": 2}
+    lines = [line.split() for line in printed.splitlines()]
+    assert ["method", "n", "lower", "higher", "p", "points", "95", "%", "interval"] in lines
+    assert ["balanced", "2", "2", "0", "0.500", "-50.0", "none"] in lines
+    assert "0 is best" in printed
+    assert "52.4" in printed, "the paper's figures stand beside"
+    invoke = CliRunner().invoke
+    page = invoke(main, ["report", "runs/reports-free-form"])
+    assert page.exit_code == 0, page.output
+    html = Path("runs/reports-free-form/report.html").read_text()
+    assert '<th scope="col">Lower</th><th scope="col">Higher</th>' in html
+    assert "Lower less higher" in html
+    exported = invoke(main, ["export", "runs/reports-free-form", "--to", "reports.jsonl"])
+    assert exported.exit_code == 0, exported.output
+    rows = [json.loads(line) for line in Path("reports.jsonl").read_text().splitlines()]
+    assert [(row["method"], row["kind"], row["cs_c"], row["claims"]) for row in rows[:3]] == [
+        ("rag", None, 0.5, 2),
+        ("balanced", "correction", 0.0, 2),
+        ("super-balanced", "correction", 0.0, 2),
+    ]
+    told = "1 of 2 claims have documents on both sides; 8 of 8 pairs of claim and document are"
+    assert told in rows[0]["cs-c_explanation"]
+
+
+def test_what_was_paid_for_before_a_budget_or_a_kill_ended_it_is_not_paid_again() -> None:
+    world = Writers()
+    records = Path("runs/reports-free-form/records.jsonl")
     with OpenAIServer(world) as server:
-        command.figures(server, "--prompt", "rag", "--concurrency", "1")
-        lines = command.out.read_bytes().splitlines(keepends=True)
-        assert len(lines) == 1 + 2 * 2
-        # killed while the second report was scored
-        command.out.write_bytes(b"".join(lines[:4]) + lines[4][:30])
-        before = world.asked.copy()
-        done = command(server, "--prompt", "rag")
-        assert "half a line at its end was cut off" in done.stderr
-        assert "2 of 2 reports scored" in done.stderr
-    assert world.asked["generate"] == before["generate"] == 2
-    assert world.asked["decompose"] - before["decompose"] == 1
+        stopped = bench(server, "--max-tokens", "100")
+        assert stopped.exit_code == 3, stopped.output
+        assert 0 < sum(world.asked.values()) < 6
+        bench(server, "--sample", "2")
+        lines = records.read_bytes().splitlines(keepends=True)
+        records.write_bytes(b"".join(lines[:-1]) + lines[-1][:30])
+        again = bench(server)
+        assert "half a line at the end" in again.stderr
+    # that the last step's calls are found again is what the run's own store is for
+    assert (world.asked["generate"], world.asked["decompose"]) == (6, 6)
 
 
-def test_what_failed_is_counted_and_tried_again_by_the_same_command(command: Command) -> None:
-    world = World(answer=REPORT, broken={"generate": Fault(400, message="no")})
+def test_what_failed_is_counted_and_tried_again_where_that_is_asked_for() -> None:
+    world = Writers(broken={"decompose": Fault(400, message="no")})
     with OpenAIServer(world) as server:
-        done = command(server, "--prompt", "balanced")
-        assert done.exit_code == 1
-        assert "2 reports failed; the same command tries them again" in done.stdout
-        assert (
-            "conflictscore: no report could be scored: the report could not be written"
-            in done.stderr
-        )
-        world.broken = {"decompose": Fault(400, message="no")}
-        done = command(server, "--prompt", "balanced", "--json")
-        assert done.exit_code == 1
-        assert (
-            "conflictscore: no report could be scored: the answer could not be taken" in done.stderr
-        )
-        [figures] = json.loads(done.stdout)["prompts"]
-        assert (figures["reports"], figures["failed"], figures["cs_c"]["n"]) == (2, 2, 0)
+        shown = figures(server, "--methods", "balanced")
+        assert [one["unjudged"]["cs-c"] for one in shown["methods"]] == [2, 2]
+        assert "could not be taken apart" in bench(server, "--methods", "balanced").stdout
         world.broken.clear()
-        [figures] = command.figures(server, "--prompt", "balanced")["prompts"]
-    assert (figures["failed"], figures["cs_c"]["n"]) == (0, 2)
-    assert world.asked["generate"] == 4  # two failed, two wrote
+        assert figures(server, "--methods", "balanced") == shown
+        mended = figures(server, "--methods", "balanced", "--retry-failed")
+    assert [one["measures"]["cs-c"]["n"] for one in mended["methods"]] == [2, 2]
+    assert world.asked["generate"] == 4
 
 
-def test_a_report_that_claims_nothing_has_no_score_and_is_not_asked_again(command: Command) -> None:
+def test_a_report_that_claims_nothing_is_in_no_mean() -> None:
     world = World(answer="Nothing is known.", decomposition="Claims:")
     with OpenAIServer(world) as server:
-        for _ in range(2):
-            [figures] = command.figures(server, "--prompt", "rag", "--sample", "1")["prompts"]
-    assert (figures["unscored"], figures["failed"], figures["cs_c"]["value"]) == (1, 0, None)
-    assert world.asked["generate"] == 1
-
-
-def test_rows_of_another_judge_or_prompt_are_not_gone_on_with(
-    command: Command, tmp_path: Path
-) -> None:
-    own = tmp_path / "own"
-    own.mkdir()
-    (own / "report_rag.txt").write_text("$topic $documents")
-    with OpenAIServer(World(answer=REPORT, decomposition=CLAIMS)) as server:
-        command.figures(server, "--sample", "1")
-        for more, field in [
-            (["--prompts", str(own)], "prompts"),
-            (["--judge", "another"], "decomposer"),
-            (["--max-claims", "1"], "max_claims"),
-        ]:
-            done = command(server, *more)
-            assert done.exit_code == 2
-            assert f"row 1, field {field}: its rows were made with" in done.stderr
-
-
-def test_topics_without_conflict_are_taken_only_when_asked_for(command: Command) -> None:
-    write_jsonl(command.topics, [group(1, conflict=False)])
-    with OpenAIServer(World(answer=REPORT, decomposition=CLAIMS)) as server:
-        done = command(server)
-        assert done.stderr == (
-            "conflictscore: no topic has documents in conflict; take all with --any-topic\n"
-        )
-        assert command.figures(server, "--any-topic", "--prompt", "rag")["topics"] == 1
-
-
-def test_two_files_of_one_name_are_refused(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    other = write_jsonl(tmp_path / "other" / "lamps.jsonl", [group(4)])
-    with OpenAIServer(World()) as server:
-        done = command(server, "--topics", str(other))
-    assert done.exit_code == 2
-    assert f"--topics {other}: it has the name of {command.topics}; rename one" in done.stderr
-
-
-def test_a_wrong_key_ends_the_run_in_one_line(command: Command) -> None:
-    with OpenAIServer(World(), api_key="another") as server:
-        done = command(server)
-    assert done.exit_code == 2
-    assert done.stderr.splitlines()[-1].startswith("conflictscore: ")
-    assert command.rows() == []
-
-
-def test_a_spent_budget_stops_the_run_and_a_higher_one_goes_on(command: Command) -> None:
-    world = World(answer=REPORT, decomposition=CLAIMS)
-    one = ["--prompt", "rag", "--concurrency", "1"]
-    with OpenAIServer(world) as server:
-        done = command(server, *one, "--max-tokens", "1", "--json")
-        assert done.exit_code == 3, done.output
-        assert json.loads(done.stdout)["money"] is None, "nobody knows the price of scripted"
-        assert server.requests[1:] == []
-        assert command(server, *one, "--max-tokens", "1").exit_code == 3
-        assert server.requests[1:] == [], "what an earlier session spent counts"
-        assert command.figures(server, *one)["prompts"][0]["cs_c"]["n"] == 2
-    assert world.asked["generate"] == 2
-
-
-def test_a_price_file_makes_the_cost_known(command: Command, tmp_path: Path) -> None:
-    prices = tmp_path / "prices.toml"
-    prices.write_text("[models.scripted]\ninput = 1.0\noutput = 4.0\n")
-    with OpenAIServer(World(answer=REPORT, decomposition=CLAIMS)) as server:
-        done = command(server, "--prompt", "rag", "--sample", "1", "--prices", str(prices))
-        assert done.exit_code == 0, done.output
-        assert "cost $0.0" in done.stdout
-        refused = command(server, "--max-cost", "1")
-    assert refused.exit_code == 2
-    assert "scripted" in refused.stderr
-
-
-def test_help_says_which_sets_fit() -> None:
-    done = run("--help")
-    assert done.exit_code == 0
-    assert "Sets that fit: ConflictingQA, Perspectrum" in done.output
-
-
-# Figures
-
-SCORES = st.floats(0, 1).map(lambda value: round(value, 3))
-
-
-def row(topic: str, style: Style, cs_c: float | None, **more: Any) -> ReportRow:
-    score = ConflictReport(cs_c=cs_c, cs_r=cs_c, coverage=None if cs_c is None else 1.0)
-    return ReportRow(
-        set="s",
-        topic=topic,
-        about="Lamps",
-        style=style,
-        report=Report(text="x", paragraphs=1),
-        score=score,
-        **more,
+        shown = figures(server, "--methods", "rag", "--sample", "1")
+    [rag] = shown["methods"]
+    assert (rag["unjudged"]["cs-c"], rag["measures"]["cs-c"]["value"], rag["failed"]) == (
+        1,
+        None,
+        0,
     )
 
 
-@settings(deadline=None, max_examples=15)  # each example resamples twelve means
-@given(st.dictionaries(st.text(max_size=3), st.tuples(SCORES, SCORES), min_size=1, max_size=6))
-def test_a_difference_is_that_of_the_means_over_the_same_topics(
-    scores: dict[str, tuple[float, float]],
-) -> None:
-    rows = [row(topic, Style.RAG, plain) for topic, (plain, _) in scores.items()]
-    rows += [row(topic, Style.BALANCED, said) for topic, (_, said) in scores.items()]
-    rag, balanced = report_figures(rows[::-1])
-    assert rag.cs_c_difference is rag.cs_r_difference is None
-    assert rag.cs_c.value is not None
-    assert balanced.cs_c.value is not None
-    assert balanced.cs_c_difference is not None
-    difference = balanced.cs_c.value - rag.cs_c.value
-    assert balanced.cs_c_difference.value == pytest.approx(difference, abs=1e-9)
-    assert balanced.cs_c_difference.n == len(scores)
-    assert 0 <= rag.cs_c.value <= 1
+def test_topics_without_conflict_are_taken_only_when_asked_for_and_else_told() -> None:
+    write_jsonl(Path("agreed.jsonl"), [group(1, conflict=False)])
+    with OpenAIServer(Writers()) as server:
+        done = bench(server, "--data", "agreed.jsonl")
+        assert done.exit_code == 2
+        assert "take all with --any-topic" in done.stderr
+        taken = ("--data", "agreed.jsonl", "--any-topic", "--methods", "rag", "--out", "runs/any")
+        assert figures(server, *taken)["questions"] == 1
+        assert "topics left out: 1," in bench(server, "--methods", "rag").stderr
 
 
-def test_a_topic_that_one_prompt_has_no_score_for_is_in_no_difference() -> None:
-    rows = [
-        row("a", Style.RAG, 0.5),
-        row("b", Style.RAG, None),
-        row("c", Style.RAG, 0.9),
-        row("a", Style.BALANCED, 0.25),
-        row("b", Style.BALANCED, 1.0),
-    ]
-    rag, balanced = report_figures(rows)
-    assert (rag.cs_c.n, rag.unscored, balanced.cs_c.n) == (2, 1, 2)
-    assert balanced.cs_c_difference is not None
-    assert (balanced.cs_c_difference.value, balanced.cs_c_difference.n) == (-0.25, 1)
+def test_several_files_are_one_run_and_two_of_one_name_are_refused() -> None:
+    Path("other").mkdir()
+    write_jsonl(Path("other/lamps.jsonl"), [group(4)])
+    write_jsonl(Path("towers.jsonl"), [group(1)])
+    with OpenAIServer(Writers()) as server:
+        twice = bench(server, "--data", "lamps.jsonl", "--data", "other/lamps.jsonl")
+        assert twice.exit_code == 2
+        assert "other/lamps.jsonl: it has the name of lamps.jsonl; rename one" in twice.stderr
+        both = ("--data", "lamps.jsonl", "--data", "towers.jsonl", "--methods", "rag")
+        shown = figures(server, *both)
+    assert [one["category"] for one in shown["categories"]] == ["lamps", "towers"]
+    manifest = json.loads(Path("runs/reports-free-form/manifest.json").read_text())
+    assert set(manifest["hashes"]) == {"data lamps", "data towers"}
+    assert manifest["configuration"]["falling"] == ["cs-c", "cs-r"]
 
 
-def test_the_last_row_of_a_report_counts() -> None:
-    failed = row("a", Style.RAG, 0.5, error="down").model_copy(update={"score": None})
-    [figures] = report_figures([failed, row("a", Style.RAG, 0.5)])
-    assert (figures.reports, figures.failed, figures.cs_c.value) == (1, 0, 0.5)
+def test_a_benchmark_of_one_file_takes_no_second_and_no_option_of_another() -> None:
+    with pytest.raises(InputError, match="ramdocs is run from one file, and 2 were given"):
+        open_benchmark("ramdocs", ["a.jsonl", "b.jsonl"])
+    with pytest.raises(InputError, match="ramdocs has no option 'any_topic'"):
+        open_benchmark("ramdocs", "a.jsonl", any_topic=True)
+
+
+def test_a_dry_run_counts_the_reports_and_their_scores() -> None:
+    world = Writers()
+    with OpenAIServer(world) as server:
+        left = json.loads(bench(server, "--dry-run", "--json").stdout)
+        assert not server.requests
+        calls = {step: amount["calls"]["low"] for step, amount in left["by_step"].items()}
+        # by report: one call to take it apart, and of six claims a call for each of four documents
+        assert calls == {
+            "loop": 2 * (1 + 1 + 6 * 4),
+            "balanced": 2,
+            "super-balanced": 2,
+            "grade": 2 * 2 * (1 + 6 * 4),
+        }
+        figures(server)
+        assert "Nothing is left to ask." in bench(server, "--dry-run").stdout
+
+
+def test_a_report_has_room_for_three_paragraphs_and_shows_topic_and_documents() -> None:
+    world = Writers()
+    with OpenAIServer(world) as server:
+        bench(server, "--methods", "all", "--sample", "1")
+        written = [r for r in server.requests if "three paragraphs" in r.prompt]
+    assert len(written) == 4, "a second sample of the plain one among them"
+    for request in written:
+        assert "Topic: Lamp " in request.prompt
+        assert '<document number="4"' in request.prompt
+        assert request.body["max_completion_tokens"] == 1024
+    prompts = PromptSet.load()
+    names = ["report_rag", "report_balanced", "report_super_balanced"]
+    texts = [prompts.render(name, question="t", documents="d") for name in names]
+    assert ["agree" in text for text in texts] == [False, True, True]
+
+
+def test_the_words_of_a_prompt_are_overridden_by_its_own_name() -> None:
+    Path("own").mkdir()
+    Path("own/free_form_rag.txt").write_text("$question $documents")
+    with OpenAIServer(Writers()) as server:
+        done = bench(server, "--prompts", "own")
+    assert done.exit_code == 2
+    assert "report_rag.txt stands in for it here" in done.stderr
