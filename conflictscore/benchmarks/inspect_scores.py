@@ -13,6 +13,7 @@ from inspect_ai.scorer import (
     Target,
     Value,
     accuracy,
+    mean,
     metric,
     scorer,
     stderr,
@@ -27,11 +28,10 @@ from conflictscore.benchmarks.harness.records import (
     QuestionResult,
     Verdict,
 )
-from conflictscore.benchmarks.harness.results import FREE_FORM_MEASURES, MULTIPLE_CHOICE_MEASURES
 from conflictscore.benchmarks.harness.summarise import figures
 from conflictscore.records import ConflictReport, Document, EvidenceLabel, Label
 
-__all__ = ["RESULT", "Kept", "against_rag", "verdicts"]
+__all__ = ["RESULT", "Kept", "Measured", "against_rag", "metrics_of", "verdicts"]
 
 RESULT = "conflictscore"
 """Where a sample's store holds its :class:`Kept`."""
@@ -39,17 +39,35 @@ RESULT = "conflictscore"
 _MAIN = (BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG, BASELINE)
 
 
-class Kept(BaseModel):
-    """What a sample leaves behind for its score, and a score for the metrics."""
+class Measured(BaseModel):
+    """What the scores of a task are of."""
 
     methods: tuple[BenchmarkMethod, ...]
     """The methods of the run, ended or not."""
-    result: QuestionResult
+    measures: tuple[str, ...]
+    """What answers are judged by."""
+    graded: tuple[str, ...]
+    """Those of the measures whose values are numbers in [0, 1] rather than yes or no."""
 
     @property
-    def measures(self) -> tuple[str, ...]:
-        """What answers are judged by."""
-        return MULTIPLE_CHOICE_MEASURES if self.result.question.options else FREE_FORM_MEASURES
+    def named(self) -> dict[str, tuple[BenchmarkMethod, str]]:
+        """Method and measure of every value, by its name."""
+        return {
+            self.name(method, measure): (method, measure)
+            for method in self.methods
+            for measure in self.measures
+        }
+
+    def name(self, method: BenchmarkMethod, measure: str) -> str:
+        """What a value is called: by its method, and where there are several by its measure."""
+        return f"{method} {measure}" if len(self.measures) > 1 else method.value
+
+
+class Kept(BaseModel):
+    """What a sample leaves behind for its score, and a score for the metrics."""
+
+    measured: Measured
+    result: QuestionResult
 
     @property
     def answer(self) -> str | None:
@@ -60,11 +78,12 @@ class Kept(BaseModel):
 
 @metric
 def against_rag() -> Metric:
-    """Every method beside ``rag``: counts, exact McNemar p, and what became of conflicts.
+    """Every method beside ``rag``: counts, p-values, and what became of conflicts.
 
-    The figures are those of ``harness.summarise``, under ``METHOD NAME``; in free form pairs are
-    under ``METHOD MEASURE NAME``. One that cannot be had is absent. Where questions are asked in
-    several epochs, they are of the first of them, so that each question counts once.
+    The figures are those of ``harness.summarise``, under ``METHOD NAME``; where there are several
+    measures pairs are under ``METHOD MEASURE NAME``, and conflicts are of the first measure. One
+    that cannot be had is absent. Where questions are asked in several epochs, they are of the first
+    of them, so that each question counts once.
     """
 
     def compute(scores: list[SampleScore]) -> Value:
@@ -74,12 +93,24 @@ def against_rag() -> Metric:
     return compute
 
 
+def metrics_of(measured: Measured) -> list[Metric | dict[str, list[Metric]]]:
+    """The metrics of a task: of graded measures the mean, of the others the share that is right."""
+
+    def of_value(measure: str) -> list[Metric]:
+        return [mean() if measure in measured.graded else accuracy(), stderr()]
+
+    each = {name: of_value(measure) for name, (_, measure) in measured.named.items()}
+    return [each, against_rag()]
+
+
 @scorer(metrics=[{"*": [accuracy(), stderr()]}, against_rag()], name=RESULT)
 def verdicts() -> Scorer:
-    """One value a method: 1 right, 0 wrong, NaN where it failed or could not be judged.
+    """One value a method: 1 right, 0 wrong, or how far right, as the benchmark's judge has it.
 
-    In free form there is one for each method and measure, ``METHOD MEASURE``. A sample that a limit
-    ended before its first step is unscored.
+    Where it has several measures, there is one for each method and measure, ``METHOD MEASURE``.
+    Inspect wants all of them of every sample: NaN, which is in none of its means, stands where a
+    method failed, where an answer could not be judged, and where a measure is not defined on it.
+    A sample that a limit ended before its first step is unscored.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -94,33 +125,35 @@ def verdicts() -> Scorer:
 
 
 def _score(kept: Kept) -> Score:
-    result, several = kept.result, len(kept.measures) > 1
+    result = kept.result
     values: dict[str, str | int | float | bool | None] = {}
     unjudged = False
-    for method in kept.methods:
+    for name, (method, measure) in kept.measured.named.items():
         ended = result.methods.get(method)
-        for measure in kept.measures:
-            right = ended.value(measure) if ended else None
-            values[f"{method} {measure}" if several else method.value] = (
-                nan if right is None else float(right)
-            )
-            unjudged |= right is None
+        right = ended.value(measure) if ended else None
+        values[name] = nan if right is None else float(right)
+        unjudged |= right is None and not _undefined(ended, measure)
     return Score(
         value=values,
         answer=kept.answer,
         explanation=_explanation(kept),
         reason=_reason(kept) if unjudged else None,
-        metadata=Kept(methods=kept.methods, result=_judged_only(result)).model_dump(mode="json"),
+        metadata=Kept(measured=kept.measured, result=_judged_only(result)).model_dump(mode="json"),
     )
 
 
+def _undefined(ended: MethodResult | None, measure: str) -> bool:
+    """Whether an answer was judged, and its judge has nothing to say by this measure."""
+    return ended is not None and bool(ended.verdicts) and measure not in ended.verdicts
+
+
 def _reason(kept: Kept) -> str:
-    ended = [kept.result.methods.get(method) for method in kept.methods]
+    ended = [kept.result.methods.get(method) for method in kept.measured.methods]
     return "grader_failed" if all(e and e.answer for e in ended) else "no_response"
 
 
 def _judged_only(result: QuestionResult) -> QuestionResult:
-    """As much as pairs and transitions are counted from: Inspect copies it many times."""
+    """As much as the figures are counted from: Inspect copies it many times."""
     return QuestionResult(
         question=result.question.model_copy(update={"documents": (), "category": ""}),
         methods={
@@ -135,15 +168,17 @@ def _judged_only(result: QuestionResult) -> QuestionResult:
             for method, ended in result.methods.items()
         },
         conflict=result.conflict,
+        predicted=result.predicted,
     )
 
 
 def _figures(kept: Sequence[Kept]) -> dict[str, Any]:
-    several = len(kept[0].measures) > 1
+    measured, results = kept[0].measured, [one.result for one in kept]
     run = figures(
-        [one.result for one in kept],
-        methods=kept[0].methods,
-        measures=kept[0].measures,
+        results,
+        methods=measured.methods,
+        measures=measured.measures,
+        graded=measured.graded,
         money=None,
         total_questions=len(kept),
     )
@@ -151,16 +186,24 @@ def _figures(kept: Sequence[Kept]) -> dict[str, Any]:
     for of_method in run.methods:
         found[f"{of_method.method} failed"] = of_method.failed
         for measure, count in of_method.unjudged.items():
-            name = f"{of_method.method} {measure}" if several else of_method.method
+            name = measured.name(of_method.method, measure)
             found[f"{name} unjudged"] = count
+            ended = [result.methods.get(of_method.method) for result in results]
+            if undefined := sum(_undefined(one, measure) for one in ended):
+                found[f"{name} undefined"] = undefined
     for pair in run.paired:
-        name = f"{pair.method} {pair.measure}" if several else pair.method
+        name = measured.name(pair.method, pair.measure)
+        better, worse, test = (
+            ("higher", "lower", "wilcoxon_p")
+            if pair.measure in measured.graded
+            else ("corrected", "harmed", "mcnemar_p")
+        )
         found |= {
             f"{name} pairs": pair.n,
-            f"{name} corrected": pair.corrected,
-            f"{name} harmed": pair.harmed,
+            f"{name} {better}": pair.corrected,
+            f"{name} {worse}": pair.harmed,
             f"{name} difference": pair.difference.value,
-            f"{name} mcnemar_p": pair.p_value,
+            f"{name} {test}": pair.p_value,
         }
     for change in run.transitions:
         found |= {
@@ -169,13 +212,18 @@ def _figures(kept: Sequence[Kept]) -> dict[str, Any]:
             f"{change.method} corrections": change.corrections.count,
             f"{change.method} harms": change.harms.count,
         }
+    for told in run.types:
+        found |= {
+            f"{told.method} types": told.accuracy.n,
+            f"{told.method} type_accuracy": told.accuracy.value,
+        }
     return {name: value for name, value in found.items() if value is not None}
 
 
 def _explanation(kept: Kept) -> str:
     """What a reviewer reads of a question, as Markdown that its texts cannot break out of."""
-    result = kept.result
-    lines = [f"- **{m}**: {_ended(result.methods.get(m), kept.measures)}" for m in kept.methods]
+    result, measured = kept.result, kept.measured
+    lines = [f"- **{m}**: {_ended(result.methods.get(m), measured)}" for m in measured.methods]
     if result.reconsidered is not None:
         lines += ["", f"**Reconsidered**: {_plain(result.reconsidered.claim.text)}"]
         documents = {document.number: document for document in result.documents}
@@ -187,7 +235,7 @@ def _explanation(kept: Kept) -> str:
             ]
     if result.justification:
         lines += ["", f"**Justification**: {_plain(result.justification)}"]
-    if result.guard is not None and BenchmarkMethod.GUARDED_RAG in kept.methods:
+    if result.guard is not None and BenchmarkMethod.GUARDED_RAG in measured.methods:
         stands = "stands" if result.guard.stands else "is refused"
         lines += [
             "",
@@ -200,17 +248,21 @@ def _explanation(kept: Kept) -> str:
     return "\n".join(lines)
 
 
-def _ended(ended: MethodResult | None, measures: Sequence[str]) -> str:
+def _ended(ended: MethodResult | None, measured: Measured) -> str:
     if ended is None:
         return "not reached"
     if ended.answer is None:
         return f"failed: {_plain(ended.error or '')}"
     said = []
-    for measure in measures:
+    for measure in measured.measures:
         verdict = ended.verdicts.get(measure)
-        if verdict is None or verdict.value is None:
+        if _undefined(ended, measure):
+            said.append(f"{measure}: not defined")
+        elif verdict is None or verdict.value is None:
             why = verdict.error if verdict else None
             said.append(f"{measure}: unjudged ({_plain(why or 'not reached')})")
+        elif measure in measured.graded:
+            said.append(f"{measure}: {float(verdict.value):.2f}")
         else:
             said.append(f"{measure}: {'yes' if verdict.value else 'no'}")
     return f"{_plain(ended.answer.text)} ({'; '.join(said)})"

@@ -5,6 +5,7 @@ answers, the role ``judge`` takes answers apart and labels, and the role ``answe
 free-form answers. A role that is not given falls to the one before it.
 """
 
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +16,16 @@ from langchain_core.retrievers import BaseRetriever
 from conflictscore.benchmarks.harness.answerable import with_documents
 from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
-from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
 from conflictscore.benchmarks.harness.session import now
 from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods, refuse_methods
+from conflictscore.benchmarks.harness.shortening import shortened
 from conflictscore.benchmarks.harness.statistics import require_statistics
-from conflictscore.benchmarks.registry import open_benchmark
+from conflictscore.benchmarks.registry import BENCHMARKS, open_benchmark
 from conflictscore.errors import ConfigurationError
 from conflictscore.prompts import PromptSet
 from conflictscore.retrieval.pipeline import PASSAGE_TOKENS, open_retrieval
+from conflictscore.retrieval.ranking import Ranking
 from conflictscore.storage.cache import ContentCache
 
 try:
@@ -37,9 +40,9 @@ except ModuleNotFoundError:
 
 from conflictscore.benchmarks.inspect_model import SampleStoppedError
 from conflictscore.benchmarks.inspect_samples import Bench
-from conflictscore.benchmarks.inspect_scores import RESULT, Kept, verdicts
+from conflictscore.benchmarks.inspect_scores import RESULT, Kept, Measured, metrics_of, verdicts
 
-__all__ = ["ramdocs", "truthfulqa"]
+__all__ = ["conflicts", "natconfqa", "ramdocs", "truthfulqa", "wikicontradict"]
 
 _METHODS = ("rag", "control-rag", "regenerated-rag", "guarded-rag")
 _Texts = str | list[str]
@@ -58,7 +61,7 @@ def truthfulqa(
     missing: Literal["fail", "skip"] = "fail",
     top_k: int = 10,
     passage_tokens: int = PASSAGE_TOKENS,
-    ranking: Literal["bm25", "dense", "both"] = "bm25",
+    ranking: Ranking = "bm25",
     labeler: Literal["json", "choice"] = "json",
     max_rounds: int = 1,
     max_claims: int | None = None,
@@ -76,7 +79,7 @@ def truthfulqa(
         search: Where to search, such as ``recorded:FILE`` or ``serper``.
         docs: Files and folders to search.
         methods: Of ``rag``, ``control-rag``, ``regenerated-rag``, ``guarded-rag``, ``resample``,
-            ``placebo`` and ``typed-rag``; ``rag`` is always run.
+            ``placebo`` and ``typed-rag``, or ``all``; ``rag`` is always run.
         sample: Only so many questions, drawn by seed.
         seed: Decides the order of options, the sample, the placebos' donors and the second sample.
         missing: Whether questions that a recording does not have end the run or are left out.
@@ -105,7 +108,7 @@ def truthfulqa(
         ranking=ranking,
     )
     settings = RunSettings(
-        methods=chosen_methods(_several(methods)),
+        methods=_chosen(methods, benchmark),
         max_rounds=max_rounds,
         max_claims=max_claims,
         duplicates=duplicates,
@@ -124,47 +127,77 @@ def truthfulqa(
     )
 
 
-@task
-def ramdocs(
-    data: str,
-    methods: _Texts = list(_METHODS),  # noqa: B006 - Inspect logs it, nobody changes it
-    sample: int | None = None,
-    seed: int = 0,
-    labeler: Literal["json", "choice"] = "json",
-    max_rounds: int = 1,
-    max_claims: int | None = None,
-    duplicates: Literal["vote", "once"] = "vote",
-    guard_margin: float = 0.0,
-    resample_temperature: float = 0.7,
-    context_window: int | None = None,
-    prompts: str | None = None,
-) -> Task:
-    """RAMDocs: the right answer against a wrong one, over the documents of each question.
+def _over_own_documents(name: str) -> Callable[..., Task]:
+    """The task of a benchmark whose questions bring their documents."""
+    entry = BENCHMARKS[name]
 
-    The arguments are those of :func:`truthfulqa`; ``data`` is the official JSON Lines file.
+    def made(
+        data: str,
+        form: Form | None = None,
+        methods: _Texts = list(_METHODS),  # noqa: B006 - Inspect logs it, nobody changes it
+        sample: int | None = None,
+        seed: int = 0,
+        passage_tokens: int = 0,
+        ranking: Ranking = "bm25",
+        labeler: Literal["json", "choice"] = "json",
+        max_rounds: int = 1,
+        max_claims: int | None = None,
+        duplicates: Literal["vote", "once"] = "vote",
+        guard_margin: float = 0.0,
+        resample_temperature: float = 0.7,
+        context_window: int | None = None,
+        prompts: str | None = None,
+    ) -> Task:
+        opened = open_benchmark(name, data, form=form, seed=seed)
+        benchmark, _ = opened.selected(sample=sample, seed=seed)
+        if passage_tokens:
+            benchmark = shortened(benchmark, passage_tokens, ranking=ranking)
+        settings = RunSettings(
+            methods=_chosen(methods, benchmark),
+            max_rounds=max_rounds,
+            max_claims=max_claims,
+            duplicates=duplicates,
+            guard_margin=guard_margin,
+            resample_temperature=resample_temperature,
+            seed=seed,
+        )
+        return _task(
+            benchmark,
+            settings,
+            retriever=None,
+            missing="fail",
+            labeler=labeler,
+            context_window=context_window,
+            prompts=prompts,
+        )
+
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = f"""{name}: {entry.summary}.
+
+    The arguments are those of :func:`truthfulqa`, less those that say where to search.
+
+    Args:
+        data: {entry.data}.
+        form: {" or ".join(entry.forms)}; by default the first.
+        methods: Of {", ".join(entry.methods)}, or all; rag is always run.
+        passage_tokens: Tokens of a passage that longer documents are cut to; 0 leaves them whole.
     """
-    settings = RunSettings(
-        methods=chosen_methods(_several(methods)),
-        max_rounds=max_rounds,
-        max_claims=max_claims,
-        duplicates=duplicates,
-        guard_margin=guard_margin,
-        resample_temperature=resample_temperature,
-        seed=seed,
-    )
-    return _task(
-        open_benchmark("ramdocs", data, seed=seed).selected(sample=sample, seed=seed)[0],
-        settings,
-        retriever=None,
-        missing="fail",
-        labeler=labeler,
-        context_window=context_window,
-        prompts=prompts,
-    )
+    return task(made)
+
+
+ramdocs = _over_own_documents("ramdocs")
+conflicts = _over_own_documents("conflicts")
+natconfqa = _over_own_documents("natconfqa")
+wikicontradict = _over_own_documents("wikicontradict")
 
 
 def _several(given: _Texts | None) -> list[str]:
     return [given] if isinstance(given, str) else list(given or ())
+
+
+def _chosen(methods: _Texts, benchmark: Benchmark) -> tuple[BenchmarkMethod, ...]:
+    names = _several(methods)
+    return chosen_methods(benchmark.offered if "all" in names else names)
 
 
 def _task(
@@ -188,6 +221,7 @@ def _task(
         created=now(),
         configuration={
             "form": benchmark.form,
+            "measures": list(benchmark.measures),
             "prompts": {"set": templates.name, "sha256": templates.sha256},
             "left_out_without_recording": len(left_out),
         },
@@ -195,11 +229,17 @@ def _task(
         versions=versions(),
     )
     bench = Bench(benchmark, settings, retriever, labeler, context_window, templates)
+    measured = Measured(
+        methods=settings.methods,
+        measures=benchmark.measures,
+        graded=tuple(sorted(benchmark.graded)),
+    )
     return Task(
         name=benchmark.name,
         dataset=MemoryDataset([_sample(q) for q in questions], name=benchmark.name),
-        solver=_methods(bench),
+        solver=_methods(bench, measured),
         scorer=verdicts(),
+        metrics=metrics_of(measured),
         metadata={**manifest.to_json(), "notes": list(benchmark.notes)},
     )
 
@@ -220,7 +260,7 @@ def _sample(question: Question) -> Sample:
     )
 
 
-def _methods(bench: Bench) -> Solver:
+def _methods(bench: Bench, measured: Measured) -> Solver:
     @solver(name="conflictscore_methods")
     def methods() -> Solver:
         async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -233,7 +273,7 @@ def _methods(bench: Bench) -> Solver:
                     raise stop.cause from None
                 finally:
                     # also where a limit ends the sample: what ended before it is scored
-                    kept = Kept(methods=bench.settings.methods, result=session.result(question))
+                    kept = Kept(measured=measured, result=session.result(question))
                     _keep(kept, state)
             unanswered = any(ended.answer is None for ended in kept.result.methods.values())
             if failures and unanswered:

@@ -73,6 +73,14 @@ Then, with any OpenAI client:
     " note, or an error.",
 )
 @click.option(
+    "--regeneration",
+    type=click.Choice(["paper", "typed"]),
+    default="paper",
+    show_default=True,
+    help="How an answer is corrected: with both sides in view (paper), or as the type of the"
+    " conflict asks (typed: outdated, opinions and so on; one call more).",
+)
+@click.option(
     "--first-answer",
     type=click.Choice(["rag", "upstream"]),
     default="rag",
@@ -155,6 +163,7 @@ def serve(
     port: int,
     mode: Any,
     on_failure: Any,
+    regeneration: Any,
     first_answer: Any,
     answer_early: bool,
     key_file: Path | None,
@@ -185,6 +194,10 @@ def serve(
             f"--host {host} can be reached from other machines: give --key-file FILE, or say"
             " --no-auth to let everybody in"
         )
+    if regeneration == "typed" and mode != "correct":
+        raise InputError(
+            f"--regeneration typed is for --mode correct: in mode {mode} no answer is given again"
+        )
     chosen = ServiceSettings(
         mode=mode,
         on_failure=on_failure,
@@ -200,7 +213,9 @@ def serve(
         runs_file=runs_file,
     )
     retriever = open_retriever(settings)
-    context = open_context(settings, retriever=retriever, max_calls=max_calls)
+    context = open_context(
+        settings, retriever=retriever, max_calls=max_calls, regeneration=regeneration
+    )
     app = create_app(context, chosen)
     logging.basicConfig(format="%(levelname)s: %(message)s")
 

@@ -25,6 +25,7 @@ except ModuleNotFoundError:
 from conflictscore.middleware.approval import decide_on
 from conflictscore.middleware.steps import AnswerAgain, AnswerFirst, Given, drive, drive_async
 from conflictscore.middleware.turn import Response, Settings, Turn
+from conflictscore.nodes.state import Regeneration
 
 __all__ = ["ConflictScoreMiddleware", "ConflictState"]
 
@@ -76,6 +77,10 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         context_window: Tokens of prompt and reply; by default what is known of the models.
         prompts: A folder of templates that override the default ones, or a prompt set.
         max_rounds: The most regenerations of one answer, 0 to 20; with 0 it is scored only.
+        regeneration: How another answer is asked for: as in the ``paper``, or (``typed``) as the
+            type of the conflict asks, which the agent's own model tells in a call more; see
+            :func:`create_self_correcting_rag`. That request shows the documents once more, with
+            their dates, and asks for one to five sentences.
         cache: Where verdicts are kept; True is the user's cache, False keeps none.
         duplicates: Whether near-identical documents ``vote`` each, or count ``once`` on each side.
         budget_seconds: The time that an answer and what is done about it may take, above 0.
@@ -103,6 +108,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         context_window: int | None = None,
         prompts: PromptSet | str | Path | None = None,
         max_rounds: int = 1,
+        regeneration: Regeneration = "paper",
         cache: ContentCache | bool = True,
         duplicates: Literal["vote", "once"] = "vote",
         budget_seconds: float | None = None,
@@ -122,6 +128,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
             context_window=context_window,
             prompts=prompts,
             max_rounds=max_rounds,
+            regeneration=regeneration,
             cache=store or False,
             duplicates=duplicates,
             budget_seconds=budget_seconds,

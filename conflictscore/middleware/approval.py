@@ -9,6 +9,7 @@ from langgraph.types import interrupt
 from conflictscore.middleware.steps import Run, brief
 from conflictscore.nodes.decide import differs
 from conflictscore.nodes.evidence import conflict_details
+from conflictscore.nodes.state import told_type
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Attempt, Document
 
@@ -77,6 +78,7 @@ def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
         "documents": shown["documents"],
         "cs_c": run["report"]["cs_c"],
         "cs_r": run["report"]["cs_r"],
+        **told_type(run),
         "choices": ["approve", "reject", {"edit": "the answer to give instead"}],
     }
 

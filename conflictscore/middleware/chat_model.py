@@ -30,6 +30,7 @@ from conflictscore.middleware.forms import Form, with_parameters
 from conflictscore.middleware.replies import as_chunk
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import default_spec
+from conflictscore.nodes.state import Regeneration
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Method
 from conflictscore.storage.cache import ContentCache
@@ -52,6 +53,7 @@ _SETTINGS = (
     "context_window",
     "prompts",
     "max_rounds",
+    "regeneration",
     "content_cache",
     "duplicates",
     "budget_seconds",
@@ -114,6 +116,8 @@ class SelfCorrectingChatModel(BaseChatModel):
     """A folder of templates that override the default ones, or a prompt set."""
     max_rounds: int = 1
     """The most regenerations, 0 to 20."""
+    regeneration: Regeneration = "paper"
+    """How an answer is regenerated; see :func:`create_self_correcting_rag`."""
     content_cache: SkipValidation[ContentCache | bool] = Field(default=True, exclude=True)
     """Where verdicts and replies are kept; True is the user's cache, False keeps none."""
     duplicates: Literal["vote", "once"] = "vote"

@@ -9,7 +9,7 @@ from langchain_core.messages.ai import add_usage
 from langchain_core.messages.tool import tool_call_chunk
 
 from conflictscore.nodes.decide import differs
-from conflictscore.nodes.state import RUN_FIELDS
+from conflictscore.nodes.state import RUN_FIELDS, told_type
 from conflictscore.records import Usage
 
 __all__ = ["as_chunk", "corrected", "formed", "unscored"]
@@ -28,7 +28,8 @@ def corrected(state: Mapping[str, Any], *, draft: AIMessage | None, name: str) -
         name: What the answering model is called in the metadata, where that is not its own name:
             the tokens of the whole run are no tokens of one call.
     """
-    metadata = {"model_name": name, "conflictscore": {key: state[key] for key in _FIELDS}}
+    run = {key: state[key] for key in _FIELDS} | told_type(state)
+    metadata = {"model_name": name, "conflictscore": run}
     usage = _usage(Usage.model_validate(state["usage"]))
     if draft is None:
         return AIMessage(

@@ -18,6 +18,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.graph.binding import bind
+from conflictscore.nodes.classify import classify
 from conflictscore.nodes.contextualize import contextualize
 from conflictscore.nodes.decide import decide, unexplained
 from conflictscore.nodes.decompose import decompose
@@ -33,11 +34,13 @@ from conflictscore.nodes.state import (
     RunContext,
     RunRuntime,
     attempts_of,
+    conflict_type_of,
     documents_of,
     timed,
+    told_type,
 )
 from conflictscore.prompts import PromptSet, material
-from conflictscore.records import Answer, ClaimEvidence, Document, Method, Usage
+from conflictscore.records import Answer, ClaimEvidence, ConflictType, Document, Method, Usage
 
 __all__ = [
     "AnswerAgain",
@@ -57,7 +60,9 @@ Run = dict[str, Any]
 """A finished run as plain JSON, with these fields of the graph's final state: ``question``,
 ``method``, ``answer``, ``first_answer``, ``flipped``, ``justification``, ``flip``, ``documents``,
 ``report``, ``final_report``, ``attempts``, ``reason``, ``notes``, ``usage`` and ``run_id``. An
-answer that was not scored has no reports and no attempts, and a note that says why."""
+answer that was not scored has no reports and no attempts, and a note that says why. A run that was
+begun with typed regeneration has ``regeneration``, ``conflict_type``, ``conflict_type_reason`` and
+``classification_error`` as well."""
 
 _Node = Callable[[RagState, RunRuntime], Awaitable[dict[str, Any]]]
 _Chain = CompiledStateGraph[RagState, RunContext, RagState, RagState]
@@ -69,6 +74,7 @@ _NODES: Mapping[str, _Node] = {
     "label": label,
     "score": score,
     "decide": decide,
+    "classify": classify,
     "justify": justify,
     "record": record,
 }
@@ -118,9 +124,11 @@ class AnswerAgain:
     before: Answer
     claim: ClaimEvidence
     """The claim to reconsider, with its labels."""
+    conflict_type: ConflictType | None = None
+    """How the documents relate, where the answer is to do what that asks for."""
 
     def prompt(self, prompts: PromptSet) -> str:
-        """The request to somebody who has the documents already."""
+        """The request to somebody who has the documents already; it tells no type."""
         return prompts.render(
             "reconsider",
             question=material(self.question),
@@ -142,6 +150,7 @@ class Given(NamedTuple):
 
 Step = NodeSteps | AnswerFirst | AnswerAgain
 Steps = Generator[Step, Any, Run]
+_Turns = list[dict[str, str]]
 
 
 def correction(
@@ -156,7 +165,7 @@ def correction(
         documents: The documents to answer from (``text``, and as known ``title``, ``url``),
             numbered from 1 in their order; where there are none, the run's retriever is asked.
         history: The conversation that the question goes on from (``role``, ``content``); for the
-            retriever, the question is made to stand alone.
+            retriever, and to tell the type of a conflict, the question is made to stand alone.
 
     Returns:
         What is to be done, step by step, for :func:`drive` or :func:`drive_async`. An answer that
@@ -167,7 +176,8 @@ def correction(
     brought = cast("list[dict[str, Any]]", list(documents))
     start: RagState = {"question": question, "documents": brought}
     finding: tuple[str, ...] = ("retrieve",)
-    if not start["documents"] and (turns := [dict(turn) for turn in history]):
+    turns = [dict(turn) for turn in history]
+    if not start["documents"] and turns:
         start, finding = {**start, "history": turns}, ("contextualize", "retrieve")
     state: RagState = yield NodeSteps(finding, start)
     question, found = state["question"], documents_of(state)
@@ -176,10 +186,12 @@ def correction(
         return unscored(state, given.text, "the answer is empty, and has no score")
     state = yield NodeSteps(_LOOK, _drafted(state, given, "generate"))
     while state["decision"] == "regenerate":
+        if state["regeneration"] == "typed" and "conflict_type" not in state:
+            state = yield from _classified(state, turns)
         before, claim = _to_reconsider(state)
         failure: str | None = None
         try:
-            given = yield AnswerAgain(question, found, before, claim)
+            given = yield AnswerAgain(question, found, before, claim, conflict_type_of(state))
             if not given.text.strip():
                 failure = "the new answer was empty"
         except (ProviderError, ContextWindowError) as error:
@@ -191,6 +203,23 @@ def correction(
     ending = ("justify", "record") if state["decision"] == "justify" else ("record",)
     state = yield NodeSteps(ending, state)
     return _finished(state)
+
+
+def _classified(state: RagState, turns: _Turns) -> Generator[Step, Any, RagState]:
+    """The state with the type of the conflict, which is told of a question that stands alone."""
+    if turns and "history" not in state:
+        spent_so_far: RagState = {"usage": state["usage"], "timings": state["timings"]}
+        asked: RagState = {"question": state["question"], "history": turns, **spent_so_far}
+        alone: RagState = yield NodeSteps(("contextualize",), asked)
+        state = {
+            **state,
+            "question": alone["question"],
+            "notes": [*state["notes"], *alone["notes"]],
+            "usage": alone["usage"],
+            "timings": alone["timings"],
+        }
+    classified: RagState = yield NodeSteps(("classify",), state)
+    return classified
 
 
 def drive(
@@ -267,6 +296,7 @@ def unscored(state: RagState, answer: str, note: str) -> Run:
         "notes": [*state.get("notes", []), note],
         "usage": state.get("usage", Usage().model_dump()),
         "run_id": state.get("run_id") or uuid4().hex,
+        **told_type(state),
     }
 
 
@@ -312,4 +342,4 @@ def _standing(state: RagState, failure: str) -> RagState:
 
 def _finished(state: RagState) -> Run:
     values = cast("Mapping[str, Any]", state)
-    return {field: values[field] for field in _FIELDS}
+    return {field: values[field] for field in _FIELDS} | told_type(values)

@@ -133,14 +133,15 @@ class Turn:
     def again(self, step: AnswerAgain) -> tuple[ModelRequest[Any], tuple[str, ...]]:
         """The request for another answer, and what to note of it.
 
-        The conversation goes along, with the earlier answer at its end; no tool is offered.
+        The conversation goes along, with the earlier answer at its end; no tool is offered. Where
+        the type of the conflict is told, the documents are shown once more, with their dates.
 
         Raises:
-            ContextWindowError: The window is too small for documents that are not in it already.
+            ContextWindowError: The window is too small for documents that are to be shown.
         """
         prompts, notes = self.context.prompts, list[str]()
         before = self._said[-1].message
-        if self._documents:
+        if self._documents and step.conflict_type is None:
             prompt = step.prompt(prompts)
         else:
             prompt, fitted = regeneration_prompt(
@@ -152,6 +153,7 @@ class Turn:
                 model=self.context.generator,
                 prompts=prompts,
                 history=[*_system(self._request), *self._request.messages, before],
+                conflict_type=step.conflict_type,
             )
             notes = cut_notes(fitted, "answer again")
         request = self._request.override(

@@ -28,16 +28,23 @@ from inspect_ai.model import (
 from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult, Step
 from conflictscore.benchmarks.inspect_scores import RESULT
-from conflictscore.benchmarks.inspect_tasks import ramdocs, truthfulqa
+from conflictscore.benchmarks.inspect_tasks import conflicts, natconfqa, ramdocs, truthfulqa
 from conflictscore.errors import InputError
 from conflictscore.retrieval.recording.recorder import record_questions
+from tests.benchmarks.conflicts.test_run import NEW, OLD, Reader, opened
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, told
+from tests.benchmarks.natconfqa import test_benchmark as natconf
+from tests.benchmarks.natconfqa.lamps import row
 from tests.benchmarks.test_ramdocs import line
+from tests.benchmarks.test_ramdocs_exact import LINE
 from tests.benchmarks.truthfulqa.files import write_jsonl
+from tests.benchmarks.wikicontradict import test_benchmark as wiki
+from tests.benchmarks.wikicontradict.records import FLAT
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.fakes.search_server import Received, SearchServer, html_reply, searxng
 from tests.fakes.search_server import Reply as Found
 from tests.talking import Shelf
+from tests.world import World
 
 EVERY = [method.value for method in COMMON_METHODS]
 AGAIN = BenchmarkMethod.REGENERATED_RAG
@@ -69,9 +76,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @dataclass
 class Lamps:
-    """A quiz behind Inspect's scripted model."""
+    """A quiz, or another world, behind Inspect's scripted model."""
 
-    quiz: Quiz
+    quiz: Any
     configs: list[GenerateConfig] = field(default_factory=list)
 
     def model(self, name: str = "lamps") -> Model:
@@ -139,6 +146,21 @@ def evaluate(tmp_path: Path) -> Evaluate:
         [log] = inspect_ai.eval(
             task, model=model, log_dir=str(tmp_path / "logs"), display="none", **more
         )
+        return read_eval_log(log.location)
+
+    return run
+
+
+@pytest.fixture
+def evaluate_task(tmp_path: Path) -> Callable[..., EvalLog]:
+    """Evaluates any task over a world."""
+
+    def run(task: Any, world: World, **more: Any) -> EvalLog:
+        logs = str(tmp_path / "logs")
+        [log] = inspect_ai.eval(
+            task, model=Lamps(world).model(), log_dir=logs, display="none", **more
+        )
+        assert log.status == "success"
         return read_eval_log(log.location)
 
     return run
@@ -432,6 +454,151 @@ def test_ramdocs_is_asked_over_its_own_documents(tmp_path: Path) -> None:
         "Text 1: 1871",
         "Text 2: 1874",
     ]
+
+
+def test_graded_measures_are_numbers_and_what_is_not_defined_is_told_apart_from_unjudged(
+    evaluate_task: Evaluate, tmp_path: Path
+) -> None:
+    world = Reader(cited=OLD, regenerated=NEW)
+    data = str(opened(tmp_path / "c.jsonl"))
+
+    log = evaluate_task(conflicts(data, methods=["regenerated-rag", "oracle"]), world)
+
+    recalled, opinions = log.samples or []
+    assert values(recalled) == {
+        "rag expected behaviour": 0.0,
+        "rag answer recall": 0.0,
+        "rag grounding": 0.5,
+        **{
+            f"{method} {measure}": 1.0
+            for method in ("regenerated-rag", "oracle")
+            for measure in ("expected behaviour", "answer recall", "grounding")
+        },
+    }
+    assert math.isnan(values(opinions)["rag answer recall"])
+    assert opinions.scores
+    score = opinions.scores["conflictscore"]
+    assert score.reason is None
+    assert "expected behaviour: no; answer recall: not defined; grounding: 0.50" in str(
+        score.explanation
+    )
+    assert scored(log, "rag grounding").metrics.keys() == {"mean", "stderr"}
+    assert scored(log, "rag grounding").metrics["mean"].value == 0.5
+    assert scored(log, "rag answer recall").metrics["accuracy"].value == 0.0
+    assert scored(log, "rag answer recall").unscored_samples == 1
+    found = metrics(log)
+    assert (found["rag answer recall undefined"], found["rag answer recall unjudged"]) == (1, 0)
+    assert "rag grounding undefined" not in found
+    assert (found["oracle grounding higher"], found["oracle grounding lower"]) == (2, 0)
+    assert (found["oracle grounding difference"], found["oracle grounding pairs"]) == (0.5, 2)
+    assert found["oracle grounding wilcoxon_p"] == 0.5
+    assert found["oracle expected behaviour corrected"] == 2
+
+
+def test_answers_are_asked_for_in_the_words_of_the_benchmark(
+    evaluate_task: Evaluate, tmp_path: Path
+) -> None:
+    world = Reader(cited=OLD, regenerated=NEW)
+
+    evaluate_task(conflicts(str(opened(tmp_path / "c.jsonl"))), world)
+
+    assert "generate" not in world.asked, "nothing is asked for in the plain wording"
+    for step in ("cite", "regenerate"):
+        assert all("such as [2] or [1][4]." in prompt for prompt in world.prompts[step])
+
+
+def test_the_types_that_a_method_told_are_held_against_peoples(
+    evaluate_task: Evaluate, tmp_path: Path
+) -> None:
+    world = Reader(cited=OLD, regenerated=NEW)
+
+    log = evaluate_task(conflicts(str(opened(tmp_path / "c.jsonl")), methods="pipeline"), world)
+
+    found = metrics(log)
+    assert (found["pipeline types"], found["pipeline type_accuracy"]) == (2, 0.5)
+    assert "rag types" not in found
+
+
+def test_natconfqa_is_scored_by_recall_and_by_the_precision_of_what_is_named(
+    evaluate_task: Evaluate, tmp_path: Path
+) -> None:
+    data = write_jsonl(tmp_path / "q.jsonl", [row()])
+
+    log = evaluate_task(natconfqa(str(data), methods="control-rag"), natconf.Lamp())
+
+    [sample] = log.samples or []
+    found = values(sample)
+    assert found["rag conflicts recall"] == 0.0
+    assert math.isnan(found["rag conflicts precision"]), "it names no two answers at odds"
+    assert metrics(log)["rag conflicts precision undefined"] == 1
+    assert found["control-rag conflicts precision"] == 1.0
+    assert found["control-rag conflicts recall"] == 0.5
+    assert kept(sample).methods[BenchmarkMethod.CONTROL_RAG].answer.text == natconf.BOTH  # type: ignore[union-attr]
+
+
+def test_wikicontradict_is_found_by_its_name_with_the_methods_that_it_alone_offers(
+    evaluate_task: Evaluate, tmp_path: Path
+) -> None:
+    data = write_jsonl(tmp_path / "w.jsonl", [FLAT])
+    methods = [method.value for method in wiki.TEMPLATES]
+
+    log = evaluate_task(
+        "conflictscore/wikicontradict",
+        wiki.Lamp(broken={"judge": Fault(400, message="no")}),
+        task_args={"data": str(data), "methods": methods},
+    )
+
+    [sample] = log.samples or []
+    found = values(sample)
+    assert (found["control-rag correct"], found["rag correct"]) == (1.0, 0.0)
+    assert found["first-document at least partially correct"] == 1.0
+    assert math.isnan(found["no-documents correct"])
+    assert metrics(log)["no-documents correct unjudged"] == 1
+    assert sample.scores
+    assert sample.scores["conflictscore"].reason == "grader_failed"
+
+
+def test_ramdocs_in_free_form_is_scored_by_exact_match_over_its_best_passages(
+    evaluate_task: Evaluate, tmp_path: Path
+) -> None:
+    long = {"type": "noise", "answer": "unknown", "text": "Nothing of the sort stands here. " * 30}
+    data = write_jsonl(tmp_path / "r.jsonl", [{**LINE, "documents": [*LINE["documents"], long]}])
+    world = World(answer="Ada is a poet, and a town.")
+
+    task = ramdocs(str(data), form="free-form", methods="rag", passage_tokens=32)
+    [sample] = evaluate_task(task, world).samples or []
+
+    assert values(sample) == {
+        "rag exact match": 1.0,
+        "rag all right answers": 1.0,
+        "rag no wrong answer": 1.0,
+    }
+    texts = [document.text for document in kept(sample).documents]
+    assert texts[0] == LINE["documents"][0]["text"]
+    assert len(texts[-1]) < len(long["text"]) / 2
+
+
+def test_all_is_every_method_that_a_benchmark_offers(tmp_path: Path) -> None:
+    task = conflicts(str(opened(tmp_path / "c.jsonl")), methods="all")
+
+    [each, _] = task.metrics or []
+    assert isinstance(each, dict)
+    run = {name.removesuffix(" grounding") for name in each if name.endswith(" grounding")}
+    assert run == {*EVERY, "pipeline", "taxonomy-aware", "oracle"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"methods": "no-documents"}, "conflicts is not run with no-documents"),
+        ({"form": "multiple-choice"}, "conflicts is no multiple-choice"),
+    ],
+)
+def test_what_a_benchmark_does_not_offer_is_refused(
+    tmp_path: Path, settings: dict[str, str], complaint: str
+) -> None:
+    with pytest.raises(InputError, match=complaint):
+        conflicts(str(opened(tmp_path / "c.jsonl")), **settings)
 
 
 def test_nothing_is_written_but_the_logs(evaluate: Evaluate, home: Path, tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from pydantic import Field
 
 from conflictscore.middleware import ConflictScoreMiddleware
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
-from tests.world import DISAGREEING, World
+from tests.typed_world import TypedWorld
+from tests.world import DISAGREEING
 
 __all__ = [
     "CORRECTED",
@@ -39,7 +40,12 @@ QUESTION: dict[str, Any] = {"messages": [{"role": "user", "content": "When was t
 FOUND = "\n".join(document["text"] for document in DISAGREEING)
 CORRECTED = ["When was the lamp lit?", "search", FOUND, "It was lit in 1874."]
 
-_OURS = {"the separate claims": "decompose", '"document_snippet"': "label", "Say why": "justify"}
+_OURS = {
+    "the separate claims": "decompose",
+    '"document_snippet"': "label",
+    "Say why": "justify",
+    "Decide how they relate": "classify",
+}
 
 
 class Library(BaseRetriever):
@@ -108,11 +114,11 @@ def call_tool(
 
 
 @dataclass
-class AgentWorld(World):
+class AgentWorld(TypedWorld):
     """What the agent's model says: it calls each tool of ``tools`` once a question, in turn.
 
-    Steps of the judge are those of :class:`World`; an answer is ``generate``, one that is asked for
-    again ``regenerate``, and a call of tools ``tools``.
+    Steps of the judge are those of :class:`TypedWorld`; an answer is ``generate``, one that is
+    asked for again ``regenerate``, and a call of tools ``tools``.
     """
 
     tools: tuple[str, ...] = ("search",)

@@ -19,9 +19,9 @@ THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
 FIRST = [*CORRECTED[:-1], "It was lit in 1871."]
 
 
-def reviewed(model: ChatOpenAI, *before: Any, after: tuple[Any, ...] = ()) -> Any:
+def reviewed(model: ChatOpenAI, *before: Any, after: tuple[Any, ...] = (), **settings: Any) -> Any:
     """An agent whose flips a person approves, with other middleware before and after ours."""
-    ours = ConflictScoreMiddleware(cache=False, approve_flips=True)
+    ours = ConflictScoreMiddleware(cache=False, approve_flips=True, **settings)
     return create_agent(
         model, [search], middleware=[*before, ours, *after], checkpointer=InMemorySaver()
     )
@@ -46,6 +46,18 @@ def test_a_flip_waits_for_a_person_with_all_that_they_need_to_decide(
     assert texts(state["messages"]) == FIRST
     assert state["conflict"] is None
     assert "conflict_proposal" not in state
+
+
+def test_who_decides_on_a_flip_is_told_the_type_that_it_was_asked_for_by(
+    agent_model: ChatOpenAI, invoke: Invoke
+) -> None:
+    agent = reviewed(agent_model, regeneration="typed")
+
+    [waiting] = invoke(agent, QUESTION, THREAD)["__interrupt__"]
+    state = invoke(agent, Command(resume="approve"), THREAD)
+
+    assert waiting.value["conflict_type"] == state["conflict"]["conflict_type"] == "outdated"
+    assert waiting.value["conflict_type_reason"] == "The log is of a later day."
 
 
 @pytest.mark.parametrize(

@@ -361,9 +361,10 @@ def test_without_langchain_the_middleware_names_the_extra_and_the_rest_works(
 ) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "langchain"]:
         monkeypatch.setitem(sys.modules, name, None)
+    package = importlib.import_module("conflictscore.middleware")
     for name in ("agent", "turn", "decorator"):
         monkeypatch.delitem(sys.modules, f"conflictscore.middleware.{name}", raising=False)
-    package = importlib.import_module("conflictscore.middleware")
+        monkeypatch.delattr(package, name, raising=False)  # else later tests would meet two of it
 
     with pytest.raises(ConfigurationError, match=r"pip install 'conflictscore\[langchain\]'"):
         _ = package.ConflictScoreMiddleware

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from conflictscore.nodes.state import RUN_FIELDS
+from conflictscore.nodes.state import RUN_FIELDS, told_type
 from conflictscore.records import Usage
 
 __all__ = ["STOPPED", "Status", "brief", "full", "unrun"]
@@ -46,10 +46,10 @@ def full(state: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """The whole evidence of a run that went to its end.
 
     Args:
-        state: The final state of the graph.
+        state: The final state of the graph, or what is known of it by now.
         facts: What only the service knows, such as ``run_id``, ``mode`` and ``status``.
     """
-    return {**facts, **{name: state.get(name) for name in _FIELDS}}
+    return {**facts, **{name: state.get(name) for name in _FIELDS}, **told_type(state)}
 
 
 def unrun(question: str, facts: Mapping[str, Any], notes: Sequence[str]) -> dict[str, Any]:
@@ -80,4 +80,6 @@ def brief(run: Mapping[str, Any], *, complete: bool = True) -> dict[str, Any]:
     short |= {name: report.get(name) for name in ("cs_c", "cs_r", "coverage")}
     if run["flipped"]:
         short |= {name: run[name] for name in ("first_answer", "justification")}
+    if "conflict_type" in run:
+        short["conflict_type"] = run["conflict_type"]
     return {**short, "notes": run["notes"], "complete": complete}

@@ -83,7 +83,7 @@ class Service:
         self.access = Access(settings)
         self.slots = Slots(settings.max_concurrent)
         self.context = context
-        self.scoring = replace(context, max_rounds=0)
+        self.scoring = replace(context, max_rounds=0, regeneration="paper")
         self.observing = replace(self.scoring, labeler=paced(context.labeler, _OBSERVED_GAP_S))
         self.graph = build_self_correction_graph(context)
         self.upstream = Upstream(context.generator, timeout=settings.timeout)

@@ -23,7 +23,8 @@ from conflictscore.middleware.service import ServiceSettings, create_app
 from conflictscore.middleware.service.service import Service
 from conflictscore.models.spec import open_model
 from tests.fakes.openai_wire import ChatRequest, Fault, Reply
-from tests.world import DISAGREEING, World
+from tests.typed_world import TypedWorld
+from tests.world import DISAGREEING
 
 __all__ = [
     "QUESTION",
@@ -64,7 +65,7 @@ class Listed(BaseRetriever):
 
 
 @dataclass
-class ChatWorld(World):
+class ChatWorld(TypedWorld):
     """The scripted model as a chatbot's: it also rewrites questions, and answers plain requests."""
 
     standalone: str = QUESTION

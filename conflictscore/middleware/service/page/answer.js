@@ -2,7 +2,7 @@
 
 import { claimList, source } from "./claims.js";
 import { wordDiff } from "./diff.js";
-import { count, el, plain, told } from "./dom.js";
+import { count, el, plain, related, told } from "./dom.js";
 
 const SCORES = [
   ["cs_c", "CS-C", "Share of claims with sources on both sides. Lower is better."],
@@ -24,6 +24,7 @@ export function answerView(run) {
     told("p", `outcome ${run.status}`, outcome(run), 1000),
     run.flipped && change(run),
     !run.flipped && run.final_report && run.justification && reason(run.justification),
+    run.conflict_type && relation(run),
     last && claimList("Claims of this answer", last, run.documents),
     run.flipped && run.final_report && earlier(run),
     last && scores(run.report, run.final_report),
@@ -84,6 +85,17 @@ function half(name, title, text) {
 /** @param {string} text */
 function reason(text) {
   return el("div", { class: "reason" }, el("h4", {}, "The model's reason"), told("p", "", text, 4000));
+}
+
+/** @param {any} run */
+function relation(run) {
+  const text = related(run.conflict_type, run.conflict_type_reason);
+  return el(
+    "div",
+    { class: "reason" },
+    el("h4", {}, "How the sources relate"),
+    told("p", "", text, 2000),
+  );
 }
 
 /** @param {any} flip */

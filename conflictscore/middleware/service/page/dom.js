@@ -87,3 +87,12 @@ function webAddress(address) {
 export function count(n, one, many = `${one}s`) {
   return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 }
+
+/**
+ * How the sources relate, as the model told it.
+ * @param {string} type
+ * @param {string | null} reason
+ */
+export function related(type, reason) {
+  return reason ? `${type}: ${reason}` : type;
+}

@@ -1,6 +1,6 @@
 /** What a run does, while it does it. */
 
-import { count, el, told } from "./dom.js";
+import { count, el, related, told } from "./dom.js";
 
 /** The steps of one run, as a list that grows, with a bar for the verdicts. */
 export class Steps {
@@ -36,6 +36,7 @@ export class Steps {
       label: () => this.#label(),
       scores: () => this.#scores(data),
       decision: () => this.#decided(data),
+      conflict_type: () => this.#say(`How the sources relate: ${related(data.type, data.reason)}`),
       flip: () => this.#say("The answer changed"),
     };
     heard[event]?.();
