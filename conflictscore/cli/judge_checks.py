@@ -26,10 +26,12 @@ from conflictscore.benchmarks.truthfulqa.labelled_answers import (
 )
 from conflictscore.benchmarks.wikicontradict.agreement import check_figures
 from conflictscore.benchmarks.wikicontradict.data import read_questions
-from conflictscore.benchmarks.wikicontradict.judge import judge_answer
-from conflictscore.benchmarks.wikicontradict.judge_log import RatingLog
-from conflictscore.benchmarks.wikicontradict.rated_answers import draw, read_rated
+from conflictscore.benchmarks.wikicontradict.judge import Judgement, judge_answer
+from conflictscore.benchmarks.wikicontradict.judge_log import RatingLog, judge_of
+from conflictscore.benchmarks.wikicontradict.nli_rating import NliRating
+from conflictscore.benchmarks.wikicontradict.rated_answers import RatedAnswer, draw, read_rated
 from conflictscore.errors import InputError
+from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -55,6 +57,8 @@ class Request:
     seed: int
     prompts: PromptSet
     out: str | None
+    nli_judge: bool
+    """Whether the NLI model rates, and no language model is opened."""
     open_judge: Callable[[], LanguageModel]
     """Opens it; called once the files were read."""
 
@@ -167,7 +171,7 @@ def _natconfqa(request: Request) -> Checked:
     if request.sample is not None:
         rows = drawn(rows, request.sample, request.seed)
     model = request.open_judge()
-    with _opened(JudgementLog, model, request) as log:
+    with _opened(model, request) as log:
         judged, usage = _judged(
             rows,
             lambda row: log.get(row) if log else None,
@@ -200,28 +204,16 @@ def _wikicontradict(request: Request) -> Checked:
     answers = read_rated(request.answers, questions)
     if request.sample is not None:
         answers = draw(answers, request.sample, request.seed)
-    model = request.open_judge()
-    with _opened(RatingLog, model, request) as log:
+    rate, judge, about = _rater(request)
+    with nullcontext() if request.out is None else RatingLog(request.out, judge=judge) as log:
         judged, usage = _judged(
             answers,
             lambda row: log.get(row) if log else None,
             lambda row, said, usage: log.add(row, said, usage) if log else None,
-            lambda missing, keep: judge_all(
-                missing,
-                lambda row, meter: judge_answer(
-                    row.question,
-                    row.right,
-                    row.answer,
-                    model=model,
-                    prompts=request.prompts,
-                    meter=meter,
-                ),
-                keep,
-            ),
+            lambda missing, keep: judge_all(missing, rate, keep),
             lambda judgement: judgement.rating is None,
         )
     figures = check_figures(answers, judged)
-    about = _about(model, request)
     return Checked(
         {**about, **figures.to_json(), "usage": usage.to_json()},
         partial(print_wikicontradict_check, about, figures, usage),
@@ -229,14 +221,35 @@ def _wikicontradict(request: Request) -> Checked:
     )
 
 
-_L = TypeVar("_L", JudgementLog, RatingLog)
+_Rate = Callable[[RatedAnswer, UsageMeter], Coroutine[Any, Any, Judgement]]
 
 
-def _opened(kind: type[_L], model: LanguageModel, request: Request) -> "_L | nullcontext[None]":
+def _rater(request: Request) -> tuple[_Rate, Mapping[str, Any], dict[str, Any]]:
+    """What rates an answer, what tells it from other judges, and what is shown of it."""
+    if request.nli_judge:
+        rating = NliRating(NliLabeler.open())
+        shown = {"judge": rating.labeler.name, "endpoint": "this machine"}
+        seed = None if request.sample is None else request.seed
+        return (
+            lambda row, meter: rating.rate(row.question, row.right, row.answer, meter),
+            rating.about,
+            {**shown, "prompts": None, "sample_seed": seed},
+        )
+    model, prompts = request.open_judge(), request.prompts
+    return (
+        lambda row, meter: judge_answer(
+            row.question, row.right, row.answer, model=model, prompts=prompts, meter=meter
+        ),
+        judge_of(model, prompts),
+        _about(model, request),
+    )
+
+
+def _opened(model: LanguageModel, request: Request) -> "JudgementLog | nullcontext[None]":
     """The log of this judge, or none, to be used in a ``with``."""
     if request.out is None:
         return nullcontext()
-    return kind(request.out, model=model, prompts=request.prompts)
+    return JudgementLog(request.out, model=model, prompts=request.prompts)
 
 
 CHECKS: Mapping[str, Callable[[Request], Checked]] = {

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from conflictscore.benchmarks.harness.figures import Figures, Proportion
 from conflictscore.benchmarks.harness.records import BenchmarkMethod
-from conflictscore.benchmarks.wikicontradict.benchmark import MEASURES
+from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from conflictscore.reporting.figure_text import percent
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
 

@@ -1,5 +1,6 @@
 """WikiContradict as the harness runs it: by its five prompts, rated by the three-way judge."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS, Benchmark, Form
@@ -7,22 +8,21 @@ from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question, Verdict
 from conflictscore.benchmarks.wikicontradict.data import ContradictingQuestion, read_questions
 from conflictscore.benchmarks.wikicontradict.judge import (
+    MEASURES,
     TEMPLATE,
-    Rating,
     judge_answer,
     rating_prompt,
+    verdicts_of,
 )
+from conflictscore.benchmarks.wikicontradict.nli_rating import NliRating
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 
-__all__ = ["MEASURES", "judge_both_views", "wikicontradict"]
-
-MEASURES = ("correct", "at least partially correct")
-"""What an answer is judged by, from one rating; the first is the benchmark's own."""
+__all__ = ["judge_both_views", "wikicontradict"]
 
 
-def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
+def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False) -> Benchmark:
     """Questions over two passages that contradict each other, by type of contradiction.
 
     Its prompt templates 1 to 5 are the methods ``no-documents``, ``first-document``,
@@ -32,11 +32,14 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
         data: The published flat file.
         form: ``free-form``.
         seed: Decides nothing here.
+        nli_judge: Whether answers are rated by the NLI model that comes along
+            (:class:`.nli_rating.NliRating`), and not by a language model.
 
     Raises:
         InputError: The file cannot be used; see :func:`.data.read_questions`.
+        ConfigurationError: The extra ``nli`` is needed and not installed.
     """
-    return Benchmark(
+    benchmark = Benchmark(
         name="wikicontradict",
         form=form,
         questions=tuple(map(_question, read_questions(data))),
@@ -59,6 +62,23 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
             "every answer is judged by the answers of both passages, other than in the paper: what"
             " first-document and second-document are shown can make a partially correct one",
         ),
+    )
+    return _rated_by_nli(benchmark) if nli_judge else benchmark
+
+
+def _rated_by_nli(benchmark: Benchmark) -> Benchmark:
+    from conflictscore.labelers.nli.labeler import NliLabeler
+    from conflictscore.labelers.nli.model import shared_model
+
+    model = shared_model(None)
+    rating = NliRating(NliLabeler(model))
+    return replace(
+        benchmark,
+        judge=rating,
+        templates=(),
+        judge_prompts=None,
+        hashes={**benchmark.hashes, "nli judge": model.sha256},
+        notes=(*benchmark.notes, f"answers are rated by {rating.labeler.name}"),
     )
 
 
@@ -84,15 +104,7 @@ async def judge_both_views(
     judgement = await judge_answer(
         question.question, question.correct, answer, model=model, prompts=prompts, meter=meter
     )
-    rating = judgement.rating
-    if rating is None:
-        return {name: Verdict(value=None, error=judgement.error) for name in MEASURES}
-    said = f"{rating}: {judgement.comment}" if judgement.comment else str(rating)
-    values = rating is Rating.CORRECT, rating is not Rating.INCORRECT
-    return {
-        name: Verdict(value=value, explanation=said)
-        for name, value in zip(MEASURES, values, strict=True)
-    }
+    return verdicts_of(judgement)
 
 
 def _planned(question: Question, answer: str, prompts: PromptSet) -> list[str]:

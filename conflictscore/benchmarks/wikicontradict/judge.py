@@ -6,15 +6,28 @@ from enum import StrEnum
 
 from pydantic import model_validator
 
+from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.errors import ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import Record
 
-__all__ = ["TEMPLATE", "Judgement", "Rating", "judge_answer", "rating_prompt", "read_rating"]
+__all__ = [
+    "MEASURES",
+    "TEMPLATE",
+    "Judgement",
+    "Rating",
+    "judge_answer",
+    "rating_prompt",
+    "read_rating",
+    "verdicts_of",
+]
 
 TEMPLATE = "wikicontradict_judge"
+
+MEASURES = ("correct", "at least partially correct")
+"""What an answer is judged by, from one rating; the first is the benchmark's own."""
 
 _REPLY_TOKENS = 320
 _MARKUP = r"[\s*_`#>\-]*"
@@ -84,6 +97,19 @@ async def judge_answer(
         )
     except ProviderError as error:
         return Judgement(rating=None, error=str(error))
+
+
+def verdicts_of(judgement: Judgement) -> dict[str, Verdict]:
+    """A verdict by each of :data:`MEASURES`; where there is no rating, both say why."""
+    rating = judgement.rating
+    if rating is None:
+        return {name: Verdict(value=None, error=judgement.error) for name in MEASURES}
+    said = f"{rating}: {judgement.comment}" if judgement.comment else str(rating)
+    values = rating is Rating.CORRECT, rating is not Rating.INCORRECT
+    return {
+        name: Verdict(value=value, explanation=said)
+        for name, value in zip(MEASURES, values, strict=True)
+    }
 
 
 def rating_prompt(question: str, right: Sequence[str], answer: str, prompts: PromptSet) -> str:

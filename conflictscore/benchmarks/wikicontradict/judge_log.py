@@ -11,28 +11,27 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
 
-__all__ = ["RatingLog"]
+__all__ = ["RatingLog", "judge_of"]
 
 _Known = tuple[tuple[str, ...], Judgement]
 
 
 class RatingLog(JudgedAnswers[_Known]):
-    """A file of ratings; a judge is a model at an endpoint with a prompt."""
+    """A file of ratings."""
 
-    def __init__(self, path: str | Path, *, model: LanguageModel, prompts: PromptSet) -> None:
+    def __init__(self, path: str | Path, *, judge: Mapping[str, Any]) -> None:
         """Read what the file holds, and open it for more; half a line at its end is cut off.
+
+        Args:
+            path: The file.
+            judge: All that tells this judge from others, as plain JSON; see :func:`judge_of`.
 
         Raises:
             InputError: It holds something else, or cannot be written.
         """
         super().__init__(
             path,
-            judge={
-                "check": "wikicontradict",
-                "judge": model.name,
-                "endpoint": model.endpoint,
-                "prompt": prompts.sha256_of(TEMPLATE),
-            },
+            judge={"check": "wikicontradict", **judge},
             start=b'{"check": "wikicontradict", ',
             read=_known,
             holds="a rating of this check",
@@ -57,6 +56,15 @@ class RatingLog(JudgedAnswers[_Known]):
             "usage": usage.to_json(),
         }
         self.keep(answer.id, answer.answer, said)
+
+
+def judge_of(model: LanguageModel, prompts: PromptSet) -> dict[str, Any]:
+    """What tells a language model as a judge from others: name, endpoint and prompt."""
+    return {
+        "judge": model.name,
+        "endpoint": model.endpoint,
+        "prompt": prompts.sha256_of(TEMPLATE),
+    }
 
 
 def _known(row: Mapping[str, Any]) -> _Known | None:

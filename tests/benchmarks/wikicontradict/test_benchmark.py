@@ -6,7 +6,8 @@ import pytest
 
 from conflictscore.benchmarks.harness.benchmark import Benchmark
 from conflictscore.benchmarks.harness.records import BenchmarkMethod
-from conflictscore.benchmarks.wikicontradict.benchmark import MEASURES, wikicontradict
+from conflictscore.benchmarks.wikicontradict.benchmark import wikicontradict
+from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from conflictscore.prompts import PromptSet
 from tests.benchmarks.harness.quiz import run_quiz
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
@@ -111,3 +112,16 @@ def test_the_published_questions_have_two_passages_and_a_type() -> None:
         "Explicit",
         "Implicit (reasoning required)",
     }
+
+
+async def test_the_nli_model_can_rate_in_place_of_the_judge(tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "w.jsonl", [FLAT])
+    benchmark = wikicontradict(file, "free-form", 0, nli_judge=True)
+    with OpenAIServer(Lamp()) as server:
+        run = await run_quiz(tmp_path / "run", server, benchmark, methods=("rag",))
+        assert not any("RATING" in request.prompt for request in server.requests)
+    [result] = run.results
+    verdict = result.methods[BenchmarkMethod.RAG].verdicts["at least partially correct"]
+    assert verdict.value is not None
+    assert "gives:" in (verdict.explanation or "")
+    assert "answers are rated by nli(minilm)" in run.notes

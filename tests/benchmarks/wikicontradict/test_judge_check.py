@@ -253,3 +253,21 @@ def test_the_types_of_contradiction_may_be_left_out(check: Check) -> None:
     with OpenAIServer(strict) as server:
         done = run(*judging(check.rated, server), "--json")
     assert list(json.loads(done.stdout)["by_type"]) == ["not known"]
+
+
+def test_the_nli_model_is_checked_without_a_language_model(check: Check) -> None:
+    with OpenAIServer(strict) as server:
+        figures = check.figures(server, "--nli-judge")
+        again = check.figures(server, "--nli-judge")
+        assert not server.requests
+    assert figures["judge"] == "nli(minilm)"
+    assert figures["overall"]["n"] == 10
+    assert figures["overall"]["unjudged"] == 0
+    assert again == figures
+    assert len(check.out.read_text("ascii").splitlines()) == 10
+
+
+def test_the_nli_model_rates_wikicontradict_alone() -> None:
+    refused = run("--benchmark", "natconfqa", "--answers", "h.jsonl", "--nli-judge")
+    assert refused.exit_code == 2
+    assert "--nli-judge is for --benchmark wikicontradict" in refused.stderr
