@@ -14,7 +14,7 @@ from conflictscore.benchmarks.harness.figures import (
     Proportion,
 )
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult
-from conflictscore.benchmarks.wikicontradict.benchmark import MEASURES
+from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from conflictscore.reporting.bench_tables import print_figures
 from conflictscore.reporting.paper_figures import PaperFigures, paper_figures
 from tests.reporting.bench_world import (

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
-from conflictscore.benchmarks.wikicontradict.benchmark import MEASURES as RATED
+from conflictscore.benchmarks.wikicontradict.judge import MEASURES as RATED
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import ConflictType, Document
 from conflictscore.reporting.annotations import Annotation, ChangeVerdict, Review
