@@ -255,7 +255,7 @@ def test_help_loads_nothing_heavy_and_shows_examples() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
     assert done.stdout.splitlines()[-1] == "[]"
-    assert len(re.findall(r"^ {4}conflictscore judge-check ", done.stdout, re.MULTILINE)) == 4
+    assert len(re.findall(r"^ {4}conflictscore judge-check ", done.stdout, re.MULTILINE)) == 5
     assert done.stderr == ""
 
 
