@@ -21,7 +21,7 @@ from conflictscore.benchmarks.harness.session import now
 from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods, refuse_methods
 from conflictscore.benchmarks.harness.shortening import shortened
 from conflictscore.benchmarks.harness.statistics import require_statistics
-from conflictscore.benchmarks.registry import BENCHMARKS, open_benchmark
+from conflictscore.benchmarks.registry import BENCHMARKS, open_benchmark, usual_methods
 from conflictscore.errors import ConfigurationError
 from conflictscore.prompts import PromptSet
 from conflictscore.retrieval.pipeline import PASSAGE_TOKENS, open_retrieval
@@ -44,7 +44,8 @@ from conflictscore.benchmarks.inspect_scores import RESULT, Kept, Measured, metr
 
 __all__ = ["conflicts", "natconfqa", "ramdocs", "truthfulqa", "wikicontradict"]
 
-_METHODS = ("rag", "control-rag", "regenerated-rag", "guarded-rag")
+_METHODS = usual_methods(BENCHMARKS["truthfulqa"].methods)
+"""A list, since Inspect logs it; all tasks have these."""
 _Texts = str | list[str]
 """One, or several: ``-T methods=rag,control-rag`` comes as a list."""
 
@@ -55,7 +56,7 @@ def truthfulqa(
     form: Form = "multiple-choice",
     search: _Texts | None = None,
     docs: _Texts | None = None,
-    methods: _Texts = list(_METHODS),  # noqa: B006 - Inspect logs it, nobody changes it
+    methods: _Texts = _METHODS,
     sample: int | None = None,
     seed: int = 0,
     missing: Literal["fail", "skip"] = "fail",
@@ -134,7 +135,7 @@ def _over_own_documents(name: str) -> Callable[..., Task]:
     def made(
         data: str,
         form: Form | None = None,
-        methods: _Texts = list(_METHODS),  # noqa: B006 - Inspect logs it, nobody changes it
+        methods: _Texts = _METHODS,
         sample: int | None = None,
         seed: int = 0,
         passage_tokens: int = 0,

@@ -86,7 +86,8 @@ def main(
         if out.suffix != ".json":
             raise InputError(f"--out {out}: does not end in .json")
         require_statistics()
-        sample = _sample(read_data(data, split=split, seed=seed), groups, claims, seed)
+        every = read_data(data, split=split, seed=seed)
+        sample = with_siblings(balanced(every, groups, seed), every, groups, claims, seed)
         found = {}
         click.echo(_ROW.format(*_COLUMNS))
         for name in sorted(set(labelers), key=lambda name: (name != _PAIRWISE, _NAMES.index(name))):
@@ -96,16 +97,11 @@ def main(
             click.echo(_row(name, found[name], found.get(_PAIRWISE)))
         click.echo(_LEGEND)
         settings = {"data": [Path(d).name for d in data], "groups": groups, "seed": seed}
-        settings |= {"claims": claims, "tables": len(in_tables(sample, claims)), "split": split}
-        settings |= {"certain": certain}
+        settings |= {"claims": claims, "tables": len(in_tables(sample, claims))}
+        settings |= {"split": split, "certain": certain}
         _write(out, found, settings)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
-
-
-def _sample(groups: Sequence[ClaimGroup], size: int, claims: int, seed: int) -> list[ClaimGroup]:
-    drawn = balanced(groups, size, seed)
-    return with_siblings(drawn, groups, size, claims, seed) if claims > 1 else drawn
 
 
 def _opened(

@@ -34,6 +34,6 @@ def change_titles(figures: Figures) -> tuple[str, str]:
     if len(kinds) == 1:
         better, worse = kinds.pop()
         return better.capitalize(), worse.capitalize()
-    if any(map(figures.falling.__contains__, figures.measures)):
+    if figures.falling:
         return "Better", "Worse"
     return "Corrected, or higher", "Harmed, or lower"

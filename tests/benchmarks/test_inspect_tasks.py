@@ -533,7 +533,9 @@ def test_natconfqa_is_scored_by_recall_and_by_the_precision_of_what_is_named(
     assert metrics(log)["rag conflicts precision undefined"] == 1
     assert found["control-rag conflicts precision"] == 1.0
     assert found["control-rag conflicts recall"] == 0.5
-    assert kept(sample).methods[BenchmarkMethod.CONTROL_RAG].answer.text == natconf.BOTH  # type: ignore[union-attr]
+    answer = kept(sample).methods[BenchmarkMethod.CONTROL_RAG].answer
+    assert answer is not None
+    assert answer.text == natconf.BOTH
 
 
 def test_wikicontradict_is_found_by_its_name_with_the_methods_that_it_alone_offers(

@@ -147,15 +147,14 @@ def with_siblings(
     for table in in_tables(kept, len(kept)):
         by_lot = sorted(table, key=lambda one: lot("groups", seed, one.id))
         alike |= {(group.set, group.id): by_lot for group in table}
-    taken: dict[str, dict[str, None]] = {}
+    taken: dict[str, set[str]] = {}
     for group in sorted(drawn, key=lambda one: lot("groups", seed, one.id)):
-        ids = taken.setdefault(group.set, {})
+        ids = taken.setdefault(group.set, set())
         if group.id in ids:
             continue
         others = [o for o in alike[group.set, group.id] if o.id != group.id and o.id not in ids]
-        for one in [group, *others][:claims][: size - len(ids)]:
-            ids[one.id] = None
-    return [group for group in kept if group.id in taken.get(group.set, {})]
+        ids |= {one.id for one in [group, *others][: min(claims, size - len(ids))]}
+    return [group for group in kept if group.id in taken.get(group.set, set())]
 
 
 def _group(record: Mapping[str, Any], name: str, where: str) -> ClaimGroup:

@@ -24,9 +24,9 @@ from conflictscore.graph.strategies import (
 )
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.models.window import fit_documents
+from conflictscore.nodes.asking import ask_with_documents
 from conflictscore.nodes.classify import tell_type
-from conflictscore.nodes.generate import REPLY_TOKENS, cut_notes
+from conflictscore.nodes.generate import REPLY_TOKENS
 from conflictscore.nodes.regenerate import ask_again
 from conflictscore.nodes.replies import read_text
 from conflictscore.nodes.retrieve import find_documents, given_documents
@@ -315,25 +315,19 @@ class Steps:
         by: LanguageModel | None = None,
     ) -> dict[str, Any]:
         """One answer in free form, as long as the benchmark has it, by a template of its own."""
-        meter, prompts = UsageMeter(), self.context.prompts
-        model, length = by or self.context.generator, self._reply_tokens or REPLY_TOKENS
-        asked = material_line(question.question)
-        fitted = fit_documents(
-            documents,
-            model,
-            prompts,
-            around=prompts.render(template, documents="", question=asked),
-            reply_tokens=length,
-        )
-        text = await model.ask(
-            prompts.render(template, documents=prompts.documents(fitted.documents), question=asked),
+        meter, context = UsageMeter(), self.context
+        text, notes = await ask_with_documents(
+            _input(question, documents),
+            context if by is None else replace(context, generator=by),
+            meter,
+            template,
+            {"question": material_line(question.question)},
             read_text,
-            prompts=prompts,
-            meter=meter,
-            max_tokens=length,
+            reply_tokens=self._reply_tokens or REPLY_TOKENS,
+            step="answer",
         )
         self._kept(meter.usage.cached_calls)
-        return {"answer": Answer(text=text).to_json(), "notes": cut_notes(fitted, "answer")}
+        return {"answer": Answer(text=text).to_json(), "notes": notes}
 
     async def _by_strategy(self, strategy: Strategy, given: StrategyInput) -> dict[str, Any]:
         state = await self._strategies[strategy].ainvoke(given)
