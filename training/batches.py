@@ -12,7 +12,8 @@ __all__ = ["Batch", "assemble", "balanced", "batched", "measured", "mixed"]
 
 Numbers = NDArray[Any]
 
-_PAD, _START, _END = 0, 101, 102
+_PAD = 0
+"""Any token does, since none looks at padding."""
 _SORTED_TOGETHER = 32
 """Batches' worth of pairs that are sorted by length together."""
 
@@ -22,7 +23,7 @@ class Batch(NamedTuple):
 
     Attributes:
         ids: Token numbers, of shape (windows, length).
-        sides: 0 up to and with the mark after the document, then 1; same shape.
+        sides: 0 up to the claim, then 1; same shape.
         mask: Whether a token is one; same shape.
         owner: For each window the place of its pair in the batch, ascending.
         labels: For each pair its label.
@@ -116,7 +117,7 @@ def _longest(packed: Packed, order: Numbers) -> Numbers:
     for step in range(int(counts.max(initial=0))):
         has = counts > step
         most[has] = np.maximum(most[has], windows[first[has] + step])
-    return most + packed.claims.lengths()[packed.claim[order]] + 3
+    return most + packed.claims.lengths()[packed.claim[order]] + packed.marks.total
 
 
 def _filled(packed: Packed, order: Numbers, lengths: Numbers, tokens: int) -> list[Numbers]:
@@ -141,14 +142,16 @@ def assemble(packed: Packed, pairs: Sequence[int] | Numbers) -> Batch:
         for window in range(first, first + int(packed.window_count[pair])):
             rows.append((packed.windows.text(window), claim))
             owner.append(place)
-    length = max(len(premise) + len(said) + 3 for premise, said in rows)
+    start, middle, end = packed.marks
+    length = max(len(premise) + len(said) for premise, said in rows) + packed.marks.total
     ids = np.full((len(rows), length), _PAD, np.int64)
     sides, mask = np.zeros_like(ids), np.zeros(ids.shape, bool)
     for row, (premise, said) in enumerate(rows):
-        middle, end = len(premise) + 2, len(premise) + len(said) + 3
-        ids[row, :end] = np.concatenate([[_START], premise, [_END], said, [_END]])
-        sides[row, middle:end] = 1
-        mask[row, :end] = True
+        before = [*start, *premise, *middle]
+        tokens = [*before, *said, *end]
+        ids[row, : len(tokens)] = tokens
+        sides[row, len(before) : len(tokens)] = 1
+        mask[row, : len(tokens)] = True
     return Batch(
         ids, sides, mask, np.array(owner), packed.label[np.asarray(pairs)].astype(np.int64)
     )

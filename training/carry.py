@@ -16,15 +16,34 @@ def main() -> None:
 
 @main.command()
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
-def start(out: Path) -> None:
-    """Write start.npz, the encoder of all-MiniLM-L6-v2, and tokenizer.json; fetched if need be."""
+@click.option(
+    "--encoder",
+    default="minilm",
+    type=click.Choice(["minilm", "mpnet"]),
+    show_default=True,
+    help="all-MiniLM-L6-v2, 6 layers, 91 MB to fetch; or all-mpnet-base-v2, 12 layers, 404 MB.",
+)
+@click.option("--layers", type=click.IntRange(min=1), help="Only so many, the first; else all.")
+def start(out: Path, encoder: str, layers: int | None) -> None:
+    """Write start.npz, the weights of an encoder, and its tokenizer.json; fetched if need be."""
     from conflictscore.retrieval.dense.model_file import MINILM, open_model_file
     from conflictscore.storage.bar import fetch_with_bar
     from conflictscore.storage.fetching import fetched
+    from training.mpnet import MPNET, open_mpnet
 
-    found = open_model_file(fetched(MINILM) or fetch_with_bar(MINILM))
+    if encoder == "minilm":
+        found = open_model_file(fetched(MINILM) or fetch_with_bar(MINILM))
+        read = weights.from_minilm(found.tensors)
+    else:
+        found = open_mpnet(fetched(MPNET) or fetch_with_bar(MPNET))
+        read = weights.from_mpnet(found.tensors)
+    if layers is not None:
+        try:
+            read = weights.first_layers(read, layers)
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--layers") from error
     out.mkdir(parents=True, exist_ok=True)
-    weights.save(weights.from_minilm(found.tensors), out / "start.npz")
+    weights.save(read, out / "start.npz")
     (out / "tokenizer.json").write_text(found.tokenizer, "utf-8")
 
 

@@ -1,25 +1,27 @@
-"""A BERT encoder with a head of three outputs, as functions of a dictionary of tensors.
+"""An encoder with a head of three outputs, as functions of a dictionary of tensors.
 
-The architecture is that of Devlin et al., NAACL 2019. It is written out in torch, so that training
+The architecture is BERT's (Devlin et al., NAACL 2019) or, where the tensors have ``relative`` and
+no ``sides``, MPNet's (Song et al., NeurIPS 2020). It is written out in torch, so that training
 needs no other library.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from training.distances import buckets
 from training.plan import Pooling
-from training.weights import HEADS, Weights, layers_of
+from training.weights import EPSILON, HEADS, Weights, layers_of
 
 __all__ = ["Parameters", "as_weights", "logits", "parameters"]
 
 Parameters = dict[str, Tensor]
 
 _OUTPUTS = 3
-_EPSILON = 1e-12
 _SPREAD = 0.02
 """Standard deviation of a new head, as in BERT."""
 
@@ -54,7 +56,8 @@ def logits(
     Args:
         p: The model.
         ids: Token numbers, of shape (batch, length).
-        sides: 0 for the marks and tokens of the document, 1 for those of the claim; same shape.
+        sides: 0 for the marks and tokens of the document, 1 for those of the claim; same shape; not
+            read by a model without ``sides``.
         mask: Whether a token is one, rather than padding; same shape, boolean.
         pooling: What the head reads: the first token, or the mean of all.
         dropout: The share of values that are left out; 0 to measure.
@@ -62,15 +65,30 @@ def logits(
     Returns:
         Shape (batch, 3).
     """
+    x = _encoded(p, ids, sides, mask, dropout)
+    if pooling == "cls":
+        pooled = x[:, 0]
+    else:
+        kept = mask[:, :, None].to(x.dtype)
+        pooled = (x * kept).sum(1) / kept.sum(1)
+    return _linear(p, "head", functional.dropout(pooled, dropout))
+
+
+def _encoded(p: Parameters, ids: Tensor, sides: Tensor, mask: Tensor, dropout: float) -> Tensor:
+    """What the last layer makes of each token, of shape (batch, length, size)."""
 
     def drop(x: Tensor) -> Tensor:
         return functional.dropout(x, dropout) if dropout else x
 
     batch, length = ids.shape
     size = p["words"].shape[1]
-    x = p["words"][ids] + p["positions"][:length] + p["sides"][sides]
+    x = p["words"][ids] + p["positions"][:length]
+    if "sides" in p:
+        x = x + p["sides"][sides]
     x = drop(_norm(p, "norm", x))
     seen = mask[:, None, None, :]
+    if "relative" in p:
+        seen = torch.where(seen, _relative(p["relative"], length), -torch.inf)
     for layer in range(layers_of(p)):
         name = f"layer.{layer}"
         projected = _linear(p, f"{name}.attention", x)
@@ -82,12 +100,14 @@ def logits(
         x = _norm(p, f"{name}.attended_norm", x + drop(_linear(p, f"{name}.attended", mixed)))
         inner = functional.gelu(_linear(p, f"{name}.inner", x))
         x = _norm(p, f"{name}.output_norm", x + drop(_linear(p, f"{name}.output", inner)))
-    if pooling == "cls":
-        pooled = x[:, 0]
-    else:
-        kept = mask[:, :, None].to(x.dtype)
-        pooled = (x * kept).sum(1) / kept.sum(1)
-    return _linear(p, "head", drop(pooled))
+    return x
+
+
+def _relative(table: Tensor, length: int) -> Tensor:
+    """What heads add to the score of each two tokens, of shape (heads, length, length)."""
+    places = np.arange(length)
+    of_pair = torch.from_numpy(buckets(places[None, :] - places[:, None])).to(table.device)
+    return functional.embedding(of_pair, table).permute(2, 0, 1)
 
 
 def _linear(p: Parameters, name: str, x: Tensor) -> Tensor:
@@ -96,4 +116,4 @@ def _linear(p: Parameters, name: str, x: Tensor) -> Tensor:
 
 def _norm(p: Parameters, name: str, x: Tensor) -> Tensor:
     weight, bias = p[f"{name}.weight"], p[f"{name}.bias"]
-    return functional.layer_norm(x, weight.shape, weight, bias, _EPSILON)
+    return functional.layer_norm(x, weight.shape, weight, bias, EPSILON)

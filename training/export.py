@@ -13,13 +13,13 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from training.batches import assemble, batched
+from training.batches import Batch, assemble, batched
 from training.figures import verdicts
-from training.graph import onnx_graph
+from training.graph import RELATIVE, onnx_graph
 from training.packed import Packed, load_packed
 from training.pairs import LABELS
 from training.plan import Pooling
-from training.weights import Weights, load
+from training.weights import MPNET_FIRST_POSITION, Weights, load
 
 __all__ = ["Agreement", "agreement", "export", "main"]
 
@@ -63,7 +63,7 @@ def export(
         folder / "model.onnx",
         weight_type=QuantType.QInt8,
         per_channel=True,
-        nodes_to_exclude=["head/product"],
+        nodes_to_exclude=["head/product", RELATIVE],
         extra_options={"MatMulConstBOnly": True},
     )
     said = json.loads(tokenizer.read_text("utf-8"))
@@ -72,12 +72,14 @@ def export(
     }  # fmt: skip
     said["padding"] = None
     (folder / "tokenizer.json").write_text(json.dumps(said, ensure_ascii=False), "utf-8")
+    # A folder of the MPNet family counts the positions that no text is at, up to padding's number.
+    unused = MPNET_FIRST_POSITION if "relative" in weights else 0
     config = {
-        "model_type": "bert",
+        "model_type": "mpnet" if unused else "bert",
         "id2label": {str(place): _NAMES[label] for place, label in enumerate(LABELS)},
-        "max_position_embeddings": int(weights["positions"].shape[0]),
+        "max_position_embeddings": unused + int(weights["positions"].shape[0]),
         "vocab_size": int(weights["words"].shape[0]),
-        "pad_token_id": 0,
+        "pad_token_id": unused - 1 if unused else 0,
     }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
 
@@ -92,12 +94,9 @@ def agreement(folder: Path, packed: Packed, size: int, seed: int = 0) -> Agreeme
     same, most = 0, 0.0
     for pairs in batched(packed, chosen, _TOKENS, None):
         batch = assemble(packed, pairs)
-        feed = {
-            "input_ids": batch.ids,
-            "attention_mask": batch.mask.astype(np.int64),
-            "token_type_ids": batch.sides,
-        }
-        one, other = (_softmax(session.run(None, feed)[0]) for session in (exact, small))
+        one, other = (
+            _softmax(session.run(None, _fed(session, batch))[0]) for session in (exact, small)
+        )
         labels = [verdicts(p, batch.owner, len(pairs)) for p in (one, other)]
         same += int((labels[0] == labels[1]).sum())
         most = max(most, float(np.abs(one - other).max()))
@@ -111,6 +110,16 @@ def _session(path: Path) -> Any:
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def _fed(session: Any, batch: Batch) -> dict[str, NDArray[Any]]:
+    """What a graph asks for, of a batch."""
+    there = {
+        "input_ids": batch.ids,
+        "attention_mask": batch.mask.astype(np.int64),
+        "token_type_ids": batch.sides,
+    }
+    return {node.name: there[node.name] for node in session.get_inputs()}
 
 
 def _softmax(x: NDArray[Any]) -> NDArray[Any]:

@@ -8,13 +8,16 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from training.distances import buckets
 from training.plan import Pooling
-from training.weights import HEADS, layers_of
+from training.weights import EPSILON, HEADS, layers_of
 
-__all__ = ["onnx_graph"]
+__all__ = ["RELATIVE", "onnx_graph"]
+
+RELATIVE = "relative/of_pairs"
+"""The node that looks up what heads add for the distance of two tokens, where a model has that."""
 
 _OPSET, _IR = 20, 10
-_EPSILON = 1e-12
 _OUTPUTS = 3
 
 
@@ -49,14 +52,15 @@ class _Writer:
     def norm(self, name: str, x: str) -> str:
         """Layer normalisation over the last axis."""
         inputs = [x, self.trained(f"{name}.weight"), self.trained(f"{name}.bias")]
-        return self.add("LayerNormalization", inputs, f"{name}/out", axis=-1, epsilon=_EPSILON)
+        return self.add("LayerNormalization", inputs, f"{name}/out", axis=-1, epsilon=EPSILON)
 
 
 def onnx_graph(weights: Mapping[str, NDArray[Any]], *, pooling: Pooling) -> onnx.ModelProto:
-    """Write a model with inputs ``input_ids``, ``attention_mask`` and ``token_type_ids``.
+    """Write a model with inputs ``input_ids``, ``attention_mask`` and, of BERT, ``token_type_ids``.
 
     Args:
-        weights: Trained, by the names of ``training.weights``.
+        weights: Trained, by the names of ``training.weights``; BERT's have ``sides``, MPNet's
+            ``relative``.
         pooling: What the head reads.
 
     Returns:
@@ -69,8 +73,11 @@ def onnx_graph(weights: Mapping[str, NDArray[Any]], *, pooling: Pooling) -> onnx
     joined = w.constant("shape/joined", np.array([0, 0, size], np.int64))
     scale = w.constant("scale", np.array(per_head**-0.5, np.float32))
     mask = w.add("Cast", ["attention_mask"], "mask", to=TensorProto.FLOAT)
-    hidden = _hidden(w, mask)
-    x = w.norm("norm", _embedded(w))
+    places = _places(w)
+    added = _hidden(w, mask)
+    if "relative" in weights:
+        added = w.add("Add", [added, _relative(w, places)], "relative+hidden")
+    x = w.norm("norm", _embedded(w, places))
     for number in range(layers_of(weights)):
         name = f"layer.{number}"
         split = w.add("Reshape", [w.linear(f"{name}.attention", x), heads], f"{name}/split")
@@ -87,7 +94,7 @@ def onnx_graph(weights: Mapping[str, NDArray[Any]], *, pooling: Pooling) -> onnx
         scaled = w.add("Mul", [q, scale], f"{name}/scaled")
         keys = w.add("Transpose", [k], f"{name}/keys", perm=[0, 1, 3, 2])
         scores = w.add("MatMul", [scaled, keys], f"{name}/scores")
-        masked = w.add("Add", [scores, hidden], f"{name}/masked")
+        masked = w.add("Add", [scores, added], f"{name}/masked")
         shares = w.add("Softmax", [masked], f"{name}/shares", axis=-1)
         mixed = w.add("MatMul", [shares, v], f"{name}/mixed")
         mixed = w.add("Transpose", [mixed], f"{name}/tokens", perm=[0, 2, 1, 3])
@@ -99,7 +106,7 @@ def onnx_graph(weights: Mapping[str, NDArray[Any]], *, pooling: Pooling) -> onnx
         x = w.norm(f"{name}.output_norm", output)
     said = w.linear("head", _pooled(w, x, mask, pooling))
     w.add("Identity", [said], "logits")
-    names = ("input_ids", "attention_mask", "token_type_ids")
+    names = ["input_ids", "attention_mask", *(["token_type_ids"] if "sides" in weights else [])]
     inputs = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
         for name in names
@@ -112,15 +119,32 @@ def onnx_graph(weights: Mapping[str, NDArray[Any]], *, pooling: Pooling) -> onnx
     return model
 
 
-def _embedded(w: _Writer) -> str:
-    words = w.add("Gather", [w.trained("words"), "input_ids"], "words/out")
-    sides = w.add("Gather", [w.trained("sides"), "token_type_ids"], "sides/out")
+def _places(w: _Writer) -> str:
+    """0, 1, 2 and so on, as many as there are tokens."""
     shape = w.add("Shape", ["input_ids"], "input_shape")
     length = w.add("Gather", [shape, w.constant("one", np.array(1, np.int64))], "length")
-    zero = w.constant("zero", np.array(0, np.int64))
-    places = w.add("Range", [zero, length, "one"], "places")
+    return w.add("Range", [w.constant("zero", np.array(0, np.int64)), length, "one"], "places")
+
+
+def _embedded(w: _Writer, places: str) -> str:
+    words = w.add("Gather", [w.trained("words"), "input_ids"], "words/out")
     positions = w.add("Gather", [w.trained("positions"), places], "positions/out")
+    if "sides" not in w.weights:
+        return w.add("Add", [words, positions], "embedded")
+    sides = w.add("Gather", [w.trained("sides"), "token_type_ids"], "sides/out")
     return w.add("Add", [w.add("Add", [words, sides], "words+sides"), positions], "embedded")
+
+
+def _relative(w: _Writer, places: str) -> str:
+    """Added to what tokens score, of shape (heads, length, length): a row for each distance."""
+    most = len(w.weights["positions"]) - 1
+    of_distance = w.weights["relative"].astype("f4")[buckets(np.arange(-most, most + 1))]
+    table = w.constant("relative", of_distance)
+    column = w.add("Unsqueeze", [places, w.constant("last", np.array([-1], np.int64))], "column")
+    distance = w.add("Sub", [places, column], "distance")
+    row = w.add("Add", [distance, w.constant("most", np.array(most, np.int64))], "distance/row")
+    of_pairs = w.add("Gather", [table, row], RELATIVE)
+    return w.add("Transpose", [of_pairs], "relative/of_heads", perm=[2, 0, 1])
 
 
 def _hidden(w: _Writer, mask: str) -> str:

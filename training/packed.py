@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PARTS", "Numbers", "Packed", "Texts", "load_packed"]
+__all__ = ["PARTS", "Marks", "Numbers", "Packed", "Texts", "load_packed"]
 
 PARTS = ("synthetic", "human", "validation")
 """What ``part`` of a pair counts in."""
@@ -40,6 +40,25 @@ class Texts(NamedTuple):
         return np.diff(self.ends, prepend=0)
 
 
+class Marks(NamedTuple):
+    """The tokens that a tokenizer puts around a document and a claim.
+
+    Attributes:
+        start: Before the document.
+        middle: Between the two.
+        end: After the claim.
+    """
+
+    start: tuple[int, ...]
+    middle: tuple[int, ...]
+    end: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        """How many tokens a pair has beside those of its texts."""
+        return sum(map(len, self))
+
+
 class Packed(NamedTuple):
     """All pairs.
 
@@ -54,6 +73,7 @@ class Packed(NamedTuple):
         source: For each pair its set, as a place in ``sources``.
         sources: Names of the sets.
         pair_tokens: The length of pairs that documents were cut for.
+        marks: What stands around the texts of a pair.
     """
 
     windows: Texts
@@ -66,6 +86,7 @@ class Packed(NamedTuple):
     source: Numbers
     sources: tuple[str, ...]
     pair_tokens: int
+    marks: Marks
 
     def of_part(self, part: str) -> Numbers:
         """The places of the pairs of a part."""
@@ -87,4 +108,5 @@ def load_packed(path: Path) -> Packed:
             file["source"],
             tuple(said["sources"]),
             said["pair_tokens"],
+            Marks(*map(tuple, said["marks"])),
         )

@@ -3,18 +3,21 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from conflictscore.labelers.nli.premises import premises
 from conflictscore.records import Document
 from conflictscore.retrieval.passages.windows import Vocabulary
-from training.packed import PARTS
+from training.packed import PARTS, Marks
 from training.pairs import LABELS, Row
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 __all__ = ["pack"]
 
-_MARKS = 3
 _CLAIM_TOKENS = 40
 """Room that the labeler leaves for a claim, whatever its length."""
 _MOST_CLAIM_TOKENS = 128
@@ -47,7 +50,8 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
         return [at for at, _ in words.encode(text, add_special_tokens=False).offsets]
 
     vocabulary = Vocabulary(starts, lambda text: len(numbers(text)))
-    room = pair_tokens - _MARKS - _CLAIM_TOKENS
+    marks = _marks(words)
+    room = pair_tokens - marks.total - _CLAIM_TOKENS
     documents: dict[tuple[str, str], tuple[int, int]] = {}
     window_tokens, window_lengths = bytearray(), bytearray()
     claims: dict[str, int] = {}
@@ -70,7 +74,7 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
         label, kind = LABELS.index(pair.label), PARTS.index(part)
         pairs.append((first, count, claims[pair.claim], label, kind, source))
     columns = np.array(pairs, dtype=np.int64).reshape(-1, 6).T
-    about = {"sources": list(sources), "pair_tokens": pair_tokens}
+    about = {"sources": list(sources), "pair_tokens": pair_tokens, "marks": marks}
     with path.open("wb") as file:
         np.savez_compressed(
             file,
@@ -87,6 +91,20 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
             about=np.frombuffer(json.dumps(about).encode(), np.uint8),
         )
     return path.stat().st_size
+
+
+def _marks(words: "Tokenizer") -> Marks:
+    """What the tokenizer puts around a pair, seen on one."""
+    pair = words.encode("a", "a")
+    document, claim = (
+        [place for place, side in enumerate(pair.sequence_ids) if side == number]
+        for number in (0, 1)
+    )
+    return Marks(
+        tuple(pair.ids[: document[0]]),
+        tuple(pair.ids[document[-1] + 1 : claim[0]]),
+        tuple(pair.ids[claim[-1] + 1 :]),
+    )
 
 
 def _add(text: list[int], tokens: bytearray, lengths: bytearray) -> None:

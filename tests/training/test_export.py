@@ -9,9 +9,10 @@ import pytest
 from conflictscore.benchmarks.conflict_detection.detect import Judged
 from conflictscore.benchmarks.conflict_detection.figures import detection_figures
 from conflictscore.labelers.nli.labeler import NliLabeler
+from conflictscore.labelers.nli.model import NliModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
-from tests.training.toy import pack_toy, toy_tokenizer, toy_weights
+from tests.training.toy import Family, pack_toy, toy_tokenizer, toy_weights
 from training.evaluate import validation_groups
 from training.export import agreement, export
 from training.model_card import model_card
@@ -20,13 +21,19 @@ from training.pairs import Pair
 from training.plan import Pooling
 
 
+@pytest.fixture(scope="module", params=["bert", "mpnet"])
+def family(request: pytest.FixtureRequest) -> Family:
+    chosen: Family = request.param
+    return chosen
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(family: Family, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("model")
     export(
-        toy_weights(head=True),
+        toy_weights(head=True, family=family),
         out / "toy",
-        tokenizer=toy_tokenizer(out),
+        tokenizer=toy_tokenizer(out, family),
         pair_tokens=96,
         pooling="mean",
     )
@@ -36,33 +43,38 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_labeler_reads_the_folder_at_the_length_it_was_trained_for(folder: Path) -> None:
     labeler = NliLabeler.open(folder)
     assert labeler.identity["pair_tokens"] == 96
+    assert NliModel(folder).most_tokens == 512, "all positions that the toy has"
     document = Document(number=1, text="the old lamp was lit")
     label = asyncio.run(labeler.label(Claim(number=1, text="lamp lit"), document, UsageMeter()))
     assert label.label is not Label.UNLABELLED
     assert label.snippet == "the old lamp was lit"
 
 
-def test_the_int8_model_mostly_gives_the_float_models_labels(folder: Path, tmp_path: Path) -> None:
-    found = agreement(folder, load_packed(pack_toy(tmp_path)), 60)
+def test_the_int8_model_mostly_gives_the_float_models_labels(
+    family: Family, folder: Path, tmp_path: Path
+) -> None:
+    found = agreement(folder, load_packed(pack_toy(tmp_path, family)), 60)
     assert found.pairs == 60
     assert found.same >= 54
     assert 0 < found.most < 0.3
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_padding_changes_nothing(pooling: Pooling) -> None:
+def test_padding_changes_nothing(family: Family, pooling: Pooling) -> None:
     import onnxruntime
 
     from training.graph import onnx_graph
 
-    model = onnx_graph(toy_weights(head=True), pooling=pooling)
+    model = onnx_graph(toy_weights(head=True, family=family), pooling=pooling)
     session = onnxruntime.InferenceSession(model.SerializeToString())
 
     def run(padding: int) -> "np.typing.NDArray[np.float32]":
         ids = np.array([[101, 115, 116, 102, 117, 102] + [0] * padding])
         mask = np.array([[1] * 6 + [0] * padding])
         sides = np.array([[0, 0, 0, 0, 1, 1] + [0] * padding])
-        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": sides}
+        feed = {"input_ids": ids, "attention_mask": mask}
+        if family == "bert":
+            feed["token_type_ids"] = sides
         found: np.typing.NDArray[np.float32] = session.run(None, feed)[0]
         return found
 

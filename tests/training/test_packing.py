@@ -7,7 +7,7 @@ import pytest
 
 from conflictscore.labelers.nli.deciding import deciding_window, verdict_on
 from conflictscore.records import Label
-from tests.training.toy import pack_toy, toy_tokenizer, toy_weights
+from tests.training.toy import Family, pack_toy, toy_tokenizer, toy_weights
 from training import weights
 from training.batches import assemble, balanced, batched, measured, mixed
 from training.closest import closest_windows
@@ -38,10 +38,13 @@ def test_a_document_and_a_claim_are_kept_once_however_many_pairs_have_them(tmp_p
     assert found.sources == ("one",)
 
 
-def test_a_batch_is_what_the_labelers_tokenizer_makes_of_the_pairs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("family", ["bert", "mpnet"])
+def test_a_batch_is_what_the_labelers_tokenizer_makes_of_the_pairs(
+    family: Family, tmp_path: Path
+) -> None:
     from tokenizers import Tokenizer
 
-    source = toy_tokenizer(tmp_path)
+    source = toy_tokenizer(tmp_path, family)
     pairs = [
         Pair("bell was lit", "the old lamp of the tower", "CONTRADICTS", "one", "people"),
         Pair("fog", "sea", "IRRELEVANT", "one", "people"),
@@ -54,7 +57,8 @@ def test_a_batch_is_what_the_labelers_tokenizer_makes_of_the_pairs(tmp_path: Pat
     expected = tokenizer.encode_batch([(pair.document, pair.claim) for pair in pairs])
     assert batch.ids.tolist() == [one.ids for one in expected]
     assert batch.mask.astype(int).tolist() == [one.attention_mask for one in expected]
-    assert (batch.sides * batch.mask).tolist() == [one.type_ids for one in expected]
+    if family == "bert":
+        assert (batch.sides * batch.mask).tolist() == [one.type_ids for one in expected]
     assert batch.labels.tolist() == [1, 2]
 
 

@@ -3,11 +3,13 @@
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.training.toy import pack_toy, toy_tokenizer, toy_weights
+from tests.training.toy import Family, pack_toy, toy_tokenizer, toy_weights
+from training.distances import buckets
 from training.export import export
 from training.packed import Packed, load_packed
 from training.plan import Pooling, Settings
@@ -16,8 +18,8 @@ from training.weights import load
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 
 from training.batches import Batch, assemble  # noqa: E402
-from training.encoder import parameters  # noqa: E402
-from training.learning import loss_of, on  # noqa: E402
+from training.encoder import logits, parameters  # noqa: E402
+from training.learning import loss_of  # noqa: E402
 from training.trainer import Trainer  # noqa: E402
 
 SETTINGS = Settings(
@@ -38,6 +40,10 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Packed:
 
 def start(packed: Packed, folder: Path, settings: Settings = SETTINGS) -> Trainer:
     return Trainer(packed, toy_weights(), folder, settings, device="cpu")
+
+
+def tensors(batch: Batch) -> list[Any]:
+    return [torch.from_numpy(values) for values in (batch.ids, batch.sides, batch.mask)]
 
 
 def test_it_learns_which_window_of_a_document_decides(packed: Packed, tmp_path: Path) -> None:
@@ -84,25 +90,40 @@ def test_other_settings_are_refused_with_their_names(packed: Packed, tmp_path: P
         start(packed, tmp_path, Settings(**{**vars(SETTINGS), "dropout": 0.3, "seed": 1}))
 
 
-def test_the_exported_model_says_what_the_trained_one_says(packed: Packed, tmp_path: Path) -> None:
+@pytest.mark.parametrize("family", ["bert", "mpnet"])
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_the_exported_model_says_what_the_trained_one_says(
+    family: Family, pooling: Pooling, tmp_path: Path
+) -> None:
     import onnxruntime
 
-    trained = toy_weights(head=True)
-    tokenizer = toy_tokenizer(tmp_path)
-    poolings: tuple[Pooling, ...] = ("mean", "cls")
-    for chosen in poolings:
-        export(trained, tmp_path / chosen, tokenizer=tokenizer, pair_tokens=96, pooling=chosen)
-        batch = assemble(packed, packed.of_part("validation")[:20])
-        p = parameters(trained, device="cpu", seed=0)
-        with torch.no_grad():
-            expected = on(p, pooling=chosen, device="cpu")(batch, 0.0).numpy()
-        session = onnxruntime.InferenceSession(tmp_path / chosen / "float" / "model.onnx")
-        feed = {
-            "input_ids": batch.ids,
-            "attention_mask": batch.mask.astype(np.int64),
-            "token_type_ids": batch.sides,
-        }
-        assert np.allclose(session.run(None, feed)[0], expected, atol=1e-4)
+    packed = load_packed(pack_toy(tmp_path, family, made=0, human=0, measured=20))
+    trained = toy_weights(head=True, family=family)
+    tokenizer = toy_tokenizer(tmp_path, family)
+    export(trained, tmp_path / "model", tokenizer=tokenizer, pair_tokens=96, pooling=pooling)
+    batch = assemble(packed, packed.of_part("validation"))
+    assert not batch.mask.all(), "some are padded"
+    p = parameters(trained, device="cpu", seed=0)
+    with torch.no_grad():
+        expected = logits(p, *tensors(batch), pooling=pooling).numpy()
+    session = onnxruntime.InferenceSession(tmp_path / "model" / "float" / "model.onnx")
+    feed = {"input_ids": batch.ids, "attention_mask": batch.mask.astype(np.int64)}
+    if family == "bert":
+        feed["token_type_ids"] = batch.sides
+    assert np.allclose(session.run(None, feed)[0], expected, atol=1e-4)
+
+
+def test_what_heads_add_for_a_distance_is_learned(tmp_path: Path) -> None:
+    packed = load_packed(pack_toy(tmp_path, "mpnet", made=0, human=0, measured=4))
+    batch = assemble(packed, [0, 1, 2, 3])
+    p = parameters(toy_weights(head=True, family="mpnet"), device="cpu", seed=0)
+    said = logits(p, *tensors(batch), pooling="mean", dropout=0.1)
+    loss_of(said, batch, smoothing=0.0, weights=None).backward()
+    slope = p["relative"].grad
+    assert slope is not None
+    longest = batch.ids.shape[1]
+    there = np.unique(buckets(np.arange(1 - longest, longest)))
+    assert np.flatnonzero(slope.abs().sum(1).numpy()).tolist() == there.tolist()
 
 
 def test_a_window_for_the_other_side_is_pushed_away_and_a_silent_one_is_not() -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
@@ -10,7 +11,9 @@ from training.packing import pack
 from training.pairs import Label, Pair, Part, Row
 from training.weights import HEADS, Weights
 
-__all__ = ["pack_toy", "toy_tokenizer", "toy_weights"]
+__all__ = ["Family", "pack_toy", "toy_tokenizer", "toy_weights"]
+
+Family = Literal["bert", "mpnet"]
 
 _SPOKEN = """
     yes no the lamp bell tower keeper was lit old new red white sea fog rock ship
@@ -20,25 +23,27 @@ _SIZE, _INNER, _ROWS = 2 * HEADS, 48, 160
 _SIDES: dict[Label, str] = {"SUPPORTS": "yes", "CONTRADICTS": "no", "IRRELEVANT": "the"}
 
 
-def toy_tokenizer(folder: Path) -> Path:
-    """A tokenizer of whole words whose marks have the numbers of BERT's."""
-    numbers = {"[PAD]": 0, "[UNK]": 100, "[CLS]": 101, "[SEP]": 102}
-    numbers |= {word: 110 + place for place, word in enumerate(_WORDS)}
+def toy_tokenizer(folder: Path, family: Family = "bert") -> Path:
+    """A tokenizer of whole words whose marks are those of a family, with their numbers."""
+    around: processors.BertProcessing | processors.RobertaProcessing
+    if family == "bert":
+        marks = {"[PAD]": 0, "[UNK]": 100, "[CLS]": 101, "[SEP]": 102}
+        around = processors.BertProcessing(("[SEP]", 102), ("[CLS]", 101))
+    else:
+        marks = {"<s>": 0, "<pad>": 1, "</s>": 2, "[UNK]": 104}
+        around = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    numbers = marks | {word: 110 + place for place, word in enumerate(_WORDS)}
     tokenizer = Tokenizer(models.WordLevel(numbers, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 101), ("[SEP]", 102)],
-    )
+    tokenizer.add_special_tokens(list(marks))
+    tokenizer.post_processor = around
     path = folder / "tokenizer.json"
     path.write_text(tokenizer.to_str(), "utf-8")
     return path
 
 
-def toy_weights(seed: int = 0, *, head: bool = False) -> Weights:
+def toy_weights(seed: int = 0, *, head: bool = False, family: Family = "bert") -> Weights:
     """Random weights of one layer."""
     rng = np.random.default_rng(seed)
 
@@ -48,8 +53,11 @@ def toy_weights(seed: int = 0, *, head: bool = False) -> Weights:
     found: Weights = {
         "words": drawn(_ROWS, _SIZE),
         "positions": drawn(512, _SIZE) / 10,
-        "sides": drawn(2, _SIZE),
     }
+    if family == "bert":
+        found["sides"] = drawn(2, _SIZE)
+    else:
+        found["relative"] = 5 * drawn(32, HEADS)
     shapes = {"attention": (3 * _SIZE, _SIZE), "attended": (_SIZE, _SIZE)}
     shapes |= {"inner": (_INNER, _SIZE), "output": (_SIZE, _INNER)}
     for name, shape in shapes.items():
@@ -76,12 +84,19 @@ def toy_rows(count: int, part: Part, seed: int) -> list[Row]:
     return rows
 
 
-def pack_toy(folder: Path, *, made: int = 600, human: int = 150, measured: int = 90) -> Path:
-    """Write a file of pairs for windows of 53 tokens."""
+def pack_toy(
+    folder: Path,
+    family: Family = "bert",
+    *,
+    made: int = 600,
+    human: int = 150,
+    measured: int = 90,
+) -> Path:
+    """Write a file of pairs for windows of 53 tokens, or 52."""
     rows = [
         *toy_rows(measured, "validation", 1),
         *toy_rows(human, "human", 2),
         *toy_rows(made, "synthetic", 3),
     ]
-    pack(rows, folder / "pairs.npz", tokenizer=toy_tokenizer(folder), pair_tokens=96)
+    pack(rows, folder / "pairs.npz", tokenizer=toy_tokenizer(folder, family), pair_tokens=96)
     return folder / "pairs.npz"

