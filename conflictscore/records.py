@@ -306,6 +306,9 @@ class Usage(Record):
     cached_calls: Annotated[int, Field(ge=0)] = 0
     """Model calls answered from a cache."""
     input_tokens: Annotated[int, Field(ge=0)] = 0
+    cache_read_tokens: Annotated[int, Field(ge=0)] = 0
+    """Of the input tokens, those that the provider found in its prompt cache. More than there are
+    is no error: a difference of usages is taken field by field, each cut off at 0."""
     output_tokens: Annotated[int, Field(ge=0)] = 0
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -313,5 +316,6 @@ class Usage(Record):
             calls=self.calls + other.calls,
             cached_calls=self.cached_calls + other.cached_calls,
             input_tokens=self.input_tokens + other.input_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
         )

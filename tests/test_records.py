@@ -102,7 +102,12 @@ _FLIPS = st.builds(
 )
 _COUNTS = st.integers(0, 10**9)
 _USAGES = st.builds(
-    Usage, calls=_COUNTS, cached_calls=_COUNTS, input_tokens=_COUNTS, output_tokens=_COUNTS
+    Usage,
+    calls=_COUNTS,
+    cached_calls=_COUNTS,
+    input_tokens=_COUNTS,
+    cache_read_tokens=_COUNTS,
+    output_tokens=_COUNTS,
 )
 _RECORDS = st.one_of(
     _DOCUMENTS,
@@ -392,4 +397,12 @@ def test_a_failed_value_stays_failed_through_json() -> None:
 def test_usages_add_up_field_by_field(one: Usage, other: Usage) -> None:
     both = (one + other).to_json()
     assert both == {name: one.to_json()[name] + other.to_json()[name] for name in both}
-    assert set(both) == {"calls", "cached_calls", "input_tokens", "output_tokens"}
+    assert set(both) == {
+        *("calls", "cached_calls"),
+        *("input_tokens", "cache_read_tokens", "output_tokens"),
+    }
+
+
+def test_a_usage_from_before_the_prompt_cache_was_counted_is_read() -> None:
+    before = {"calls": 2, "cached_calls": 1, "input_tokens": 30, "output_tokens": 4}
+    assert Usage.model_validate(before).cache_read_tokens == 0

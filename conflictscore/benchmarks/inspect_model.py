@@ -24,7 +24,7 @@ from inspect_ai.util import JSONSchema, LimitExceededError
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
-from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.utils.function_calling import convert_to_openai_function
@@ -217,4 +217,5 @@ def _usage(usage: ModelUsage) -> UsageMetadata:
         input_tokens=tokens,
         output_tokens=usage.output_tokens,
         total_tokens=tokens + usage.output_tokens,
+        input_token_details=InputTokenDetails(cache_read=read),
     )

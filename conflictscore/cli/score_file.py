@@ -193,12 +193,14 @@ def _deliver(summary: "Summary", out: Path, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(counts))
     else:
+        from conflictscore.reporting.terminal import tokens_in
+
         used = summary.usage
         click.echo(
             f"{out}: {summary.rows:,} rows, {summary.scored:,} of them scored now;"
             f" {summary.failed:,} failed, {summary.incomplete:,} have a pair without a verdict;"
-            f" {used.calls:,} calls, {used.cached_calls:,} from the cache, {used.input_tokens:,}"
-            f" tokens in, {used.output_tokens:,} out"
+            f" {used.calls:,} calls, {used.cached_calls:,} from the cache, {tokens_in(used)},"
+            f" {used.output_tokens:,} out"
         )
     if summary.failed:
         raise ConflictScoreError(

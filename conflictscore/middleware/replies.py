@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from langchain_core.messages import AIMessage, AIMessageChunk, UsageMetadata
+from langchain_core.messages import AIMessage, AIMessageChunk, InputTokenDetails, UsageMetadata
 from langchain_core.messages.ai import add_usage
 from langchain_core.messages.tool import tool_call_chunk
 
@@ -114,4 +114,5 @@ def _usage(usage: Usage) -> UsageMetadata:
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         total_tokens=usage.input_tokens + usage.output_tokens,
+        input_token_details=InputTokenDetails(cache_read=usage.cache_read_tokens),
     )

@@ -6,6 +6,7 @@ A price file is TOML, with US dollars per million tokens by the model's name as 
 [models."openai:gpt-4.1-mini"]
 input = 0.40
 output = 1.60
+cached_input = 0.10  # found in the provider's prompt cache; as input where it is left out
 
 [models."qwen3-30b"]  # behind --base-url
 input = 0.10
@@ -13,9 +14,8 @@ output = 0.30
 ```
 
 genai-prices brings its table with it and is never told to fetch another, so nothing here touches
-the network. Taken are its standard prices of today: where a provider asks less for input that it
-had cached, its bill is lower than the cost shown here, and where it asks more for prompts beyond
-some 100,000 tokens, such prompts cost more.
+the network. Taken are its standard prices of today: where a provider asks more for prompts beyond
+some 100,000 tokens, or for what it writes to its cache, its bill is higher than the cost here.
 """
 
 import tomllib
@@ -51,14 +51,19 @@ class Price:
     output: float
     source: str
     """Where the price is from, such as ``genai-prices 0.2.3`` or the name of a price file."""
+    cached_input: float | None = None
+    """For input that the provider found in its prompt cache; None where it costs as any other."""
 
     def of(self, usage: Usage) -> float | None:
         """US dollars; None where calls were answered without a word about their tokens."""
-        if self.input == self.output == 0:
+        cached_input = self.input if self.cached_input is None else self.cached_input
+        if self.input == self.output == cached_input == 0:
             return 0.0
         if usage.calls and not usage.input_tokens:
             return None
-        return (usage.input_tokens * self.input + usage.output_tokens * self.output) / 1e6
+        cached = min(usage.cache_read_tokens, usage.input_tokens)
+        read = (usage.input_tokens - cached) * self.input + cached * cached_input
+        return (read + usage.output_tokens * self.output) / 1e6
 
 
 class PriceTable:
@@ -130,6 +135,7 @@ class _Entry(BaseModel):
 
     input: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     output: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    cached_input: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
 class _File(BaseModel):
@@ -151,7 +157,10 @@ def _read(path: Path) -> dict[str, Price]:
         fault = error.errors()[0]
         field = ".".join(str(part) for part in fault["loc"])
         raise InputError(f"{path}, field {field}: {fault['msg']}") from None
-    return {name: Price(e.input, e.output, path.name) for name, e in entries.items()}
+    return {
+        name: Price(entry.input, entry.output, path.name, entry.cached_input)
+        for name, entry in entries.items()
+    }
 
 
 @cache
@@ -174,7 +183,8 @@ def _published(model: str, endpoint: str | None) -> Price | None:
     read, written = _dollars(found.input_mtok), _dollars(found.output_mtok)
     if read is None or written is None or found.requests_kcount is not None:
         return None
-    return Price(read, written, f"{_LIBRARY} {version(_LIBRARY)}")
+    source = f"{_LIBRARY} {version(_LIBRARY)}"
+    return Price(read, written, source, _dollars(found.cache_read_mtok))
 
 
 def _dollars(price: "Decimal | TieredPrices | None") -> float | None:

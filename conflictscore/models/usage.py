@@ -4,7 +4,7 @@ import threading
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, UsageMetadata
 from langchain_core.outputs import ChatGeneration, LLMResult
 
 from conflictscore.records import Usage
@@ -34,12 +34,28 @@ class UsageMeter(BaseCallbackHandler):
         self.add(
             input_tokens=tokens["input_tokens"] if tokens else 0,
             output_tokens=tokens["output_tokens"] if tokens else 0,
+            cache_read_tokens=_found_in_cache(tokens) if tokens else 0,
         )
 
-    def add(self, *, input_tokens: int, output_tokens: int) -> None:
+    def add(self, *, input_tokens: int, output_tokens: int, cache_read_tokens: int = 0) -> None:
         """Count a call that was answered, with its tokens."""
-        self._count(Usage(calls=1, input_tokens=input_tokens, output_tokens=output_tokens))
+        self._count(
+            Usage(
+                calls=1,
+                input_tokens=input_tokens,
+                cache_read_tokens=cache_read_tokens,
+                output_tokens=output_tokens,
+            )
+        )
 
     def _count(self, usage: Usage) -> None:
         with self._lock:
             self.usage += usage
+
+
+def _found_in_cache(tokens: UsageMetadata) -> int:
+    """The input tokens that came from the provider's prompt cache; never more than there are."""
+    details = tokens.get("input_token_details") or {}
+    # LangChain puts a service tier before the name: flex_cache_read
+    said = [n for name, n in details.items() if name.endswith("cache_read") and isinstance(n, int)]
+    return max(0, min(sum(said), tokens["input_tokens"]))

@@ -63,6 +63,8 @@ def print_cost(
     if verbose:
         console.print()
         _print_usage("step", ((step.value, used) for step, used in cost.by_step.items()), console)
+    if found := sum(used.cache_read_tokens for used in cost.usage.values()):
+        console.print(Text(f"of the tokens in, {found:,} were in a provider's prompt cache"))
     console.print(Text(f"dollars: {money(cost.money, cost.unknown_prices)}"))
     console.print(Text(f"time of all steps together: {seconds(cost.seconds)}"))
     if not cost.net_corrections:

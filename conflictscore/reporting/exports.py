@@ -59,6 +59,7 @@ _AFTER_MEASURES: dict[str, str] = {
     "calls": "integer",
     "cached_calls": "integer",
     "input_tokens": "integer",
+    "cache_read_tokens": "integer",
     "output_tokens": "integer",
     "seconds": "number",
 }

@@ -12,9 +12,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from conflictscore.records import Document
+from conflictscore.records import Document, Usage
 
-__all__ = ["print_documents", "print_run", "print_score", "printable"]
+__all__ = ["print_documents", "print_run", "print_score", "printable", "tokens_in"]
 
 _SHOWN_CHARS = 400
 """How much of a found document is shown."""
@@ -26,6 +26,13 @@ _BIDI = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
 def printable(value: object) -> str:
     """Text that cannot steer a terminal: no escape sequences, no direction overrides."""
     return str(value).translate(_CONTROLS | _BIDI).strip()
+
+
+def tokens_in(usage: Usage) -> str:
+    """How many tokens went in, and how many of them were in the provider's prompt cache, if any."""
+    found = usage.cache_read_tokens
+    known = f" ({found:,} from the provider's cache)" if found else ""
+    return f"{usage.input_tokens:,} tokens in{known}"
 
 
 def print_run(state: Mapping[str, Any], console: Console) -> None:
@@ -130,11 +137,11 @@ def _print_sources(state: Mapping[str, Any], console: Console) -> None:
     console.print(Padding(table, (0, 2), expand=False))
     for note in state["notes"]:
         console.print(Text(f"Note: {printable(note)}", style="yellow"))
-    usage = state["usage"]
+    usage = Usage.model_validate(state["usage"])
     console.print(
         Text(
-            f"\n{usage['calls']} model calls, {usage['cached_calls']} from the cache,"
-            f" {usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out"
+            f"\n{usage.calls} model calls, {usage.cached_calls} from the cache,"
+            f" {tokens_in(usage)}, {usage.output_tokens:,} out"
             f"   run {state['run_id']}",
             style="dim",
         )

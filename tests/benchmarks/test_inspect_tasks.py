@@ -94,7 +94,9 @@ class Lamps:
             raise ConnectionError(f"HTTP {said.status}: {said.message}")
         reply = said if isinstance(said, Reply) else Reply(said)
         output = ModelOutput.from_content("lamps", reply.text)
-        output.usage = ModelUsage(input_tokens=7, output_tokens=2, total_tokens=9)
+        output.usage = ModelUsage(
+            input_tokens=4, input_tokens_cache_read=3, output_tokens=2, total_tokens=9
+        )
         return output
 
 
@@ -357,13 +359,15 @@ def test_inspect_counts_every_call_by_role(evaluate: Evaluate) -> None:
     # an answer that stays is not judged again
     assert judge.quiz.asked["label"] == 6 + 3
     usage = log.stats.role_usage
-    assert usage["judge"].input_tokens == 7 * judge.quiz.asked["label"]
+    assert usage["judge"].input_tokens == 4 * judge.quiz.asked["label"]
     form = judge.configs[0].response_schema
     assert form is not None
     assert form.strict
     assert "answer" in (form.json_schema.required or [])
     counted = kept(of_lamp(log, 0)).usage[Step.LOOP]
     assert counted["mockllm/lamps"].calls + counted["mockllm/judge"].calls == 2 + 6
+    judged = counted["mockllm/judge"]
+    assert (judged.input_tokens, judged.cache_read_tokens) == (7 * judged.calls, 3 * judged.calls)
 
 
 @pytest.mark.parametrize("labeler", ["json", "choice"])

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conflictscore.cli import main
-from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.fakes.openai_server import Fault, OpenAIServer, from_cache
 from tests.world import DISAGREEING, World
 
 QUESTION = "When was the lamp lit?"
@@ -94,7 +94,22 @@ def test_json_is_one_object_that_cites_documents_by_number(run: Run, folder: Pat
     titles = {d["number"]: d["title"] for d in printed["documents"]}
     assert [titles[n] for n in claim["supports"]] == ["Gazette"]
     assert [titles[n] for n in claim["contradicts"]] == ["Log"]
-    assert set(printed["usage"]) == {"calls", "cached_calls", "input_tokens", "output_tokens"}
+    assert set(printed["usage"]) == {
+        *("calls", "cached_calls"),
+        *("input_tokens", "cache_read_tokens", "output_tokens"),
+    }
+
+
+def test_input_that_the_provider_had_in_its_prompt_cache_is_told(
+    world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
+    with OpenAIServer(from_cache(world, 30)) as server:
+        endpoint = ["--model", "scripted", "--base-url", server.base_url]
+        shown = CliRunner().invoke(main, ["ask", QUESTION, "--docs", str(folder), *endpoint])
+    assert len(server.requests) > 3
+    said = f" tokens in ({30 * len(server.requests)} from the provider's cache), "
+    assert said in " ".join(shown.stdout.split())
 
 
 def test_the_same_question_again_makes_no_labelling_call(

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from conflictscore.cli.errors import OneLineErrors
 from conflictscore.cli.score_file import score_file
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, from_cache
 from tests.scoring_files.files import answer_row, lines, outcomes, write_lines
 from tests.world import DISAGREEING, World
 
@@ -65,6 +65,12 @@ def test_a_file_is_scored_row_by_row_and_its_fields_are_carried_through() -> Non
     assert [row["report"]["cs_c"] for row in outcomes(Path("out.jsonl"))] == [1.0] * 8
     assert last_line(result).startswith("8 of 8 rows, ")
     assert last_line(result).endswith(" a second, 0 failed")
+
+
+def test_input_that_the_provider_had_in_its_prompt_cache_is_told() -> None:
+    with OpenAIServer(from_cache(World(), 30)) as server:
+        result = run(*command(server))
+    assert " tokens in (960 from the provider's cache), " in result.stdout
 
 
 def tokens(result: Result) -> str:

@@ -11,13 +11,14 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
 from tests.fakes.openai_wire import ChatRequest, Fault, Reply, chunks, completion, error
 
-__all__ = ["ChatRequest", "Fault", "OpenAIServer", "Reply", "script", "then"]
+__all__ = ["ChatRequest", "Fault", "OpenAIServer", "Reply", "from_cache", "script", "then"]
 
 Outcome = Reply | str | Fault
 Handler = Callable[[ChatRequest], Outcome]
@@ -31,6 +32,17 @@ def then(*steps: Outcome | Handler) -> Handler:
         with lock:
             step = next(first, steps[-1])
         return step(request) if callable(step) else step
+
+    return answer
+
+
+def from_cache(handler: Handler, tokens: int) -> Handler:
+    """Gives the same replies, with so many of their input tokens from the prompt cache."""
+
+    def answer(request: ChatRequest) -> Outcome:
+        said = handler(request)
+        reply = Reply(said) if isinstance(said, str) else said
+        return replace(reply, cached_tokens=tokens) if isinstance(reply, Reply) else reply
 
     return answer
 

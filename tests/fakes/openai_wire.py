@@ -43,6 +43,8 @@ class Reply:
     refusal: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Of the input tokens, those from the prompt cache; None for a provider that does not say."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +91,14 @@ def error(fault: Fault) -> bytes:
     return json.dumps({"error": detail}).encode()
 
 
-def _usage(request: ChatRequest, reply: Reply) -> dict[str, int]:
+def _usage(request: ChatRequest, reply: Reply) -> dict[str, Any]:
     asked, said = " ".join(map(_text, request.messages)), reply.refusal or reply.text
     read = len(asked.split()) if reply.input_tokens is None else reply.input_tokens
     written = len(said.split()) if reply.output_tokens is None else reply.output_tokens
-    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+    usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+    if reply.cached_tokens is None:
+        return usage
+    return {**usage, "prompt_tokens_details": {"cached_tokens": reply.cached_tokens}}
 
 
 def _logprobs(request: ChatRequest, reply: Reply) -> dict[str, Any] | None:

@@ -34,7 +34,7 @@ from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.middleware import SelfCorrectingChatModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.storage.cache import ContentCache
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, from_cache
 from tests.middleware.agents import FOUND, call_tool, search, texts
 from tests.models.calling import calling
 from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
@@ -169,8 +169,19 @@ async def test_the_reply_is_the_answer_that_stands_and_carries_its_run(
         "input_tokens": run["usage"]["input_tokens"],
         "output_tokens": run["usage"]["output_tokens"],
         "total_tokens": run["usage"]["input_tokens"] + run["usage"]["output_tokens"],
+        "input_token_details": {"cache_read": 0},
     }
     assert reply.response_metadata["model_name"] == "conflictscore/scripted"
+
+
+@BOTH
+async def test_the_reply_has_what_was_read_from_the_prompt_cache(ask: Ask, world: Talk) -> None:
+    with OpenAIServer(from_cache(world, 3)) as server:
+        reply = await ask(wrapped(server, Shelf()), QUESTION)
+    found = run_of(reply)["usage"]["cache_read_tokens"]
+    assert found == 3 * len(server.requests)
+    assert reply.usage_metadata
+    assert reply.usage_metadata["input_token_details"] == {"cache_read": found}
 
 
 @BOTH

@@ -24,7 +24,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.state import RagInput
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
-from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
 from tests.models.calling import calling
 from tests.world import DISAGREEING, World
 
@@ -227,6 +227,19 @@ class TestBudget:
                 await ask(model)
         assert len(server.requests) == 2
         assert caught.value.spent == pytest.approx(0.04)
+
+    async def test_input_from_the_prompt_cache_takes_less_of_a_budget_in_dollars(self) -> None:
+        price = Price(input=1000.0, output=10_000.0, source="test", cached_input=100.0)
+        ledger = Ledger(max_cost=0.03, prices=PriceTable({"test-model": price}))
+        cached = Reply("A", input_tokens=10, output_tokens=1, cached_tokens=10)
+        with OpenAIServer(then(answer, cached)) as server:
+            model = attach(calling(server), ledger)
+            await ask(model)
+            assert ledger.money == pytest.approx(0.02)
+            await ask(model)  # at the full price it would be the last
+            assert ledger.money == pytest.approx(0.031)
+            with pytest.raises(BudgetError):
+                await ask(model)
 
     async def test_what_was_spent_before_counts(self) -> None:
         ledger = Ledger(max_tokens=20, spent={"other": Usage(calls=1, input_tokens=20)})

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.models.prices import PriceTable
+from conflictscore.models.prices import Price, PriceTable
 from conflictscore.records import Usage
 
 MILLION = Usage(calls=1, input_tokens=1_000_000, output_tokens=1_000_000)
+MOSTLY_CACHED = MILLION.model_copy(update={"cache_read_tokens": 750_000})
 OPENAI = "https://api.openai.com/v1"
 
 
@@ -24,7 +25,7 @@ class TestPublished:
         prices = PriceTable.load()
         by_name = prices.price("openai:gpt-4.1-mini")
         assert by_name is not None
-        assert (by_name.input, by_name.output) == (0.4, 1.6)
+        assert (by_name.input, by_name.cached_input, by_name.output) == (0.4, 0.1, 1.6)
         assert by_name.source.startswith("genai-prices ")
         assert prices.price("gpt-4.1-mini", OPENAI) == by_name
 
@@ -69,6 +70,20 @@ class TestCost:
         assert cost == pytest.approx(0.5 * 0.4 + 0.25 * 1.6)
         assert unknown == ()
 
+    def test_input_from_the_providers_prompt_cache_costs_less_where_it_does(self) -> None:
+        prices = PriceTable.load()
+        assert prices.cost({"openai:gpt-4.1-mini": MOSTLY_CACHED})[0] == pytest.approx(
+            0.25 * 0.4 + 0.75 * 0.1 + 1.6
+        )
+        assert prices.cost({"openai:gpt-4": MOSTLY_CACHED}) == prices.cost(
+            {"openai:gpt-4": MILLION}
+        )
+
+    def test_no_more_input_is_cached_than_there_is(self) -> None:
+        odd = Usage(calls=1, input_tokens=10, cache_read_tokens=1_000_000)
+        price = Price(1.0, 2.0, "test", cached_input=0.5)
+        assert price.of(odd) == pytest.approx(10 * 0.5 / 1e6)
+
     def test_one_unknown_price_makes_the_whole_cost_unknown(self) -> None:
         usage = {"openai:gpt-4.1-mini": MILLION, "qwen3-30b": MILLION}
         assert PriceTable.load().cost(usage) == (None, ("qwen3-30b",))
@@ -96,6 +111,18 @@ class TestOwnFile:
         assert own.source == "prices.toml"
         assert prices.price("openai:gpt-4o") is not None
 
+    def test_a_price_of_cached_input_may_stand_beside_the_others(self, tmp_path: Path) -> None:
+        path = price_file(
+            tmp_path,
+            "[models.told]\ninput = 1\noutput = 2\ncached_input = 0.2\n"
+            "[models.untold]\ninput = 1\noutput = 2\n"
+            "[models.free]\ninput = 0\noutput = 0\ncached_input = 0.2\n",
+        )
+        prices = PriceTable.load(path)
+        assert prices.cost({"told": MOSTLY_CACHED})[0] == pytest.approx(0.25 + 0.75 * 0.2 + 2)
+        assert prices.cost({"untold": MOSTLY_CACHED})[0] == pytest.approx(3)
+        assert prices.cost({"free": MOSTLY_CACHED})[0] == pytest.approx(0.75 * 0.2)
+
     @pytest.mark.parametrize(
         ("text", "line"),
         [
@@ -106,6 +133,10 @@ class TestOwnFile:
             ('[models.m]\ninput = "1"\noutput = 1\n', "field models.m.input:"),
             ("[models.m]\ninput = true\noutput = 1\n", "field models.m.input:"),
             ("[models.m]\ninput = 1\noutput = 1\nouput = 2\n", "field models.m.ouput:"),
+            (
+                "[models.m]\ninput = 1\noutput = 1\ncached_input = -1\n",
+                "field models.m.cached_input:",
+            ),
             ("[m]\ninput = 1\noutput = 1\n", "field models: Field required"),
             ("[models.m\n", "it is no TOML file"),
         ],

@@ -235,6 +235,14 @@ def test_cost_names_the_models_without_a_price() -> None:
     assert "$0.00" not in text
 
 
+def test_input_from_the_providers_prompt_cache_is_told_where_there_was_any() -> None:
+    used = cost().usage["gpt-4.1-mini"].model_copy(update={"cache_read_tokens": 98_304})
+    spent = cost().model_copy(update={"usage": {"gpt-4.1-mini": used}})
+    told = "of the tokens in, 98,304 were in a provider's prompt cache"
+    assert told in shown(figures(cost=spent))
+    assert "prompt cache" not in shown(figures())
+
+
 def test_without_a_net_correction_there_is_no_price_of_one() -> None:
     spent = cost().model_copy(update={"net_corrections": {BenchmarkMethod.REGENERATED_RAG: -1}})
     text = shown(figures(cost=spent))

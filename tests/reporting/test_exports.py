@@ -102,7 +102,8 @@ def test_a_grade_is_a_number_and_a_method_stands_with_its_step_and_the_type_that
     pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    spent = {Step.TYPED_RAG: {"model-a": Usage(calls=3, input_tokens=500, output_tokens=40)}}
+    used = Usage(calls=3, input_tokens=500, cache_read_tokens=384, output_tokens=40)
+    spent = {Step.TYPED_RAG: {"model-a": used}}
     results = [graded("a", 0.5, 1.0, usage=spent), graded("b", None, 0.25, told=None)]
     for suffix in (".csv", ".parquet", ".jsonl"):
         assert export_table([run("graded", results)], tmp_path / f"answers{suffix}") == 8
@@ -115,6 +116,7 @@ def test_a_grade_is_a_number_and_a_method_stands_with_its_step_and_the_type_that
         "correction",
     )
     assert (typed["step"], typed["calls"]) == ("typed-rag", 3)
+    assert (typed["input_tokens"], typed["cache_read_tokens"]) == (500, 384)
     assert (typed["conflict_type"], typed["predicted_type"]) == ("outdated", "outdated")
     assert row(rows, "graded", "a", "pipeline")["predicted_type"] == "misinformation"
     assert row(rows, "graded", "a", "rag")["predicted_type"] is None

@@ -106,6 +106,7 @@ def _rest(whole: Usage, part: Usage) -> Usage:
         calls=whole.calls - part.calls,
         cached_calls=whole.cached_calls - part.cached_calls,
         input_tokens=whole.input_tokens - part.input_tokens,
+        cache_read_tokens=whole.cache_read_tokens - part.cache_read_tokens,
         output_tokens=whole.output_tokens - part.output_tokens,
     )
 

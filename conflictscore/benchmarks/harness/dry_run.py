@@ -2,7 +2,7 @@
 
 The prompts are the real ones, filled with the real questions and, where they are at hand, the real
 documents. Nothing is called, fetched or read from a cache, so replies that a cache holds are
-counted as calls.
+counted as calls, and all input at its full price, also what a provider's prompt cache may hold.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence

@@ -25,7 +25,11 @@ _PLACE: ContextVar[Place] = ContextVar("conflictscore_place", default=("", "", "
 _FIRST = "/first"
 """Goes after the name of a step whose first part is counted by itself too."""
 
-_SUMS = "model, sum(calls), sum(cached_calls), sum(input_tokens), sum(output_tokens)"
+_CACHE_READ = "cache_read_tokens INTEGER NOT NULL DEFAULT 0"
+_SUMS = (
+    "model, sum(calls), sum(cached_calls), sum(input_tokens), sum(output_tokens),"
+    " sum(cache_read_tokens)"
+)
 
 
 class Spending:
@@ -46,8 +50,11 @@ class Spending:
                 "CREATE TABLE IF NOT EXISTS spent (question TEXT NOT NULL, step TEXT NOT NULL,"
                 " key TEXT NOT NULL, model TEXT NOT NULL, calls INTEGER NOT NULL,"
                 " cached_calls INTEGER NOT NULL, input_tokens INTEGER NOT NULL,"
-                " output_tokens INTEGER NOT NULL)"
+                f" output_tokens INTEGER NOT NULL, {_CACHE_READ})"
             )
+            columns = self._connection.execute("PRAGMA table_info(spent)").fetchall()
+            if not any("cache_read_tokens" in column for column in columns):  # an older file
+                self._connection.execute(f"ALTER TABLE spent ADD COLUMN {_CACHE_READ}")
             self._connection.execute(
                 "CREATE INDEX IF NOT EXISTS spent_on ON spent (question, step, key)"
             )
@@ -81,11 +88,12 @@ class Spending:
         Raises:
             ConfigurationError: It cannot be written, as on a full disk.
         """
-        counts = (usage.calls, usage.cached_calls, usage.input_tokens, usage.output_tokens)
+        calls = (usage.calls, usage.cached_calls)
+        tokens = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
         try:
             self._connection.execute(
-                "INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (*_PLACE.get(), model, *counts),
+                "INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*_PLACE.get(), model, *calls, *tokens),
             )
         except sqlite3.Error as error:
             raise self._unusable(error) from error
@@ -115,8 +123,14 @@ class Spending:
 
     def _sum(self, statement: str, *values: Any) -> dict[str, Usage]:
         return {
-            model: Usage(calls=calls, cached_calls=kept, input_tokens=into, output_tokens=out)
-            for model, calls, kept, into, out in self._connection.execute(statement, values)
+            model: Usage(
+                calls=calls,
+                cached_calls=kept,
+                input_tokens=into,
+                cache_read_tokens=found,
+                output_tokens=out,
+            )
+            for model, calls, kept, into, out, found in self._connection.execute(statement, values)
         }
 
     def _unusable(self, error: Exception) -> ConfigurationError:

@@ -46,6 +46,7 @@ def completion_of(
             "prompt_tokens": spent.input_tokens,
             "completion_tokens": spent.output_tokens,
             "total_tokens": spent.input_tokens + spent.output_tokens,
+            "prompt_tokens_details": {"cached_tokens": spent.cache_read_tokens},
         }
     if base is None or text_of(base) != text:
         message = {"role": "assistant", "content": text, "refusal": None}
@@ -61,9 +62,16 @@ def usage_of(completion: Mapping[str, Any]) -> Usage:
     """What the upstream's own call cost."""
     usage = completion.get("usage")
     counts = usage if isinstance(usage, Mapping) else {}
-    given = [counts.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    read, written = (n if isinstance(n, int) and n > 0 else 0 for n in given)
-    return Usage(calls=1, input_tokens=read, output_tokens=written)
+    details = counts.get("prompt_tokens_details")
+    found = details.get("cached_tokens") if isinstance(details, Mapping) else 0
+    given = (counts.get("prompt_tokens"), counts.get("completion_tokens"), found)
+    read, written, cached = (n if isinstance(n, int) and n > 0 else 0 for n in given)
+    return Usage(
+        calls=1,
+        input_tokens=read,
+        cache_read_tokens=min(cached, read),
+        output_tokens=written,
+    )
 
 
 def text_of(completion: Mapping[str, Any]) -> str:

@@ -254,6 +254,21 @@ class TestCost:
         assert cost.by_step[Step.LOOP] == Usage(calls=18, input_tokens=2000)
         assert (cost.money, cost.unknown_prices, cost.seconds) == (2860, (), 5.0)
 
+    def test_tokens_from_the_prompt_cache_are_counted_to_what_read_them(self) -> None:
+        def a_dollar_each(usage: Mapping[str, Usage]) -> tuple[float, tuple[str, ...]]:
+            return sum(used.cache_read_tokens for used in usage.values()), ()
+
+        q = choice("one")
+        both = loop(
+            q,
+            attempt(option(q, 1), SPLIT),
+            attempt(option(q, 0), SUPPORTED, after=SPLIT),
+            first_usage={MODEL: Usage(calls=1, input_tokens=100, cache_read_tokens=30)},
+            usage={MODEL: Usage(calls=9, input_tokens=1000, cache_read_tokens=400)},
+        )
+        cost = summed([q], [both], methods=(RAG, REGENERATED), money=a_dollar_each).cost
+        assert (cost.money, cost.money_per_net_correction[REGENERATED]) == (400, 370)
+
     def test_grading_is_in_the_bill_and_counted_to_no_method(self) -> None:
         questions, records = self.run()
         bill = record(questions[0], Step.GRADE, None, key="?", error="x", usage=tokens(5000))

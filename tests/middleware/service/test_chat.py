@@ -14,9 +14,10 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.openai_server import OpenAIServer, Reply, from_cache
 from tests.middleware.service.serving import (
     QUESTION,
+    UPSTREAM_KEY,
     ChatWorld,
     Listed,
     Served,
@@ -120,6 +121,23 @@ class TestCorrect:
         assert calls == 11  # generate, decompose, 3 labels, regenerate, the same again, justify
         assert usage["prompt_tokens"] == read
         assert usage["total_tokens"] == read + usage["completion_tokens"]
+
+    @pytest.mark.parametrize("first", ["rag", "upstream"])
+    def test_the_usage_tells_what_was_in_the_upstreams_prompt_cache(
+        self, world: ChatWorld, monkeypatch: pytest.MonkeyPatch, first: str
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", UPSTREAM_KEY)
+        with (
+            OpenAIServer(from_cache(world, 3), api_key=UPSTREAM_KEY) as upstream,
+            serving(upstream, settings={"first_answer": first}) as served,
+        ):
+            reply = served.ask()
+            run = served.run(reply)
+
+        _, calls = tokens(upstream)
+        assert len(world.handed_on) == (first == "upstream")
+        assert reply.json()["usage"]["prompt_tokens_details"] == {"cached_tokens": 3 * calls}
+        assert run["usage"]["cache_read_tokens"] == 3 * calls
 
     def test_an_answer_whose_sources_agree_is_scored_and_stands(
         self, upstream: OpenAIServer
