@@ -161,7 +161,7 @@ _model_options = [
         " with its probability, several times cheaper; the default on local models. nli: a small"
         " model for inference that comes along reads each document in windows; needs the extra"
         " [nli]. cascade:"
-        " words and nli settle the easy pairs, and the model judges the others. Many pairs"
+        " nli and words settle the easy pairs, and the model judges the others. Many pairs"
         " in a call: per-document (all claims, one document), per-claim (one claim, all documents),"
         " matrix (all of both). As json, but for fewer claims: whole-answer (the answer itself),"
         " salient (the --max-claims, by default 3, that the documents say most of).",

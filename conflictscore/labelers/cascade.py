@@ -18,7 +18,7 @@ from conflictscore.storage.cache import ContentCache
 __all__ = ["WORDS", "Cascade", "Certain"]
 
 WORDS = "words"
-"""The stage that compares words."""
+"""The stage that compares words, and bears out what the cheap labeler finds irrelevant."""
 
 _WORD = re.compile(r"\w+")
 _LEAST_LETTERS = 4
@@ -59,10 +59,12 @@ class Certain(NamedTuple):
 class Cascade:
     """Three stages; the first that is certain of a pair decides it, and its label says which.
 
-    First the words: a document that shares no telling word with a claim is irrelevant to it. Then
-    the cheap labeler, where its score is high enough. The judge gets what is left, and beside that
-    every verdict of the cheap labeler on which alone a conflict rests: one that is the only one of
-    its side, where the cheap labeler or the judge has found the other side.
+    First the cheap labeler, where its score is high enough. Then the words: what it finds
+    irrelevant with less certainty stands where the document shares no telling word with the claim.
+    (By itself that shows little: a short document may well put the same in other words.) The judge
+    gets what is left, and beside that every verdict of the cheap labeler on which alone a conflict
+    rests: one that is the only one of its side, where the cheap labeler or the judge has found the
+    other side.
 
     So a verdict may change with the documents beside it, and is found anew each time. What can be
     kept are the verdicts of the cheap labeler and of the judge, each as their own.
@@ -93,7 +95,7 @@ class Cascade:
                 "cheap": dict(cheap.identity),
                 "judge": dict(judge.identity),
                 "certain": self._certain._asdict(),
-                "words": [_LEAST_LETTERS, _STEM_LETTERS, _LEAST_WORDS],
+                "no_shared_words": [_LEAST_LETTERS, _STEM_LETTERS, _LEAST_WORDS],
             }
 
     @property
@@ -123,36 +125,28 @@ class Cascade:
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        if _share_no_word(claim, document):
-            return _irrelevant((claim, document))
         verdict = await self._cheap.label(claim, document, meter)
-        if self._certain.allows(verdict):
-            return _decided_by(self._cheap, verdict)
+        if (settled := self._settled((claim, document), verdict)) is not None:
+            return settled
         return _decided_by(self._judge, await self._judge.label(claim, document, meter))
 
     async def label_all(
         self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
     ) -> None:
         """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
-        judge, related = self._judge, list[Pair]()
-        for pair in pairs:
-            if _share_no_word(*pair):
-                on_label(_irrelevant(pair))
-            else:
-                related.append(pair)
-        sides: dict[Place, EvidenceLabel] = {}
-        hard = {_place(pair): pair for pair in related}
-        at = dict(hard)
+        judge = self._judge
+        at = {_place(pair): pair for pair in pairs}
+        hard, sides = dict(at), dict[Place, EvidenceLabel]()
 
         def weigh(verdict: EvidenceLabel) -> None:
-            if not self._certain.allows(verdict):
-                return
             place = (verdict.claim, verdict.document)
+            if (settled := self._settled(at[place], verdict)) is None:
+                return
             del hard[place]
-            if verdict.label is Label.IRRELEVANT:  # no conflict can rest on it
-                on_label(_decided_by(self._cheap, verdict))
+            if settled.label is Label.IRRELEVANT:  # no conflict can rest on it
+                on_label(settled)
             else:
-                sides[place] = verdict
+                sides[place] = settled
 
         judged: list[EvidenceLabel] = []
 
@@ -160,7 +154,7 @@ class Cascade:
             judged.append(verdict)
             on_label(_decided_by(judge, verdict))
 
-        await judge_kept(self._cheap, related, meter, weigh, self._cache)
+        await judge_kept(self._cheap, pairs, meter, weigh, self._cache)
         try:
             while True:
                 for place in _deciding(sides.values(), judged):
@@ -170,12 +164,20 @@ class Cascade:
                     break
                 awaited = {claim for claim, _ in hard}
                 for place in [place for place in sides if place[0] not in awaited]:
-                    on_label(_decided_by(self._cheap, sides.pop(place)))
+                    on_label(sides.pop(place))
                 await judge_kept(judge, list(hard.values()), meter, hear, self._cache)
                 hard.clear()
         finally:  # they stand, even where the budget or the time ends with the judge
             for verdict in sides.values():
-                on_label(_decided_by(self._cheap, verdict))
+                on_label(verdict)
+
+    def _settled(self, pair: Pair, verdict: EvidenceLabel) -> EvidenceLabel | None:
+        """What the cheap labeler said, with the stage by which it stands; None where it may not."""
+        if self._certain.allows(verdict):
+            return _decided_by(self._cheap, verdict)
+        if verdict.label is Label.IRRELEVANT and _share_no_word(*pair):
+            return verdict.model_copy(update={"stage": WORDS})
+        return None
 
 
 def _place(pair: Pair) -> Place:
@@ -200,15 +202,8 @@ def _decided_by(labeler: Labeler, verdict: EvidenceLabel) -> EvidenceLabel:
     return verdict.model_copy(update={"stage": verdict.stage or labeler.name})
 
 
-def _irrelevant(pair: Pair) -> EvidenceLabel:
-    claim, document = pair
-    return EvidenceLabel(
-        claim=claim.number, document=document.number, label=Label.IRRELEVANT, stage=WORDS
-    )
-
-
 def _share_no_word(claim: Claim, document: Document) -> bool:
-    """Whether the document surely does not speak of the claim."""
+    """Whether, as far as can be seen, no telling word or number of a claim is in a document."""
     telling = _telling(claim.text)
     spaced = all(letter < _FIRST_WITHOUT_SPACES for letter in claim.text if letter.isalpha())
     if len(telling) < _LEAST_WORDS or not spaced:

@@ -137,20 +137,27 @@ LAMP = claim("The lighthouse keeper painted the great tower white.")
         (LAMP, "Хранитель маяка покрасил башню.", False),
     ],
 )
-async def test_a_document_that_shares_no_telling_word_with_a_claim_is_irrelevant(
+async def test_what_is_found_irrelevant_stands_where_no_telling_word_is_shared(
     of: Claim, text: str, by_words: bool
 ) -> None:
-    cheap = Cheap((SUPPORTS, 0.95))
-    found, world = await decided(cheap, [document(text)], claims=[of])
-    assert found == [("words", IRRELEVANT) if by_words else ("cheap", SUPPORTS)]
-    assert cheap.asked == (0 if by_words else 1)
-    assert not world.asked
+    found, world = await decided(Cheap((IRRELEVANT, 0.5)), [document(text)], claims=[of])
+    [(stage, label)] = found
+    assert stage == ("words" if by_words else "json(test-model)")
+    assert world.asked["label"] == (0 if by_words else 1)
+    assert label is IRRELEVANT or not by_words
+
+
+@pytest.mark.parametrize(("score", "stage"), [(0.95, "cheap"), (0.5, "json(test-model)")])
+async def test_that_no_word_is_shared_says_nothing_against_a_side(score: float, stage: str) -> None:
+    cheap = Cheap((CONTRADICTS, score))
+    found, _ = await decided(cheap, [document("Bananas ripen.")], claims=[LAMP])
+    assert [by for by, _ in found] == [stage]
 
 
 async def test_words_of_a_title_count_too() -> None:
     text = document("Bananas ripen faster.", title="The tower")
-    found, _ = await decided(Cheap((SUPPORTS, 0.95)), [text], claims=[LAMP])
-    assert found == [("cheap", SUPPORTS)]
+    found, _ = await decided(Cheap((IRRELEVANT, 0.5)), [text], claims=[LAMP])
+    assert [stage for stage, _ in found] == ["json(test-model)"]
 
 
 async def test_what_the_judge_cannot_label_stays_without_a_label() -> None:
@@ -196,7 +203,7 @@ async def test_an_nli_model_and_a_judge_of_many_pairs_work_together(tmp_path: Pa
     world = World()
     with OpenAIServer(world) as server:
         cascade = Cascade(
-            nli, BatchJudge(calling(server), PROMPTS, "matrix"), Certain(0.8, 0.8, 0.95)
+            nli, BatchJudge(calling(server), PROMPTS, "matrix"), Certain(0.8, 0.8, 1.0)
         )
         assert isinstance(cascade, TableLabeler)
         rows = await label_table(cascade, claims, documents, meter=UsageMeter())
@@ -210,13 +217,12 @@ async def test_an_nli_model_and_a_judge_of_many_pairs_work_together(tmp_path: Pa
 
 async def test_one_pair_alone_takes_the_same_stages() -> None:
     with OpenAIServer(World()) as server:
-        cascade = Cascade(
-            Cheap((SUPPORTS, 0.5), (SUPPORTS, 0.95)), JsonJudge(calling(server), PROMPTS)
-        )
-        meter = UsageMeter()
+        cheap = Cheap((SUPPORTS, 0.5), (SUPPORTS, 0.95), (IRRELEVANT, 0.5))
+        cascade = Cascade(cheap, JsonJudge(calling(server), PROMPTS))
+        meter, bananas = UsageMeter(), document("Bananas ripen.", 3)
         stages = [
             (await cascade.label(of, text, meter)).stage
-            for of, text in [(CLAIM, YEARS[0]), (CLAIM, YEARS[1]), (LAMP, YEARS[0])]
+            for of, text in [(CLAIM, YEARS[0]), (CLAIM, YEARS[1]), (LAMP, bananas)]
         ]
     assert stages == ["json(test-model)", "cheap", "words"]
 
