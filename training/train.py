@@ -51,8 +51,8 @@ a while, and ends a command after ten minutes:
          --tokenizer build/nli/tokenizer.json --out build/nli/model
        python -m training.evaluate --model build/nli/model --data DATA --out build/nli/figures
 \b
-To start from MPNet-base, which is stronger and slower; its tokenizer is another, so that the pairs
-are made anew:
+To start from MPNet-base, which is twice as wide; its tokenizer is another, so that the pairs are
+made anew:
 \b
        python -m training.carry start --encoder mpnet --layers 6 --out build/nli
        python -m training.build_pairs --data DATA --tokenizer build/nli/tokenizer.json \\

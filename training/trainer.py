@@ -48,8 +48,14 @@ class Trainer:
         """Begin a run, or take up the one in the folder.
 
         Raises:
-            ValueError: The run in the folder has other settings.
+            ValueError: The run in the folder has other settings, or the pairs were made with the
+                tokenizer of another encoder.
         """
+        if ("relative" in start) != (len(packed.marks.middle) > 1):
+            raise ValueError(
+                "the pairs were made with the tokenizer of another encoder: make them anew with the"
+                " tokenizer.json that was written beside the weights"
+            )
         if settings.windows:
             packed = closest_windows(packed, settings.windows)
         self._packed, self._folder, self._settings = packed, folder, settings

@@ -1,5 +1,6 @@
 """Pairs as token numbers: kept once each, cut as the labeler cuts, drawn in balance."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,18 @@ def test_a_document_and_a_claim_are_kept_once_however_many_pairs_have_them(tmp_p
     assert len(found.claims.ends) == 2
     assert found.claim.tolist() == [0, 1, 0]
     assert found.sources == ("one",)
+
+
+def test_pairs_without_the_marks_of_their_tokenizer_are_refused(tmp_path: Path) -> None:
+    path = pack_toy(tmp_path, made=4, human=4, measured=4)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    said = json.loads(arrays["about"].tobytes())
+    del said["marks"]
+    arrays["about"] = np.frombuffer(json.dumps(said).encode(), np.uint8)
+    np.savez(path, allow_pickle=False, **arrays)
+    with pytest.raises(ValueError, match=r"pairs\.npz: an earlier version made it"):
+        load_packed(path)
 
 
 @pytest.mark.parametrize("family", ["bert", "mpnet"])

@@ -84,6 +84,11 @@ def test_time_that_is_up_stops_a_run(packed: Packed, tmp_path: Path) -> None:
     assert (trainer.finished, trainer.epoch, trainer.step) == (False, 0, 0)
 
 
+def test_pairs_of_another_encoders_tokenizer_are_refused(packed: Packed, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the tokenizer of another encoder"):
+        Trainer(packed, toy_weights(family="mpnet"), tmp_path, Settings(), device="cpu")
+
+
 def test_other_settings_are_refused_with_their_names(packed: Packed, tmp_path: Path) -> None:
     start(packed, tmp_path).run(minutes=0, save_minutes=5, say=lambda text: None)
     with pytest.raises(ValueError, match="another dropout, seed"):
