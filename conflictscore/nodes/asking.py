@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from conflictscore.models.usage import UsageMeter
 from conflictscore.models.window import fit_documents
 from conflictscore.nodes.generate import cut_notes
-from conflictscore.nodes.state import RagState, RunContext, documents_of
+from conflictscore.nodes.state import RagInput, RunContext, documents_of
 from conflictscore.prompts import material
 
 __all__ = ["ask_with_documents"]
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 async def ask_with_documents(
-    state: RagState,
+    state: RagInput,
     context: RunContext,
     meter: UsageMeter,
     template: str,

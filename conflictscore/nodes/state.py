@@ -179,7 +179,7 @@ class RunContext:
 RunRuntime = Runtime[RunContext]
 
 
-def documents_of(state: RagState) -> tuple[Document, ...]:
+def documents_of(state: RagInput) -> tuple[Document, ...]:
     """The documents of the question."""
     return tuple(Document.model_validate(item) for item in state.get("documents", []))
 
