@@ -176,7 +176,9 @@ def _open_local(name: str, context_window: int | None, cache: ContentCache | Non
         path = local.fetched(weights) or local.fetch_with_bar(weights)
         label, digest = f"local:{weights.name}", weights.sha256
     server = local.shared_server(
-        path, **({"context_window": context_window} if context_window else {})
+        path,
+        context_window=context_window or local.CONTEXT_WINDOW,
+        program=os.environ.get("CONFLICTSCORE_LLAMA_SERVER") or None,
     )
     # trust_env=False: a proxy from the environment must not see calls to this very process
     chat = ChatOpenAI(

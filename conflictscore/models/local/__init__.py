@@ -8,13 +8,14 @@ from pathlib import Path
 
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.models.local.catalog import CATALOG, DEFAULT
-from conflictscore.models.local.server import LocalServer, shared_server
+from conflictscore.models.local.server import CONTEXT_WINDOW, LocalServer, shared_server
 from conflictscore.storage.bar import fetch_with_bar
 from conflictscore.storage.fetching import fetch_weights, fetched, weights_dir
 from conflictscore.storage.weights import Weights
 
 __all__ = [
     "CATALOG",
+    "CONTEXT_WINDOW",
     "DEFAULT",
     "LocalServer",
     "Weights",

@@ -6,13 +6,23 @@ keeps it from burning idle cores is read only when a process starts.
 
 It reads one JSON line of settings, answers with one JSON line, and ends when its standard input
 closes. So it never outlives the process that started it, however that one ends.
+
+With a ``llama-server`` of the user's own it runs that one instead, and ends it when it ends itself.
 """
 
+import http.client
 import json
 import os
 import signal
+import socket
+import subprocess
 import sys
+import threading
+import time
 from typing import Any
+
+_READY_EVERY_S = 0.1
+_READY_TIMEOUT_S = 5.0
 
 
 def main() -> None:
@@ -20,16 +30,76 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    settings = json.loads(sys.stdin.readline())
     try:
-        server = _start(json.loads(sys.stdin.readline()))
-    except (ImportError, RuntimeError) as error:
+        server = None if settings["program"] else _start(settings)
+        address = server.listening_address if server else _run(settings)
+    except (ImportError, RuntimeError, OSError) as error:
         answer = {"error": str(error), "missing": isinstance(error, ImportError)}
     else:
-        answer = {"address": server.listening_address}
-    print(json.dumps(answer), file=answers, flush=True)
-    if "address" in answer:
-        sys.stdin.read()
+        answer = {"address": address}
+    try:
+        print(json.dumps(answer), file=answers, flush=True)
+        if "address" in answer:
+            sys.stdin.read()
+    finally:
+        _end()
+
+
+def _end(*_: object) -> None:
+    for program in _programs:
+        program.kill()
     os._exit(0)
+
+
+def _end_with(program: subprocess.Popen[bytes]) -> None:
+    program.wait()
+    _end()
+
+
+_programs: list[subprocess.Popen[bytes]] = []
+
+
+def _run(settings: dict[str, Any]) -> str:
+    """Run the user's ``llama-server``; its address, once it answers there."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    slots = settings["parallel"]
+    command = [settings["program"], "--model", settings["path"], "--alias", settings["model"]]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--jinja"]
+    command += ["--ctx-size", str(settings["context_window"] * slots), "--parallel", str(slots)]
+    # What not every version knows is set so that one which does not, leaves it aside.
+    environment = {
+        "LLAMA_ARG_CACHE_RAM": str(settings["prompt_cache_mib"]),
+        "LLAMA_ARG_UI": "0",
+        "LLAMA_ARG_ENDPOINT_SLOTS": "0",
+        **({"LLAMA_ARG_THREADS": str(settings["threads"])} if settings["threads"] else {}),
+        **os.environ,
+        "LLAMA_API_KEY": settings["api_key"],
+    }
+    signal.signal(signal.SIGTERM, _end)
+    # A session of its own: Ctrl-C is for its owner, who may have calls in flight to wait for.
+    program = subprocess.Popen(  # noqa: S603 (what the user named)
+        command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True
+    )
+    _programs.append(program)
+    while not _is_ready(port):
+        if program.poll() is not None:
+            raise RuntimeError("it ended")
+        time.sleep(_READY_EVERY_S)
+    threading.Thread(target=_end_with, args=(program,), daemon=True).start()
+    return f"http://127.0.0.1:{port}"
+
+
+def _is_ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_READY_TIMEOUT_S)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 def _start(settings: dict[str, Any]) -> Any:

@@ -10,10 +10,12 @@ import json
 import os
 import re
 import secrets
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -38,6 +40,8 @@ _HOST = Path(__file__).with_name("host.py")
 _MAGIC = b"GGUF"
 _PROMPT_CACHE_MIB = 512
 _REPLY_TIMEOUT_S = 60.0
+_END_TIMEOUT_S = 10.0
+_REASON_CHARS = 300
 _LOGGED_ERROR = re.compile(r"^\S+ E (.*)$", re.MULTILINE)
 
 
@@ -59,6 +63,7 @@ class LocalServer:
         *,
         context_window: int = CONTEXT_WINDOW,
         parallel: int = PARALLEL,
+        program: str | Path | None = None,
     ) -> None:
         """Load the model and start to listen; takes from a second to a minute.
 
@@ -66,10 +71,13 @@ class LocalServer:
             path: A GGUF model file.
             context_window: Tokens that each request should have, at least 256.
             parallel: Requests to compute at once, at least 1; each has its own context window.
+            program: A ``llama-server`` to run in place of the llama.cpp that is installed with the
+                package, such as one that was compiled for this processor or a GPU. It finds its
+                own settings (``LLAMA_ARG_N_GPU_LAYERS`` and the like) in the environment.
 
         Raises:
             ConfigurationError: The runtime is not installed, the file is missing or is no usable
-                GGUF model, or a setting is out of range.
+                GGUF model, the program cannot be run, or a setting is out of range.
             ProviderError: The server started and then does not answer.
         """
         if context_window < 256:
@@ -78,6 +86,7 @@ class LocalServer:
             raise ConfigurationError(f"parallel is {parallel}; give at least 1")
         file = Path(path).resolve()
         _check_magic(file)
+        self._program = None if program is None else _found(program)
         self.model = file.stem
         self.api_key = secrets.token_urlsafe(32)
         self.parallel = parallel
@@ -118,6 +127,10 @@ class LocalServer:
         """
         if os.getpid() != self._owner:
             return
+        if self._program:
+            self._process.terminate()  # so that it can end the program
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_TIMEOUT_S)
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -133,6 +146,7 @@ class LocalServer:
             "parallel": self.parallel,
             "prompt_cache_mib": _PROMPT_CACHE_MIB,
             "threads": _confined_cores(),
+            "program": self._program,
         }
         answer = _ask(self._process, settings)
         if address := answer.get("address"):
@@ -143,7 +157,14 @@ class LocalServer:
                 ' pip install "conflictscore[local]"'
             )
         log.seek(0)
-        logged = _LOGGED_ERROR.search(log.read().decode("utf-8", "replace"))
+        said = log.read().decode("utf-8", "replace").strip()
+        logged = _LOGGED_ERROR.search(said)
+        if self._program:
+            reason = logged[1] if logged else said.rpartition("\n")[2] or "it said nothing"
+            raise ConfigurationError(
+                f"{self._program} ended before it served {file}: {reason[:_REASON_CHARS]};"
+                " is it a llama-server of llama.cpp, and new enough for this model?"
+            )
         reason = logged[1].rpartition(": ")[2] if logged else "the process ended without a word"
         raise ConfigurationError(
             f"llama.cpp cannot load {file}: {reason}; fetch the file again, choose another model,"
@@ -165,12 +186,16 @@ class LocalServer:
             ) from error
 
 
-_shared: dict[tuple[Path, int, int], LocalServer] = {}
+_shared: dict[tuple[Path, int, int, str | None], LocalServer] = {}
 _shared_lock = threading.Lock()
 
 
 def shared_server(
-    path: str | Path, *, context_window: int = CONTEXT_WINDOW, parallel: int = PARALLEL
+    path: str | Path,
+    *,
+    context_window: int = CONTEXT_WINDOW,
+    parallel: int = PARALLEL,
+    program: str | Path | None = None,
 ) -> LocalServer:
     """The one server of this process for this file and these settings.
 
@@ -181,13 +206,16 @@ def shared_server(
         ConfigurationError: As for `LocalServer`.
         ProviderError: As for `LocalServer`.
     """
-    key = (Path(path).resolve(), context_window, parallel)
+    program = None if program is None else _found(program)
+    key = (Path(path).resolve(), context_window, parallel, program)
     with _shared_lock:
         server = _shared.get(key)
         if server is None or not server.running:
             if server is not None:
                 server.close()
-            server = LocalServer(path, context_window=context_window, parallel=parallel)
+            server = LocalServer(
+                path, context_window=context_window, parallel=parallel, program=program
+            )
             _shared[key] = server
         return server
 
@@ -196,6 +224,15 @@ def shared_server(
 def _close_shared() -> None:
     while _shared:
         _shared.popitem()[1].close()
+
+
+def _found(program: str | Path) -> str:
+    """The program's path: a name is looked for on PATH, as a shell does."""
+    if found := shutil.which(program):
+        return str(Path(found).absolute())
+    raise ConfigurationError(
+        f"{program} is no program that can be run; give the path of a llama-server"
+    )
 
 
 def _check_magic(file: Path) -> None:

@@ -154,33 +154,129 @@ def test_a_finished_program_ends_at_once_and_llama_cpp_says_nothing(smollm2_path
         os.kill(int(done.stdout), 0)
 
 
+PROGRAM = f"""#!{sys.executable}
+# llama.cpp's server with llama-server's flags: what a user compiles for a processor of their own
+import argparse, os, signal, sys
+import xllamacpp
+
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+parser = argparse.ArgumentParser()
+for flag in ("--model", "--alias", "--host"):
+    parser.add_argument(flag, required=True)
+for flag in ("--port", "--ctx-size", "--parallel"):
+    parser.add_argument(flag, type=int, required=True)
+parser.add_argument("--jinja", action="store_true", required=True)
+given = parser.parse_args()
+params = xllamacpp.CommonParams()
+params.model.path, params.model_alias = given.model, {{given.alias}}
+params.hostnames, params.port = [given.host], given.port
+params.api_keys = [os.environ["LLAMA_API_KEY"]]
+params.n_ctx, params.n_parallel = given.ctx_size, given.parallel
+params.use_jinja, params.ui, params.verbosity = True, False, 1
+server = xllamacpp.Server(params)
+with open(os.path.join(os.path.dirname(__file__), "pid"), "w") as file:
+    file.write(str(os.getpid()))
+signal.pause()
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "llama-server"
+    path.write_text(PROGRAM)
+    path.chmod(0o755)
+    return path
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
+def test_a_llama_server_of_the_users_own_serves_the_model_and_ends_with_its_owner(
+    smollm2_path: Path, program: Path
+) -> None:
+    with LocalServer(smollm2_path, context_window=512, parallel=2, program=program) as server:
+        running = int((program.parent / "pid").read_text())
+        assert (server.context_window, server.parallel) == (512, 2)
+        chat = ChatOpenAI(
+            model=server.model, base_url=server.base_url, api_key=SecretStr(server.api_key)
+        )
+        assert chat.invoke("Say hello.", max_tokens=4).text
+        unkeyed = httpx2.get(f"{server.base_url}/models", trust_env=False)
+        assert unkeyed.status_code == 401
+    _wait_until_gone(running)
+    assert not server.running
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
+def test_a_llama_server_of_the_users_own_that_dies_is_started_again(
+    smollm2_path: Path, program: Path
+) -> None:
+    first = shared_server(smollm2_path, context_window=512, program=program)
+    running = int((program.parent / "pid").read_text())
+    os.kill(running, signal.SIGKILL)
+    _wait_until_gone(running)
+    first._process.wait(30)
+    second = shared_server(smollm2_path, context_window=512, program=program)
+    assert second is not first
+    assert second.running
+    second.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal to a process group")
+def test_ctrl_c_leaves_calls_in_flight_to_the_owner(smollm2_path: Path, program: Path) -> None:
+    script = (
+        "import os, signal, sys, time, httpx2\n"
+        "from conflictscore.models.local import LocalServer\n"
+        "signal.signal(signal.SIGINT, lambda *_: None)\n"
+        "os.setsid()\n"
+        f"server = LocalServer(sys.argv[1], context_window=512, program={str(program)!r})\n"
+        "os.killpg(0, signal.SIGINT)\n"
+        "time.sleep(1)\n"
+        "print(httpx2.get(server.base_url + '/models', trust_env=False).status_code)\n"
+        "server.close()\n"
+    )
+    assert run(script, smollm2_path).stdout == "401\n"
+
+
+def test_a_program_that_cannot_serve_the_model_is_named_with_what_it_said(
+    smollm2_path: Path, tmp_path: Path, program: Path
+) -> None:
+    with pytest.raises(ConfigurationError, match=r"nowhere is no program that can be run"):
+        LocalServer(smollm2_path, program=tmp_path / "nowhere")
+    program.write_text("#!/bin/sh\necho 'error: invalid argument: --jinja' >&2\nexit 1\n")
+    with pytest.raises(ConfigurationError, match=r"llama-server ended .* argument: --jinja"):
+        LocalServer(smollm2_path, program=program)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
+@pytest.mark.parametrize("with_program", [False, True])
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
 def test_the_server_does_not_outlive_a_program_that_is_stopped_in_a_call(
-    smollm2_path: Path, kind: signal.Signals
+    smollm2_path: Path, program: Path, kind: signal.Signals, *, with_program: bool
 ) -> None:
     script = (
         "import sys, httpx2\n"
         "from conflictscore.models.local import shared_server\n"
-        "server = shared_server(sys.argv[1], context_window=8192)\n"
+        "server = shared_server(sys.argv[1], context_window=8192, program=sys.argv[2] or None)\n"
         "print(server._process.pid, flush=True)\n"
         "httpx2.post(server.base_url + '/completions', timeout=100, trust_env=False,\n"
         "    headers={'authorization': 'Bearer ' + server.api_key},\n"
         "    json={'prompt': 'Once upon a time', 'max_tokens': 8000, 'ignore_eos': True})\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", script, str(smollm2_path)],
+        [sys.executable, "-c", script, str(smollm2_path), str(program) if with_program else ""],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
-    ) as program:
-        assert program.stdout
-        server = int(program.stdout.readline())
+    ) as owner:
+        assert owner.stdout
+        started = [int(owner.stdout.readline())]
+        if with_program:
+            started.append(int((program.parent / "pid").read_text()))
         # As a terminal does it for Ctrl-C; SIGKILL goes to the program alone.
-        (os.killpg if kind is signal.SIGINT else os.kill)(program.pid, kind)
-        assert program.wait(30) != 0
-        _wait_until_gone(server)
+        (os.killpg if kind is signal.SIGINT else os.kill)(owner.pid, kind)
+        assert owner.wait(30) != 0
+        for process in started:
+            _wait_until_gone(process)
 
 
 def _wait_until_gone(pid: int) -> None:
@@ -241,6 +337,6 @@ def test_a_missing_runtime_says_how_to_install_it(
 
 
 @pytest.mark.parametrize("setting", [{"context_window": 10}, {"parallel": 0}])
-def test_a_setting_out_of_range_is_named(tmp_path: Path, setting: dict[str, int]) -> None:
+def test_a_setting_out_of_range_is_named(tmp_path: Path, setting: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=f"{next(iter(setting))} is"):
         LocalServer(tmp_path / "any.gguf", **setting)
