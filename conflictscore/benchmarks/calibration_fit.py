@@ -102,7 +102,8 @@ async def raw_logprobs(
     if cache is not None and key is not None and (stored := cache.get(key)) is not None:
         meter.cached()
         return Scored(pair.claim, pair.label, {Label(k): v for k, v in stored.items()})
-    claim, document = Claim(number=1, text=pair.claim), Document(number=1, text=pair.document)
+    claim = Claim(number=1, text=pair.claim)
+    document = Document(number=1, text=pair.document, title=pair.title)
     said = await labeler.logprobs(claim, document, meter)
     if cache is not None and key is not None:
         cache.put(key, {label.value: value for label, value in said.items()})
@@ -191,5 +192,6 @@ def _cache_key(labeler: LogprobLabeler, pair: LabelledPair) -> dict[str, Any] | 
     if labeler.identity is None:
         return None
     judge = {key: value for key, value in labeler.identity.items() if key != "calibration"}
-    document = hashlib.sha256(pair.document.encode("utf-8", "surrogatepass")).hexdigest()
+    shown = "\0".join((pair.title, pair.document))
+    document = hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
     return {"logprobs": 1, "claim": pair.claim, "document": document, "judge": judge}

@@ -27,5 +27,6 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
 def _value(line: str, where: str) -> Any:
     try:
         return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}: not JSON ({error.msg})") from error
+    except (ValueError, RecursionError) as error:  # a number or a nesting that is too long, too
+        why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise InputError(f"{where}: not JSON ({why})") from error

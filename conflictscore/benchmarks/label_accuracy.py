@@ -89,7 +89,8 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 async def _row(judge: JsonJudge | ChoiceJudge, pair: LabelledPair) -> dict[str, Any]:
-    claim, document = Claim(number=1, text=pair.claim), Document(number=1, text=pair.document)
+    claim = Claim(number=1, text=pair.claim)
+    document = Document(number=1, text=pair.document, title=pair.title)
     meter = UsageMeter()
     row: dict[str, Any] = {"id": pair.id, **_made_by(judge), "gold": pair.label}
     try:

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from conflictscore.benchmarks.conflict_detection.groups import text_of
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.records import Label
+from conflictscore.retrieval.documents import clean_text
 
 __all__ = ["LabelledPair", "balanced_sample", "read_pairs"]
 
@@ -27,50 +29,55 @@ class LabelledPair(NamedTuple):
     claim: str
     document: str
     label: Label
+    title: str = ""
+    """Of the document; empty where it has none."""
 
 
 def read_pairs(path: str | Path, *, split: str | None = None) -> list[LabelledPair]:
     """Read pairs, in file order.
 
     Args:
-        path: JSON lines. A line is a group (``id``, ``claim``, ``docs`` with ``text`` and
-            ``label``) or a pair (``claim``, ``document``, ``label``); PARTIAL counts as SUPPORTS,
-            MIXED and UNLABELLED are left out.
+        path: JSON lines. A line is a group (``id``, ``claim``, ``docs`` with ``text``, ``label``
+            and where known ``title``) or a pair (``claim``, ``document``, ``label``); PARTIAL
+            counts as SUPPORTS, MIXED and UNLABELLED are left out.
         split: Only the lines whose ``split`` is this.
 
     Raises:
-        InputError: The file cannot be read; the line names file, row and field.
+        InputError: The file cannot be used; the line names file, row and field.
     """
     file = Path(path)
     pairs: list[LabelledPair] = []
+    first: dict[str, str] = {}
     for row, (where, record) in enumerate(read_json_lines(file), start=1):
         if not isinstance(record, dict):
             raise InputError(f"{where}: no object with a claim and documents")
+        named = str(record.get("id", where))
+        if (earlier := first.setdefault(named, where)) != where:
+            raise InputError(f"{where}, field id: {named!r} is also the id of {earlier}")
         if split is None or record.get("split") == split:
             pairs.extend(_pairs_of(record, f"{file.stem}:{row}", where))
     return pairs
 
 
 def _pairs_of(record: dict[str, Any], name: str, where: str) -> Iterator[LabelledPair]:
-    claim = _text(record, "claim", where)
+    claim = text_of(record, "claim", where)
     documents = record.get("docs")
     if documents is None:
-        documents = [{"text": _text(record, "document", where), "label": record.get("label")}]
+        documents = [{"text": text_of(record, "document", where), "label": record.get("label")}]
+    elif not isinstance(documents, list) or not documents:
+        raise InputError(f"{where}, field docs: a list of documents is needed that is not empty")
     for index, document in enumerate(documents):
-        label = document.get("label")
-        if label in _LEFT_OUT:
-            continue
-        if label not in _LABELS:
-            raise InputError(f"{where}, field label: {label!r} is none of {', '.join(_LABELS)}")
-        text = _text(document, "text", where)
-        yield LabelledPair(f"{name}:{index}", claim, text, _LABELS[label])
-
-
-def _text(record: dict[str, Any], field: str, where: str) -> str:
-    value = record.get(field)
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{where}, field {field}: a non-empty text is needed")
-    return value
+        here = where if "docs" not in record else f"{where}, document {index + 1}"
+        text = text_of(document, "text", here)
+        title, label = document.get("title"), document.get("label")
+        if title is not None and not isinstance(title, str):
+            raise InputError(f"{here}, field title: a text is needed, or none")
+        if not isinstance(label, str) or label not in _LABELS.keys() | _LEFT_OUT:
+            known = ", ".join([*_LABELS, *sorted(_LEFT_OUT)])
+            raise InputError(f"{here}, field label: {label!r} is none of {known}")
+        if label in _LABELS:
+            shown = clean_text(title or "")
+            yield LabelledPair(f"{name}:{index}", claim, text, _LABELS[label], shown)
 
 
 def balanced_sample(pairs: list[LabelledPair], size: int, seed: int) -> list[LabelledPair]:

@@ -103,10 +103,12 @@ def calibrate(
     require_statistics()
     if settings["calibration"] is not None:
         raise InputError("--calibration: this command makes one; --out says where")
+    if doubled := [str(file) for file in set(files) if files.count(file) > 1]:
+        raise InputError(f"--data {min(doubled)}: it is given twice")
     if not out.parent.is_dir():
         raise InputError(f"--out {out}: the folder {out.parent} does not exist")
     pairs = _pairs(files, split, sample, seed)
-    opened = open_labeler(settings)
+    opened = open_labeler(settings, calibrated=False)
     labeler = _giving_logprobs(opened)
     scored = asyncio.run(_ask(labeler, pairs, opened, quiet=quiet))
     named = ", ".join(sorted({file.stem for file in files}))
@@ -161,12 +163,14 @@ async def _ask(
 
     meter, waiting = UsageMeter(), iter(pairs)
     scored: list[Scored] = []
+    failures: list[str] = []
 
     async def work() -> None:
         for pair in waiting:
             try:
                 said = await raw_logprobs(labeler, pair, meter=meter, cache=opened.cache)
             except (ProviderError, ContextWindowError) as error:
+                failures.append(str(error))
                 progress.pair(str(error))
             else:
                 scored.append(said)
@@ -176,7 +180,10 @@ async def _ask(
     with PairProgress(console, enabled=not quiet, total=len(pairs), done=0) as progress:
         await together([work] * (_LOCAL_PAIRS if opened.local else _REMOTE_PAIRS))
     if not scored:
-        raise ProviderError(f"{labeler.name} failed on every pair", provider=labeler.name)
+        raise ProviderError(
+            f"{labeler.name} failed on every pair, on the first because: {failures[0]}",
+            provider=labeler.name,
+        )
     return scored
 
 

@@ -13,7 +13,7 @@ from conflictscore.errors import (
     UnreadableReplyError,
 )
 
-__all__ = ["clear_error"]
+__all__ = ["clear_error", "without_logprobs"]
 
 _SECRETS = re.compile(r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+|\bapi[_ -]?key\W+\S+")
 _MESSAGE_CHARS = 300
@@ -40,6 +40,8 @@ def clear_error(
     if isinstance(error, ConflictScoreError | GraphBubbleUp):
         return error
     match error:
+        case openai.BadRequestError() | openai.PermissionDeniedError() if _on_logprobs(error):
+            return without_logprobs(provider)
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             return ConfigurationError(
                 f"{endpoint} refused the key for {provider} (HTTP {error.status_code});"
@@ -72,6 +74,18 @@ def clear_error(
         f"{provider} failed: {type(error).__name__}: {_safe(str(error), secrets)}",
         provider=provider,
     )
+
+
+def without_logprobs(provider: str) -> ConfigurationError:
+    """What is wrong with a model that says nothing of how likely each letter was."""
+    return ConfigurationError(
+        f"{provider} gives no log-probabilities, which the labeler 'choice' needs;"
+        " use --labeler json"
+    )
+
+
+def _on_logprobs(error: openai.APIStatusError) -> bool:
+    return "logprobs" in error.message
 
 
 def _safe(text: str, secrets: Sequence[str]) -> str:

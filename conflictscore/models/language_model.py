@@ -23,7 +23,7 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, UnreadableReplyError
 from conflictscore.models.faces import call
-from conflictscore.models.failures import clear_error
+from conflictscore.models.failures import clear_error, without_logprobs
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.scheduling.dispatch import dispatch
 from conflictscore.models.scheduling.folding import folded
@@ -231,10 +231,7 @@ class LanguageModel:
             reply = await self._call(messages, meter, form)
             reported = (reply.response_metadata.get("logprobs") or {}).get("content")
             if not reported:
-                raise ConfigurationError(
-                    f"{self.name} gives no log-probabilities, which the labeler 'choice' needs;"
-                    " use --labeler json"
-                )
+                raise without_logprobs(self.name)
             top = {item["token"].strip(): item["logprob"] for item in reversed(_top(reported[0]))}
             if not any(letter in top for letter in letters):
                 raise self._unreadable(f"it was none of {', '.join(letters)}", reply.text)

@@ -6,7 +6,8 @@ from rich.text import Text
 from conflictscore.benchmarks.calibration_fit import CalibrationFigures
 from conflictscore.labelers.calibration import Calibration
 from conflictscore.reporting.figure_text import counted, one_line, percent
-from conflictscore.reporting.plain_table import add_row, aside, plain_table
+from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
+from conflictscore.reporting.reliability_table import print_reliability
 
 __all__ = ["print_calibration"]
 
@@ -42,6 +43,8 @@ def print_calibration(
         f"{counted(figures.n, 'pair')}, each half of the claims by what the other half gives;"
         " guessing has log loss 1.099",
     )
+    heading(console, "Is the labeler as sure as it is right, after?")
+    print_reliability(after.reliability, console)
 
 
 def _three(value: float | None) -> str:

@@ -17,6 +17,7 @@ from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.records import Label
 from conflictscore.reporting.figure_text import counted, one_line, percent, seconds, span
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
+from conflictscore.reporting.reliability_table import print_reliability
 
 __all__ = ["print_detection", "shown_sets"]
 
@@ -50,7 +51,9 @@ def _print_groups(sets: Sequence[SetFigures], console: Console) -> None:
         add_row(table, one_line(one.name), *(f"{cell:,}" for cell in cells))
     console.print(table)
     aside(
-        console, "undecidable: pairs without a label could make it a conflict; in no figure below"
+        console,
+        "undecidable: pairs without a label could make it a conflict; in no figure below, where"
+        " recall is as much too high",
     )
 
 
@@ -135,23 +138,10 @@ def _print_confusion(overall: SetFigures, console: Console) -> None:
 def _print_reliability(overall: SetFigures, console: Console) -> None:
     found = overall.reliability
     heading(console, "Is the labeler as sure as it is right?")
-    if found.brier is None or found.ece is None:
+    if found.brier is None:
         aside(console, "it gives no score")
         return
-    table = plain_table("score", "labels", "mean score %", "right %", "95 % interval")
-    for one in found.bins:
-        if one.right.n:
-            add_row(
-                table,
-                f"{one.low:.1f} to {one.high:.1f}",
-                f"{one.right.n:,}",
-                percent(one.mean_score),
-                percent(one.right.value),
-                span(percent(one.right.low), percent(one.right.high)),
-            )
-    console.print(table)
-    scores = f"Brier score {found.brier:.3f}, expected calibration error {found.ece:.3f}"
-    console.print(Text(f"{scores} (0 is best), {counted(found.n, 'label')}"))
+    print_reliability(found, console)
 
 
 def _print_cost(overall: SetFigures, console: Console) -> None:

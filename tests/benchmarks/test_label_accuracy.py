@@ -76,8 +76,15 @@ def test_a_pair_that_failed_counts_as_wrong(pairs: Path) -> None:
         ("not json", "row 2: not JSON"),
         ('{"docs": []}', "row 2, field claim"),
         ('{"claim": "c", "docs": [{"text": "t", "label": "MAYBE"}]}', "field label: 'MAYBE'"),
-        ('{"claim": "c", "docs": [{"text": " ", "label": "SUPPORTS"}]}', "row 2, field text"),
+        ('{"claim": "c", "docs": [{"text": " ", "label": "SUPPORTS"}]}', "document 1, field text"),
         ('{"claim": "c", "label": "SUPPORTS"}', "row 2, field document"),
+        ('{"claim": "c", "docs": []}', "row 2, field docs: a list of documents is needed"),
+        ('{"claim": "c", "docs": "t"}', "row 2, field docs: a list of documents is needed"),
+        ('{"claim": "c", "docs": ["t"]}', "row 2, document 1, field text"),
+        ('{"claim": "c", "docs": [{"text": "t", "label": ["SUPPORTS"]}]}', "field label: "),
+        ('{"claim": "c", "docs": [{"text": "t", "title": 7}]}', "document 1, field title"),
+        ("[" * 100_000, "row 2: not JSON"),
+        ('{"claim": ' + "1" * 5000 + "}", "row 2: not JSON"),
     ],
 )
 def test_a_bad_line_is_named(pairs: Path, line: str, message: str) -> None:
@@ -86,6 +93,21 @@ def test_a_bad_line_is_named(pairs: Path, line: str, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         read_pairs(pairs)
     assert str(pairs) in str(caught.value)
+
+
+def test_an_id_stands_once_in_a_file(pairs: Path) -> None:
+    line = json.dumps({"id": "a", "claim": "c", "document": "d", "label": "SUPPORTS"})
+    pairs.write_text(f"{line}\n{line}\n")
+    with pytest.raises(InputError, match=r"row 2, field id: 'a' is also the id of .*, row 1"):
+        read_pairs(pairs)
+
+
+def test_a_document_is_judged_with_its_title_and_cleaned(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.jsonl"
+    docs = [{"text": " It was\x00 lit. ", "title": " Gazette ", "label": "SUPPORTS"}]
+    file.write_text(json.dumps({"claim": "c", "docs": docs}))
+    [pair] = read_pairs(file)
+    assert (pair.document, pair.title) == ("It was lit.", "Gazette")
 
 
 def test_partial_support_is_support_and_undecided_pairs_are_left_out(tmp_path: Path) -> None:

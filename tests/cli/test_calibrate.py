@@ -76,6 +76,7 @@ def test_a_calibration_is_written_for_this_labeler_and_model_alone(
         with pytest.raises(ConfigurationError, match="was fitted for the"):
             read_calibration(path, labeler=labeler, model=model, prompt_sha256=other)
     assert "temperature" in shown.stdout
+    assert re.search(r"0\.\d to .* 75\.0 .*#+\|?#*\.", shown.stdout)
     assert "48 of 48 pairs" in shown.stderr
     assert "failed" not in shown.stderr
 
@@ -116,6 +117,9 @@ def test_the_nli_labeler_takes_up_what_was_fitted_for_it_and_no_other_model(
     shutil.copy(folder / CALIBRATION_FILE, other)
     with pytest.raises(ConfigurationError, match="was fitted for the model"):
         NliLabeler.open(other)
+    of_other = ("--labeler", "nli", "--nli-model", other, "--out", other / CALIBRATION_FILE)
+    assert run("--data", pairs, *of_other).exit_code == 0
+    assert NliLabeler.open(other).calibration.fitted_on == "12 pairs of piers_pairs"
 
 
 def test_a_sample_has_as_many_of_each_label(run: Run, lamps: Path) -> None:
@@ -128,7 +132,8 @@ def test_pairs_that_fail_are_left_out_and_counted(run: Run, lamps: Path, world: 
     shown = run("--data", lamps, "--labeler", "choice")
     assert shown.exit_code == 1
     assert re.search("48 of 48 pairs, .* 48 failed", shown.stderr)
-    assert "choice(scripted) failed on every pair" in shown.stderr
+    assert "choice(scripted) failed on every pair, on the first because: " in shown.stderr
+    assert "HTTP 400" in shown.stderr
 
 
 def test_a_key_that_is_refused_is_one_line(
@@ -147,6 +152,7 @@ def test_a_key_that_is_refused_is_one_line(
     [
         (["--labeler", "json"], "json(scripted) gives no probabilities; give --labeler choice"),
         (["--labeler", "choice", "--split", "x"], "no labelled pair of the split 'x' in it"),
+        (["--labeler", "choice", "--data", "lamps_groups.jsonl"] * 2, "it is given twice"),
         (["--labeler", "choice", "--out", "a/b"], "--out a/b: the folder a does not exist"),
     ],
 )

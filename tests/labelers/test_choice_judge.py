@@ -9,7 +9,7 @@ from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
 from conflictscore.labelers.choice_judge import ChoiceJudge, choice_prompt_sha256
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import EvidenceLabel, Label
-from tests.fakes.openai_server import OpenAIServer, Reply, script
+from tests.fakes.openai_server import Fault, OpenAIServer, Reply, script, then
 from tests.labelers.judging import PROMPTS, claim, document, letter
 from tests.models.calling import calling
 
@@ -56,6 +56,16 @@ async def test_one_token_is_asked_for_and_the_tokens_are_counted() -> None:
         await ChoiceJudge(calling(server), PROMPTS).label(claim(), document(), meter)
     assert server.requests[0].body["max_completion_tokens"] == 1
     assert (meter.usage.calls, meter.usage.output_tokens) == (1, 1)
+
+
+@pytest.mark.parametrize("status", [400, 403])
+async def test_a_model_that_refuses_logprobs_is_for_the_user_to_change(status: int) -> None:
+    refused = Fault(status, message="You are not allowed to request logprobs from this model")
+    with (
+        OpenAIServer(then(refused)) as server,
+        pytest.raises(ConfigurationError, match=r"no log-probabilities.*--labeler json"),
+    ):
+        await ChoiceJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())
 
 
 async def test_a_server_without_logprobs_is_for_the_user_to_change() -> None:

@@ -274,6 +274,8 @@ def _items(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
             raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
         except json.JSONDecodeError as error:
             raise InputError(f"{path}, row {error.lineno}: not JSON ({error.msg})") from error
+        except (ValueError, RecursionError) as error:  # a number or a nesting that is too long
+            raise InputError(f"{path}: not JSON ({error})") from error
         if not isinstance(values, list):
             raise InputError(f"{path}: a JSON list is needed")
         found = [(f"{path}, item {n}", value) for n, value in enumerate(values, start=1)]
@@ -304,7 +306,9 @@ def _passage(record: Any, field: str, where: str) -> tuple[str, str]:
     """Title and text of a passage that is written ``title: ... context: ...``."""
     whole = text_of(record, field, where)
     found = _PASSAGE.fullmatch(whole)
-    return (found[1].strip(), found[2].strip()) if found else ("", whole)
+    if not found:
+        return "", whole
+    return found[1].strip(), text_of({field: found[2]}, field, where)
 
 
 def _document(title: str, text: str, label: Label) -> GroupDocument:

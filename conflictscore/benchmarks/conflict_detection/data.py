@@ -68,11 +68,12 @@ def read_data(
         if not chosen:
             of_split = "" if split is None else f" of the split {split!r}"
             raise InputError(f"--data {source}: there is no claim{of_split} in it")
-        if (earlier := by_set.setdefault(chosen[0].set, source)) != source:
+        if earlier := by_set.get(chosen[0].set):
             raise InputError(
                 f"--data {source}: the set {chosen[0].set!r} was read from {earlier} already;"
-                " give one of the files another name"
+                " give one of the files another name, or each of them once"
             )
+        by_set[chosen[0].set] = source
         groups.extend(chosen)
     return groups
 

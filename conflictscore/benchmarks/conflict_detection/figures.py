@@ -17,7 +17,7 @@ from conflictscore.benchmarks.conflict_detection.resampling import (
     pair_accuracy,
     pair_macro_f1,
 )
-from conflictscore.benchmarks.conflict_detection.rows import PairRow
+from conflictscore.benchmarks.conflict_detection.rows import PairRow, content_of
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.benchmarks.reliability import Reliability, reliability
@@ -97,7 +97,8 @@ class SetFigures(Record):
     """Of these, groups with conflict by people's answer."""
     undecidable: _Count
     """Groups in which pairs without a label could turn "no conflict" into "conflict"; in no
-    figure of detection."""
+    figure of detection. Conflicts that were found in spite of such pairs do count, so the more of
+    these groups there are, the more recall is an upper bound."""
     detection: Detection
     always: Detection
     """The figures of always saying "conflict", on the same groups."""
@@ -142,8 +143,8 @@ def detection_figures(
     Args:
         labeler: The labeler's name.
         judged: The groups with their verdicts.
-        rows: All rows that were written for them, for what was spent; those of other groups are
-            left aside.
+        rows: All rows that were written for them, for what was spent; those of other groups, or
+            of other documents of theirs, are left aside.
 
     Raises:
         ConfigurationError: The extra ``[bench]`` is not installed.
@@ -168,8 +169,12 @@ def _figures(name: str, judged: Sequence[Judged], rows: Sequence[PairRow]) -> Se
     said = [(one, verdict_of(label.label for label in one.labels)) for one in judged]
     decided = [(one, answer) for one, answer in said if answer is not None]
     truth = [one.group.has_conflict for one, _ in decided]
-    of_judged = {(one.group.set, one.group.id) for one in judged}
-    spent = [row for row in rows if (row.set, row.group) in of_judged]
+    of_judged = {
+        (one.group.set, one.group.id, content_of(one.group, number))
+        for one in judged
+        for number in range(1, len(one.group.documents) + 1)
+    }
+    spent = [row for row in rows if (row.set, row.group, row.content) in of_judged]
     return SetFigures(
         name=name,
         groups=len(judged),

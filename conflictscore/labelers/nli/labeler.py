@@ -23,8 +23,9 @@ __all__ = ["CALIBRATION_FILE", "NliLabeler"]
 CALIBRATION_FILE = "calibration.json"
 """In the model's folder, where the model was calibrated: a ``FittedCalibration``."""
 
-_READING = 1
-"""Goes up when documents are cut or put before the model in another way."""
+_READING = 2
+"""Goes up when documents are cut or put before the model in another way, or another window
+decides."""
 _CLAIM_TOKENS = 40
 """Room for most claims, so that a document's windows are the same for all of them."""
 _PREMISE_TOKENS = 48
@@ -197,15 +198,16 @@ class NliLabeler:
                 label=Label.UNLABELLED,
                 error=reading.error,
             )
-        windows = [self.calibration.probabilities(said) for said in reading.said]
-        place = deciding_window(windows)
-        label = verdict_on(windows[place])
+        # A calibration is fitted on the window that decides without one, so that is the one here.
+        place = deciding_window([UNCALIBRATED.probabilities(said) for said in reading.said])
+        probabilities = self.calibration.probabilities(reading.said[place])
+        label = verdict_on(probabilities)
         snippet = reading.premises.windows[place].strip() or None
         return EvidenceLabel(
             claim=reading.claim.number,
             document=reading.document.number,
             label=label,
-            score=min(1.0, windows[place][label]),
+            score=min(1.0, probabilities[label]),
             snippet=snippet,
             snippet_found=True if snippet else None,
             document_cut=reading.premises.cut,

@@ -150,6 +150,14 @@ def test_macnoise_shows_marked_passages_true_and_perturbed_in_turn(tmp_path: Pat
     assert conflicts[0].set == "NQ_eval_dev"
 
 
+def test_a_macnoise_passage_without_its_text_is_named(tmp_path: Path) -> None:
+    questions = macnoise()
+    questions[0]["ctxs"][0]["text"] = "title: Pier context: "
+    path = saved(tmp_path / "NQ_eval_dev.json", questions)
+    with pytest.raises(InputError, match=r"field text: a text is needed that is not empty"):
+        read_data([f"macnoise:{path}"])
+
+
 def test_macnoise_with_one_marked_passage_shows_it_both_ways(tmp_path: Path) -> None:
     questions = macnoise()
     for question in questions[:-1]:

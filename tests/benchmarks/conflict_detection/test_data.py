@@ -126,6 +126,8 @@ def test_two_files_of_one_name_are_not_taken_for_one_set(tmp_path: Path) -> None
         write_lines(tmp_path / folder / "x.jsonl", [record()])
     with pytest.raises(InputError, match="the set 'x' was read from"):
         read_data([str(tmp_path / "a" / "x.jsonl"), str(tmp_path / "b" / "x.jsonl")])
+    with pytest.raises(InputError, match="each of them once"):
+        read_data([str(tmp_path / "a" / "x.jsonl")] * 2)
 
 
 def test_a_sample_is_half_conflict_and_a_larger_one_holds_it() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from conflictscore.benchmarks.conflict_detection.detect import Judged
 from conflictscore.benchmarks.conflict_detection.figures import detection_figures, verdict_of
-from conflictscore.benchmarks.conflict_detection.rows import PairRow
+from conflictscore.benchmarks.conflict_detection.rows import PairRow, content_of
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.benchmarks.label_accuracy import scores
 from conflictscore.records import Label, Usage
@@ -192,19 +192,21 @@ def test_pairs_of_a_claim_hang_together_in_the_intervals_of_labels() -> None:
 
 
 def test_what_was_spent_is_that_of_the_claims_that_are_shown() -> None:
-    def row(group: str, seconds: float) -> PairRow:
-        usage = Usage(calls=1, input_tokens=10)
+    shown = claim_group("1")
+
+    def row(group: str, seconds: float, content: str = content_of(shown, 1)) -> PairRow:
         return PairRow(
             set="lamps",
             group=group,
-            content="0",
+            content=content,
             label=verdict(1, S),
-            usage=usage,
+            usage=Usage(calls=1, input_tokens=10),
             seconds=seconds,
         )
 
-    rows = [row("1", 0.5), row("1", 1.0), row("of another sample", 9.0)]
-    overall = detection_figures("judge", [judged(claim_group("1"), (S, C))], rows).overall
+    rows = [row("1", 0.5), row("1", 1.0)]
+    rows += [row("of another sample", 9.0), row("1", 9.0, "a document that it had before")]
+    overall = detection_figures("judge", [judged(shown, (S, C))], rows).overall
     assert overall.usage == Usage(calls=2, input_tokens=20)
     assert overall.seconds == 1.5
 

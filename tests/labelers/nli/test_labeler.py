@@ -134,6 +134,17 @@ class TestOnePair:
             NliLabeler(model, pair_tokens=tokens)
 
 
+class Saying(NliModel):
+    """Of the windows in turn it says what it is told to, of all further ones what it said last."""
+
+    def __init__(self, path: Path, said: Sequence[dict[Label, float]]) -> None:
+        self._said = said
+        super().__init__(path)
+
+    def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
+        return [self._said[min(place, len(self._said) - 1)] for place in range(len(pairs))]
+
+
 class TestCalibration:
     async def test_the_score_is_the_calibrated_probability_of_the_deciding_window(
         self, model: NliModel
@@ -146,6 +157,22 @@ class TestCalibration:
         assert (await judged(NliLabeler(model, calibration=shy), text)).score == pytest.approx(
             0.72141, abs=1e-4
         )
+
+    async def test_a_temperature_changes_no_label(self, model_folder: Path) -> None:
+        at_odds = Saying(
+            model_folder,
+            [
+                {SUPPORTS: 3.0, CONTRADICTS: -6.0, IRRELEVANT: 1.5},
+                {SUPPORTS: 0.0, CONTRADICTS: 2.5, IRRELEVANT: 0.0},
+            ],
+        )
+        for temperature in (0.1, 1.0, 2.373, 20.0):
+            fitted = Calibration(temperature=temperature, fitted_on="these tests")
+            judge = NliLabeler(at_odds, calibration=fitted)
+            found = await judged(judge, _FILLER * 10)
+            said = await judge.logprobs(_CLAIM, document(_FILLER * 10), UsageMeter())
+            assert found.label is CONTRADICTS
+            assert found.score == pytest.approx(fitted.probabilities(said)[CONTRADICTS])
 
     async def test_a_bias_moves_the_line_between_labels(self, model: NliModel) -> None:
         bias = {IRRELEVANT: 3.0}
