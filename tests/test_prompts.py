@@ -284,7 +284,7 @@ def test_the_prompts_of_two_claims_share_the_rules_and_the_whole_document(templa
     other = judged(template, "The sky is red.", document)
     same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     shared = "".join(char for char, _ in same)
-    assert shared.startswith(DEFAULT.render(rules_of(template)) + "\n")
+    assert shared.startswith(DEFAULT.render(rules_of(template, "https://api.test")) + "\n")
     assert f"On the sky\n\n{document.text}" in shared
     assert one.removeprefix(shared).startswith("Grass is green.")
     assert other.removeprefix(shared).startswith("The sky is red.")

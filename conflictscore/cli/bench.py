@@ -225,7 +225,7 @@ def _searches(settings: Mapping[str, Any]) -> list[str]:
 def _limits(setup: "Setup", settings: Mapping[str, Any]) -> "Limits":
     from conflictscore.benchmarks.harness.run import Limits
 
-    local = setup.context.generator.endpoint == "local"
+    local = setup.context.generator.is_local
     return Limits(
         concurrency=settings["concurrency"] or (LOCAL_QUESTIONS if local else REMOTE_QUESTIONS),
         rate_limit=settings["rate_limit"],

@@ -103,7 +103,7 @@ def _labeler_kind(setup: "Setup") -> "PlannedLabeler | None":
         case BatchJudge() as judge:
             return next(mode for mode in MODES if judge.name.startswith(f"{mode}("))
         case Cascade():  # by option its judge is the default one
-            return "choice" if setup.context.decomposer.endpoint == "local" else "json"
+            return "choice" if setup.context.decomposer.is_local else "json"
     return None
 
 

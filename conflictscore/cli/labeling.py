@@ -24,7 +24,7 @@ class OpenLabeler(NamedTuple):
     @property
     def local(self) -> bool:
         """Whether it works on this machine, so that more at a time is no gain."""
-        return self.model is None or self.model.endpoint == "local"
+        return self.model is None or self.model.is_local
 
 
 def open_labeler(settings: Mapping[str, Any], *, calibrated: bool = True) -> OpenLabeler:

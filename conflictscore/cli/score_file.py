@@ -115,7 +115,7 @@ def score_file(
         return
     settings["budget_seconds"] = None  # scores must not depend on how fast a machine is
     context = open_context(settings)
-    rows = concurrency or (_LOCAL_ROWS if context.decomposer.endpoint == "local" else _REMOTE_ROWS)
+    rows = concurrency or (_LOCAL_ROWS if context.decomposer.is_local else _REMOTE_ROWS)
     chosen = _engine(engine, context, settings, concurrency=rows, workers=workers)
     summary = _run(opened, out, context, chosen, retry_failed=retry_failed, quiet=quiet)
     _deliver(summary, out, as_json=as_json)

@@ -293,7 +293,7 @@ def _labeler(
         return labeler(model, prompts)
     match labeler:
         case None:
-            return _labeler("choice" if model.endpoint == "local" else "json", model, prompts)
+            return _labeler("choice" if model.is_local else "json", model, prompts)
         case "json" | "whole-answer" | "salient":
             return JsonJudge(model, prompts, called=labeler)
         case "per-document" | "per-claim" | "matrix":

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.labelers.prompting import judge_prompt
+from conflictscore.labelers.prompting import judge_prompt, rules_of
 from conflictscore.labelers.quoting import stands_in
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -54,7 +54,8 @@ class JsonJudge:
 
         Args:
             model: The model that judges.
-            prompts: Where ``label_rules_brief`` and ``label_json`` are.
+            prompts: Where ``label_json`` and the rules are: ``label_rules`` on a local model, else
+                ``label_rules_brief``.
             called: How records call it, where it judges claims that were chosen in a way of their
                 own. Its verdicts are the same, and cached as the same.
             unquoted: What becomes of a side whose quote does not stand in the document.
@@ -71,7 +72,8 @@ class JsonJudge:
         self.name = f"{called}({model.name})"
         self.identity: dict[str, Any] | None = None
         if model.identity is not None:
-            used = prompts.sha256_of("label_rules_brief", "label_json", "cut", "retry")
+            rules = rules_of("label_json", model.endpoint)
+            used = prompts.sha256_of(rules, "label_json", "cut", "retry")
             self.identity = {
                 "labeler": "json",
                 "prompt": used,

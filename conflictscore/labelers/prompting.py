@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from conflictscore.models.endpoints import LOCAL_ENDPOINT
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.window import fit_documents
 from conflictscore.prompts import PromptSet, material
@@ -21,14 +22,20 @@ class JudgePrompt(NamedTuple):
     document_cut: bool
 
 
-def rules_of(template: str) -> str:
-    """The template with the rules that a judge's template is filled with.
+def rules_of(template: str, endpoint: str) -> str:
+    """The template with the rules that the template of a judge of single pairs is filled with.
 
-    A model that may say nothing but a letter, and small ones are asked so, gets the rules at length
-    (``label_rules``). All others get them in brief (``label_rules_brief``), since they stand in
-    every call.
+    They stand in every call, so most judges get them in brief (``label_rules_brief``). At length
+    (``label_rules``) they go to a model that may say nothing but a letter, and to the ``json``
+    judge on a local model: a small model labels far better with them (docs/benchmarks.md), and
+    its tokens cost nothing.
+
+    Args:
+        template: The judge's template.
+        endpoint: Where its model answers.
     """
-    return "label_rules" if template == "label_choice" else "label_rules_brief"
+    alone = template == "label_json" and endpoint == LOCAL_ENDPOINT
+    return "label_rules" if alone or template == "label_choice" else "label_rules_brief"
 
 
 def judge_prompt(
@@ -48,7 +55,7 @@ def judge_prompt(
     Raises:
         ContextWindowError: The window has no room for a document.
     """
-    rules = prompts.render(rules_of(template))
+    rules = prompts.render(rules_of(template, model.endpoint))
     room = max(_CLAIM_TOKENS, count_tokens(claim.text, model.name).n)
     fitted = fit_documents(
         [document],

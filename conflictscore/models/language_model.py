@@ -22,6 +22,7 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, UnreadableReplyError
+from conflictscore.models.endpoints import LOCAL_ENDPOINT
 from conflictscore.models.faces import call
 from conflictscore.models.failures import clear_error, without_logprobs
 from conflictscore.models.limits import ConcurrencyLimit
@@ -105,6 +106,11 @@ class LanguageModel:
         if not getattr(self.chat, "streaming", False):
             quiet = self.chat.model_copy(update={"disable_streaming": True})
             object.__setattr__(self, "chat", quiet)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is the embedded model: small, slow, and free."""
+        return self.endpoint == LOCAL_ENDPOINT
 
     @property
     def identity(self) -> dict[str, Any] | None:

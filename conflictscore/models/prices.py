@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.models.endpoints import LOCAL_ENDPOINT
 from conflictscore.records import Usage
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class PriceTable:
         """
         if model in self._own:
             return self._own[model]
-        if endpoint == "local" or (endpoint is None and model.startswith(_LOCAL)):
+        if endpoint == LOCAL_ENDPOINT or (endpoint is None and model.startswith(_LOCAL)):
             return Price(0.0, 0.0, "computed on this machine")
         if model.startswith(_OPENAI):
             return _published(model.removeprefix(_OPENAI), None)

@@ -15,6 +15,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError
+from conflictscore.models.endpoints import LOCAL_ENDPOINT
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.scheduling.retries import Retries
@@ -195,7 +196,7 @@ def _open_local(name: str, context_window: int | None, cache: ContentCache | Non
     return LanguageModel(
         chat=chat,
         name=label,
-        endpoint="local",
+        endpoint=LOCAL_ENDPOINT,
         context_window=server.context_window,
         # it takes as many as it has room for, and how long they take depends on their length alone
         limit=ConcurrencyLimit.shared(server.base_url, server.parallel, least=server.parallel),

@@ -50,6 +50,15 @@ async def test_the_prompt_holds_rules_document_and_claim_in_this_order_but_no_nu
     assert '"document_snippet"' in prompt
 
 
+async def test_a_local_model_gets_the_rules_at_length_and_so_gives_verdicts_of_its_own() -> None:
+    with OpenAIServer(script(verdict())) as server:
+        local = JsonJudge(calling(server, endpoint="local"), PROMPTS)
+        await local.label(claim(), document(), UsageMeter())
+        remote = JsonJudge(calling(server), PROMPTS)
+    assert server.requests[0].prompt.startswith(PROMPTS.render("label_rules"))
+    assert (local.identity or {})["prompt"] != (remote.identity or {})["prompt"]
+
+
 async def test_the_form_of_the_reply_is_held_by_the_schema_too() -> None:
     with OpenAIServer(script(verdict())) as server:
         await JsonJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())

@@ -57,7 +57,7 @@ def _pairs(
     """A call a pair."""
     template = "label_choice" if kind == "choice" else "label_json"
     reply = 1.0 if kind == "choice" else plan.assumptions.verdict_tokens.at(level)
-    rules = plan.prompts.render(rules_of(template))
+    rules = plan.prompts.render(rules_of(template, plan.judge.endpoint))
     frame = plan.prompts.render(template, rules=rules, document="", claim="")
     around = count(frame, plan.judge) + count(claim, plan.judge)
     for document in documents:

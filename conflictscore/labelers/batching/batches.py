@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from conflictscore.errors import ContextWindowError
 from conflictscore.labelers.batching.modes import BatchMode
-from conflictscore.labelers.prompting import rules_of
 from conflictscore.labelers.protocol import Pair
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.window import fit_documents
@@ -57,7 +56,7 @@ class Batches:
         self._claims_room = max(mode.claims * _CLAIM_TOKENS, _LEAST_CLAIMS_TOKENS)
         names = ["document" if mode.documents == 1 else "documents"]
         names.append("claim" if mode.claims == 1 else "claims")
-        rules = prompts.render(rules_of(mode.template))
+        rules = prompts.render("label_rules_brief")
         self._around = prompts.render(mode.template, rules=rules, **dict.fromkeys(names, ""))
 
     def of(self, pairs: Sequence[Pair]) -> list[Batch | NoRoom]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from conflictscore.labelers.batching.batches import Batch
 from conflictscore.labelers.batching.modes import BatchMode
-from conflictscore.labelers.prompting import as_shown, rules_of
+from conflictscore.labelers.prompting import as_shown
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim
 
@@ -41,7 +41,7 @@ def batch_prompt(batch: Batch, mode: BatchMode, prompts: PromptSet) -> BatchProm
     shown = {document.number: as_shown(document) for document in batch.shown}
     documents = _ids(shown.items(), _FIRST_DOCUMENT_ID)
     claims = _ids(((claim.number, claim.text) for claim in batch.claims), _FIRST_CLAIM_ID)
-    fields = {"rules": prompts.render(rules_of(mode.template))}
+    fields = {"rules": prompts.render("label_rules_brief")}
     if mode.documents == 1:
         [fields["document"]] = shown.values()
     else:
