@@ -10,20 +10,25 @@ passage that is only measured on is learned from, unless ``--all-passages`` says
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import click
 
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import ConflictScoreError
+from conflictscore.labelers.nli.model import LEAST_TOKENS
 from training.ambiguous import ramdocs_pairs
 from training.human import label_files, labelled_pairs, split_apart, unmeasured
 from training.packing import pack
-from training.pairs import LABELS, Pair, Row, claim_key, read_rows, write_rows
+from training.pairs import LABELS, Pair, Row, read_rows, write_rows
 from training.passages import data_files, distinct_passages
 from training.synthetic import synthetic_pairs
 
 __all__ = ["main", "rows_of"]
+
+_MOST_TOKENS = 512
+"""The NLI labeler reads no longer pairs, whatever the model."""
 
 
 def rows_of(
@@ -53,12 +58,9 @@ def rows_of(
     if not all_passages:
         passages = unmeasured(passages, human, validation)
     ramdocs = [pair for path in files if path.stem == "ramdocs" for pair in ramdocs_pairs(path)]
-    for pair in split_apart([*ramdocs, *written], validation):
+    of_passages = synthetic_pairs(passages, seed=seed, rounds=rounds)
+    for pair in split_apart(chain(ramdocs, written, of_passages), validation):
         yield Row("synthetic", pair)
-    measured = {claim_key(pair.claim) for pair in validation}
-    for pair in synthetic_pairs(passages, seed=seed, rounds=rounds):
-        if claim_key(pair.claim) not in measured:
-            yield Row("synthetic", pair)
 
 
 @click.command(help=__doc__)
@@ -71,7 +73,13 @@ def rows_of(
 )
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
 @click.option("--tokenizer", required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--pair-tokens", default=256, show_default=True, help="Tokens of claim and window.")
+@click.option(
+    "--pair-tokens",
+    default=256,
+    show_default=True,
+    type=click.IntRange(LEAST_TOKENS, _MOST_TOKENS),
+    help="Tokens of claim and window.",
+)
 @click.option("--rounds", default=8, show_default=True, help="Times through every passage.")
 @click.option("--seed", default=0, show_default=True)
 @click.option(

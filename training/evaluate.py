@@ -1,4 +1,4 @@
-"""Measure a model's folder on all validation sets, as the NLI labeler, and write its model card.
+"""Measure an exported model on all validation sets, as the NLI labeler, and write its model card.
 
 Verdicts are added to ``--out``/verdicts.jsonl one by one, so that the same command goes on where it
 was stopped. Beside them come ``figures.json``, everything that
@@ -22,7 +22,7 @@ from conflictscore.labelers.nli.folder import read_folder
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.records import Label
 from training.human import label_files, labelled_pairs
-from training.model_card import model_card
+from training.model_card import encoder_of, model_card
 from training.pairs import Pair
 from training.passages import data_files
 
@@ -50,10 +50,7 @@ def validation_groups(pairs: Iterable[Pair]) -> list[ClaimGroup]:
     return groups
 
 
-def _measure(
-    groups: list[ClaimGroup], model: Path, pair_tokens: int | None, out: Path
-) -> DetectionFigures:
-    labeler = NliLabeler.open(model, pair_tokens=pair_tokens)
+def _measure(groups: list[ClaimGroup], labeler: NliLabeler, out: Path) -> DetectionFigures:
     with VerdictFile.open(out / "verdicts.jsonl", labeler) as verdicts:
         asyncio.run(detect(labeler, groups, verdicts))
         return detection_figures(
@@ -78,18 +75,27 @@ def main(
 ) -> None:
     """Write the figures and the card."""
     try:
+        labeler = NliLabeler.open(model, pair_tokens=pair_tokens)
+        # First, so that hours of measuring do not end at a card that cannot be written.
+        encoder = encoder_of(json.loads((model / "config.json").read_bytes()))
         _, validation = labelled_pairs(label_files(data_files(list(data))))
         groups = validation_groups(validation)
         if sample is not None:
             groups = balanced(groups, sample, seed)
         out.mkdir(parents=True, exist_ok=True)
-        figures = _measure(groups, model, pair_tokens, out)
+        figures = _measure(groups, labeler, out)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
     said = json.dumps(figures.to_json(), ensure_ascii=False, indent=2)
     (out / "figures.json").write_text(said + "\n", "utf-8")
     size = (model / "model.onnx").stat().st_size
-    card = model_card(figures, size=size, sha256=read_folder(model).sha256)
+    card = model_card(
+        figures,
+        size=size,
+        sha256=read_folder(model).sha256,
+        encoder=encoder,
+        calibration=labeler.calibration,
+    )
     (out / "MODEL_CARD.md").write_text(card, "utf-8")
     click.echo(card[card.index("## Figures") :])
 

@@ -19,7 +19,7 @@ from training.graph import RELATIVE, onnx_graph
 from training.packed import Packed, load_packed
 from training.pairs import LABELS
 from training.plan import Pooling
-from training.weights import MPNET_FIRST_POSITION, Weights, load
+from training.weights import MPNET_FIRST_POSITION, Weights, layers_of, load, pooling_of
 
 __all__ = ["Agreement", "agreement", "export", "main"]
 
@@ -77,6 +77,7 @@ def export(
     config = {
         "model_type": "mpnet" if unused else "bert",
         "id2label": {str(place): _NAMES[label] for place, label in enumerate(LABELS)},
+        "num_hidden_layers": layers_of(weights),
         "max_position_embeddings": unused + int(weights["positions"].shape[0]),
         "vocab_size": int(weights["words"].shape[0]),
         "pad_token_id": unused - 1 if unused else 0,
@@ -133,11 +134,8 @@ def _softmax(x: NDArray[Any]) -> NDArray[Any]:
 @click.option("--tokenizer", required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--pairs", required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
-@click.option("--pooling", default="mean", type=click.Choice(["mean", "cls"]), show_default=True)
 @click.option("--compare", default=500, show_default=True, help="Validation pairs to compare on.")
-def main(
-    trained: Path, tokenizer: Path, pairs: Path, out: Path, pooling: Pooling, compare: int
-) -> None:
+def main(trained: Path, tokenizer: Path, pairs: Path, out: Path, compare: int) -> None:
     """Write the folder and print how the small model compares."""
     packed = load_packed(pairs)
     export(
@@ -145,7 +143,7 @@ def main(
         out,
         tokenizer=tokenizer,
         pair_tokens=packed.pair_tokens,
-        pooling=pooling,
+        pooling=pooling_of(trained),
     )
     found = agreement(out, packed, compare)
     size = (out / "model.onnx").stat().st_size

@@ -4,7 +4,8 @@ A claim is on one side only, whichever set it stands in: NatConfQA, say, is buil
 Climate-FEVER, so a claim of it that is measured on is learned from nowhere.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,25 +91,27 @@ def labelled_pairs(files: list[Path]) -> tuple[list[Pair], list[Pair]]:
     validation: list[Pair] = []
     for row in rows:
         (validation if _measures(row, own_part) else training).append(row.pair)
-    return split_apart(training, validation), validation
+    return list(split_apart(training, validation)), validation
 
 
-def split_apart(training: list[Pair], validation: list[Pair]) -> list[Pair]:
-    """Training pairs whose claim is not, nor is nearly, one that is measured on."""
+def split_apart(training: Iterable[Pair], validation: list[Pair]) -> Iterator[Pair]:
+    """Training pairs whose claim is not, nor is nearly, one that is measured on, one at a time."""
     measured = [frozenset(key.split()) for key in {claim_key(pair.claim) for pair in validation}]
     holding: dict[str, list[frozenset[str]]] = {}
     for words in measured:
         for word in words:
             holding.setdefault(word, []).append(words)
-    leaks = {}
-    for claim in {pair.claim for pair in training}:
+
+    @cache
+    def leaks(claim: str) -> bool:
         words = frozenset(claim_key(claim).split())
         rarest = sorted(words, key=lambda word: len(holding.get(word, ())))
         # Two claims that share 80 % of their words share one of the rarest fifth, or one more.
         few = rarest[: len(words) // 5 + 1]
         near = (other for word in few for other in holding.get(word, ()))
-        leaks[claim] = any(len(words & o) >= _ALIKE * len(words | o) for o in near)
-    return [pair for pair in training if not leaks[pair.claim]]
+        return any(len(words & o) >= _ALIKE * len(words | o) for o in near)
+
+    return (pair for pair in training if not leaks(pair.claim))
 
 
 def unmeasured(passages: list[Passage], human: list[Pair], validation: list[Pair]) -> list[Passage]:

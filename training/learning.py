@@ -71,8 +71,11 @@ def loss_of(said: Tensor, batch: Batch, *, smoothing: float, weights: Tensor | N
     apart = (gold != _IRRELEVANT) & (against != answers)
     if not bool(apart.any()):
         return loss
-    wrong = said[against[apart]].softmax(dim=1).gather(1, other[against[apart], None])
-    return loss - torch.log1p(-wrong.clamp(max=0.999)).sum() / len(gold)
+    wrong = other[against[apart], None]
+    scores = said[against[apart]].float()
+    rest = scores.scatter(1, wrong, -torch.inf).logsumexp(dim=1)
+    # -log(1 - p) of the wrong side, out of scores: it still pulls where p itself rounds to 1.
+    return loss + functional.softplus(scores.gather(1, wrong)[:, 0] - rest).sum() / len(gold)
 
 
 def _strongest(strength: Tensor, owner: Tensor, pairs: int) -> Tensor:

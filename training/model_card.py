@@ -1,12 +1,17 @@
 """The model card, filled with figures."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from string import Template
+from typing import Any, NamedTuple
 
 from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, SetFigures
+from conflictscore.errors import ConfigurationError
+from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
+from conflictscore.labelers.nli.premises import MOST_WINDOWS
 from conflictscore.records import Label
 
-__all__ = ["model_card"]
+__all__ = ["Encoder", "encoder_of", "model_card"]
 
 _TEMPLATE = Template(Path(__file__).with_suffix(".md").read_text("utf-8"))
 _HEAD = (
@@ -16,23 +21,90 @@ _HEAD = (
 )
 
 
-def model_card(figures: DetectionFigures, *, size: int, sha256: str) -> str:
+class Encoder(NamedTuple):
+    """What a card says of a model's encoder.
+
+    Attributes:
+        architecture: Its family and how many layers it has.
+        start: What it was before training.
+    """
+
+    architecture: str
+    start: str
+
+
+_STARTS = {
+    "bert": ("A BERT", "all-MiniLM-L6-v2", 6),
+    "mpnet": ("An MPNet", "all-mpnet-base-v2", 12),
+}
+"""For each family what ``training.carry start`` starts from, and the layers of that."""
+
+
+def encoder_of(config: Mapping[str, Any]) -> Encoder:
+    """What the ``config.json`` of an exported model says of its encoder.
+
+    Raises:
+        ConfigurationError: The model was not exported here, or the file does not give its layers.
+    """
+    kind = config.get("model_type")
+    if kind not in _STARTS:
+        raise ConfigurationError(
+            f"config.json: model_type is {kind!r}; a card is written for models of training.export,"
+            f" which have {' or '.join(_STARTS)}"
+        )
+    name, start, whole = _STARTS[kind]
+    layers = config.get("num_hidden_layers")
+    if layers is None and kind == "bert":
+        layers = whole  # the model that comes with the package does not say so
+    if layers is None:
+        raise ConfigurationError("config.json has no num_hidden_layers: export the model anew")
+    encoder = f"encoder of {start}"
+    return Encoder(
+        f"{name} of {layers} layers",
+        encoder if layers == whole else f"first {layers} layers of the {encoder}",
+    )
+
+
+def model_card(
+    figures: DetectionFigures,
+    *,
+    size: int,
+    sha256: str,
+    encoder: Encoder,
+    calibration: Calibration,
+) -> str:
     """Fill the card.
 
     Args:
         figures: Of all validation sets.
         size: Bytes of the model.
         sha256: Digest of its files.
+        encoder: What :func:`encoder_of` says.
+        calibration: Of the scores, or ``UNCALIBRATED``.
     """
     overall = figures.overall
     pairs = overall.labels.pairs
     return _TEMPLATE.substitute(
         size=f"{size / 1e6:.1f}",
         sha256=sha256,
+        architecture=encoder.architecture,
+        start=encoder.start,
+        calibration=_calibration(calibration),
+        windows=MOST_WINDOWS,
         table="\n".join([_HEAD, *(_row(one) for one in (*figures.sets, overall))]),
         pairs=pairs,
         seconds=f"{overall.seconds:.0f}",
         pace=f"{1000 * overall.seconds / pairs:.1f}" if pairs else "–",
+    )
+
+
+def _calibration(fitted: Calibration) -> str:
+    if fitted == UNCALIBRATED:
+        return "The scores are not calibrated."
+    seen = "the scores and the labels" if fitted.bias else "the scores, not the labels,"
+    return (
+        f"The scores are calibrated with the temperature in calibration.json, {fitted.temperature},"
+        f"\nfitted on {fitted.fitted_on}:\n{seen} have seen what of these is measured below."
     )
 
 

@@ -5,6 +5,7 @@ thousand pairs take a few megabytes. Reading needs numpy alone.
 """
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,6 +92,15 @@ class Packed(NamedTuple):
     def of_part(self, part: str) -> Numbers:
         """The places of the pairs of a part."""
         return np.flatnonzero(self.part == PARTS.index(part))
+
+    def sha256(self) -> str:
+        """Digest of all that is in the file."""
+        columns = (self.first_window, self.window_count, self.claim, self.label, self.part)
+        digest = sha256(repr((self.sources, self.pair_tokens, self.marks)).encode())
+        for values in (*self.windows, *self.claims, *columns, self.source):
+            digest.update(f"{values.dtype} {values.shape}".encode())
+            digest.update(values.tobytes())
+        return digest.hexdigest()
 
 
 def load_packed(path: Path) -> Packed:

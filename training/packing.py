@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["pack"]
 
 _CLAIM_TOKENS = 40
-"""Room that the labeler leaves for a claim, whatever its length."""
+"""Room that the labeler leaves for a claim that needs no more."""
+_WINDOW_TOKENS = 48
+"""No window of the labeler has less room, however long the claim."""
 _MOST_CLAIM_TOKENS = 128
+"""Of a longer claim no more is learned from."""
 
 
 def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) -> int:
@@ -51,28 +54,30 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
 
     vocabulary = Vocabulary(starts, lambda text: len(numbers(text)))
     marks = _marks(words)
-    room = pair_tokens - marks.total - _CLAIM_TOKENS
-    documents: dict[tuple[str, str], tuple[int, int]] = {}
+    documents: dict[tuple[str, str, int], tuple[int, int]] = {}
     window_tokens, window_lengths = bytearray(), bytearray()
-    claims: dict[str, int] = {}
+    claims: dict[str, tuple[int, int]] = {}
     claim_tokens, claim_lengths = bytearray(), bytearray()
     sources: dict[str, int] = {}
     pairs: list[tuple[int, int, int, int, int, int]] = []
     for part, pair in rows:
-        shown = (pair.title, pair.document)
+        if pair.claim not in claims:
+            said = numbers(pair.claim)
+            room = pair_tokens - marks.total - max(len(said), _CLAIM_TOKENS)
+            claims[pair.claim] = (len(claims), max(room, _WINDOW_TOKENS))
+            _add(said[:_MOST_CLAIM_TOKENS], claim_tokens, claim_lengths)
+        claim, room = claims[pair.claim]
+        shown = (pair.title, pair.document, room)
         if shown not in documents:
             document = Document(number=1, text=pair.document, title=pair.title)
             cut = premises(document, room, vocabulary).texts
             documents[shown] = (len(window_lengths) // 2, len(cut))
             for window in cut:
                 _add(numbers(window), window_tokens, window_lengths)
-        if pair.claim not in claims:
-            claims[pair.claim] = len(claims)
-            _add(numbers(pair.claim)[:_MOST_CLAIM_TOKENS], claim_tokens, claim_lengths)
         first, count = documents[shown]
         source = sources.setdefault(pair.source, len(sources))
         label, kind = LABELS.index(pair.label), PARTS.index(part)
-        pairs.append((first, count, claims[pair.claim], label, kind, source))
+        pairs.append((first, count, claim, label, kind, source))
     columns = np.array(pairs, dtype=np.int64).reshape(-1, 6).T
     about = {"sources": list(sources), "pair_tokens": pair_tokens, "marks": marks}
     with path.open("wb") as file:

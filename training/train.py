@@ -18,7 +18,10 @@ from training.plan import Settings
 
 __all__ = ["main"]
 
-_CHOICES = {"pooling": click.Choice(["mean", "cls"])}
+_CHOICES: dict[str, Any] = {
+    "pooling": click.Choice(["mean", "cls"]),
+    "made_share": click.FloatRange(0, 1, max_open=True),
+}
 _UNFINISHED = 3
 _RUN_BOOK = """\b
 The model that comes with the package was trained on one core with bfloat16, in 1 h 50:
@@ -54,9 +57,9 @@ a while, and ends a command after ten minutes:
 To start from MPNet-base, which is twice as wide; its tokenizer is another, so that the pairs are
 made anew:
 \b
-       python -m training.carry start --encoder mpnet --layers 6 --out build/nli
-       python -m training.build_pairs --data DATA --tokenizer build/nli/tokenizer.json \\
-         --out build/nli --rounds 3 --pair-tokens 128
+       python -m training.carry start --encoder mpnet --layers 6 --out build/mpnet
+       python -m training.build_pairs --data DATA --tokenizer build/mpnet/tokenizer.json \\
+         --out build/mpnet --rounds 3 --pair-tokens 128
 \b
 Without --layers it has twelve, which take twice the time and lose more in int8. A step of 4,096
 tokens takes 9 s of a core with six layers, 15 s with twelve, and 3 s from MiniLM. start.npz has 133

@@ -48,14 +48,15 @@ class Trainer:
         """Begin a run, or take up the one in the folder.
 
         Raises:
-            ValueError: The run in the folder has other settings, or the pairs were made with the
-                tokenizer of another encoder.
+            ValueError: The run in the folder has other settings, pairs or layers, or the pairs were
+                made with the tokenizer of another encoder.
         """
         if ("relative" in start) != (len(packed.marks.middle) > 1):
             raise ValueError(
                 "the pairs were made with the tokenizer of another encoder: make them anew with the"
                 " tokenizer.json that was written beside the weights"
             )
+        self._pairs_sha256 = packed.sha256()
         if settings.windows:
             packed = closest_windows(packed, settings.windows)
         self._packed, self._folder, self._settings = packed, folder, settings
@@ -149,7 +150,8 @@ class Trainer:
         self._since_best += 1
         if mean > self.best:
             self.best, self._since_best = mean, 0
-            weights.save(as_weights(self._p), self._folder / "best.npz")
+            best = self._folder / "best.npz"
+            weights.save(as_weights(self._p), best, pooling=self._settings.pooling)
         self.epoch, self.step = self.epoch + 1, 0
         if stage == "human" and self._since_best >= self._settings.patience:
             say(f"no better for {self._since_best} epochs: it ends here")
@@ -169,6 +171,7 @@ class Trainer:
         part = path.with_suffix(".part")
         state = {
             "settings": asdict(self._settings),
+            "pairs_sha256": self._pairs_sha256,
             "epoch": self.epoch,
             "step": self.step,
             "best": self.best,
@@ -177,28 +180,45 @@ class Trainer:
             "optimizer": self._optimizer.state_dict(),
             "chance": torch.get_rng_state(),
         }
+        if self._device == "cuda":
+            state["cuda_chance"] = torch.cuda.get_rng_state_all()
         torch.save(state, part)
         part.replace(path)
 
     def _take_up(self) -> None:
         state = torch.load(self._folder / "checkpoint.pt", map_location="cpu", weights_only=True)
-        if state["settings"] != asdict(self._settings):
-            other = sorted(
-                name
-                for name, value in asdict(self._settings).items()
-                if state["settings"].get(name) != value
-            )
+        if other := self._differences(state):
             raise ValueError(
                 f"{self._folder} holds a run with another {', '.join(other)}: give another --out,"
-                " or the same settings"
+                " or what that run began with"
             )
         with torch.no_grad():
             for name, value in state["parameters"].items():
                 self._p[name].copy_(value)
         self._optimizer.load_state_dict(state["optimizer"])
         torch.set_rng_state(state["chance"])
+        if self._device == "cuda" and "cuda_chance" in state:
+            torch.cuda.set_rng_state_all(state["cuda_chance"])
         self.epoch, self.step = state["epoch"], state["step"]
         self.best, self._since_best = state["best"], state["since_best"]
+
+    def _differences(self, state: dict[str, Any]) -> list[str]:
+        """What a checkpoint's run began with that this one did not.
+
+        Of the weights that is names and shapes alone: a run may go on from others' values.
+        """
+        here = asdict(self._settings)
+        found = sorted(name for name, value in here.items() if state["settings"].get(name) != value)
+        # A checkpoint of an earlier version does not say what its pairs were.
+        if state.get("pairs_sha256", self._pairs_sha256) != self._pairs_sha256:
+            found.append("--pairs")
+        if _shapes(state["parameters"]) != _shapes(self._p):
+            found.append("--start")
+        return found
+
+
+def _shapes(p: Parameters) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(value.shape) for name, value in p.items()}
 
 
 def _optimizer(p: Parameters, settings: Settings) -> torch.optim.AdamW:

@@ -2,7 +2,7 @@
 
 A file of weights is an ``.npz`` of arrays by name, and needs numpy alone to be read. The names are
 those of :func:`from_minilm` and :func:`from_mpnet`; a file that was trained has ``head.weight`` and
-``head.bias`` too.
+``head.bias`` too, and says in ``pooling`` what its head reads.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from training.plan import Pooling
 
 __all__ = [
     "EPSILON",
@@ -23,6 +25,7 @@ __all__ = [
     "join",
     "layers_of",
     "load",
+    "pooling_of",
     "save",
     "split",
 ]
@@ -36,6 +39,7 @@ HEADS = 12
 """Attention heads of every layer."""
 MPNET_FIRST_POSITION = 2
 """Where an MPNet checkpoint's positions begin: after the padding token's number, 1."""
+_POOLING = "pooling"
 _PIECE = 15 * 2**20
 """Bytes of a piece: a machine may give back files of 16 MiB at most."""
 
@@ -114,19 +118,35 @@ def first_layers(weights: Weights, count: int) -> Weights:
     return {name: value for name, value in weights.items() if not name.startswith(gone)}
 
 
-def save(weights: Mapping[str, NDArray[Any]], path: Path) -> None:
-    """Write weights in half precision; a file that is there is replaced in one step."""
+def save(
+    weights: Mapping[str, NDArray[Any]], path: Path, *, pooling: Pooling | None = None
+) -> None:
+    """Write weights in half precision; a file that is there is replaced in one step.
+
+    Args:
+        weights: By name.
+        path: The file.
+        pooling: What the head reads, of weights that were trained.
+    """
+    said = {} if pooling is None else {_POOLING: np.array(pooling)}
     part = path.with_name(f"{path.name}.part")
     with part.open("wb") as file:
         halves = {name: np.asarray(value, np.float16) for name, value in weights.items()}
-        np.savez(file, allow_pickle=False, **halves)
+        np.savez(file, allow_pickle=False, **halves, **said)
     part.replace(path)
 
 
 def load(path: Path) -> Weights:
     """Read weights, in single precision."""
     with np.load(path) as file:
-        return {name: file[name].astype(np.float32) for name in file.files}
+        names = [name for name in file.files if name != _POOLING]
+        return {name: file[name].astype(np.float32) for name in names}
+
+
+def pooling_of(path: Path) -> Pooling:
+    """What the head of trained weights reads; the mean where the file does not say."""
+    with np.load(path) as file:
+        return "cls" if _POOLING in file.files and str(file[_POOLING]) == "cls" else "mean"
 
 
 def split(path: Path, folder: Path) -> list[Path]:

@@ -95,6 +95,25 @@ def test_no_claim_and_no_passage_is_both_measured_on_and_learned_from(
     assert packed.pair_tokens == 256
 
 
+def test_no_claim_made_of_a_passage_comes_near_one_that_is_measured_on(
+    data: Path, tmp_path: Path
+) -> None:
+    burned = "The lamp of Vennick burned whale oil for twenty years."
+
+    def made(out: Path) -> set[str]:
+        build(data, out)
+        rows = read_rows(out / "pairs.jsonl.gz")
+        return {pair.claim for part, pair in rows if part == "synthetic"}
+
+    assert burned in made(tmp_path / "before")
+    near = burned.replace("twenty", "thirty")
+    docs = [{"text": "Something else.", "label": "IRRELEVANT"}]
+    lines(data / "labels" / "oil_groups.jsonl", [{"split": "dev", "claim": near, "docs": docs}])
+    after = made(tmp_path / "after")
+    assert burned not in after
+    assert after, "other claims stay"
+
+
 def test_ramdocs_answers_are_held_against_its_documents(data: Path, tmp_path: Path) -> None:
     build(data, tmp_path / "out")
     found = {

@@ -102,6 +102,7 @@ def test_an_edit_says_the_opposite(edit: Edit, before: str, after: str | None) -
         "North Korea tested a rocket over the sea.",  # a name
         "More than 40 ships were lost there.",  # a bound, not a comparison
         "The causes of the fire are many, as they say.",  # a noun
+        "Before the war, the mill stood empty.",  # and after it, perhaps, too
     ],
 )
 def test_a_comparison_is_left_alone_where_its_opposite_could_be_true_too(sentence: str) -> None:
@@ -148,6 +149,10 @@ def test_a_month_becomes_another_month() -> None:
         "The lamp was lit before 1871.",
         "The lamp has been lit since 1871.",
         "The 1980s were cold in Norway.",
+        "The mill was closed before March 1900.",
+        "The mill was closed since 3 March 1900.",
+        "The mill was closed by March 3, 1900.",
+        "The mill was closed from 3 March to 5 April 1900.",
     ],
 )
 def test_a_year_of_a_name_a_range_or_a_bound_is_left_alone(sentence: str) -> None:
@@ -164,10 +169,26 @@ def test_a_year_of_a_name_a_range_or_a_bound_is_left_alone(sentence: str) -> Non
         "The ships are shown in Table 4 below.",
         "The dose was low (40 patients) in the trial.",
         "COVID-19 is caused by a virus.",
+        "Fever was common at 4 hours in the trial.",
     ],
 )
 def test_a_number_of_a_bound_a_range_or_a_name_is_left_alone(sentence: str) -> None:
     assert tries(numbers.change_number, sentence) == {None}
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        (numbers.change_date, "The lamp was not lit in 1871."),
+        (numbers.change_date, "The lamp was never lit in 1871."),
+        (numbers.change_number, "The fleet did not lose 40 sailors in the storm."),
+        (numbers.break_bound, "No school was founded in 1871."),
+        (numbers.keep_bound, "Neither school was founded in 1871."),
+        (changed_name, "He wasn't born in Vienna in 1900."),
+    ],
+)
+def test_a_detail_of_what_is_denied_is_left_alone(edit: Edit, sentence: str) -> None:
+    assert tries(edit, sentence) == {None}
 
 
 @FEW
@@ -233,6 +254,12 @@ def test_only_a_place_where_there_can_be_but_one_gets_another_name() -> None:
     }
     assert tries(changed_name, "He has a house in Vienna.") == {None}
     assert tries(changed_name, "It was designed by Anna Holt and Peter Grant.") == {None}
+
+
+def test_a_month_is_no_place() -> None:
+    months = ["The mill was built in March 1900.", "The mill was built in May."]
+    assert names.collect_names(months).places == []
+    assert tries(changed_name, months[1]) == {None}
 
 
 def test_another_subject_is_not_named_where_only_one_can_be() -> None:

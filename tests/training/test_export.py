@@ -1,24 +1,30 @@
 """A trained model becomes a folder that the NLI labeler reads."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from conflictscore.benchmarks.conflict_detection.detect import Judged
 from conflictscore.benchmarks.conflict_detection.figures import detection_figures
+from conflictscore.errors import ConfigurationError
+from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
+from conflictscore.labelers.nli.folder import resolve
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import NliModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from tests.training.toy import Family, pack_toy, toy_tokenizer, toy_weights
 from training.evaluate import validation_groups
-from training.export import agreement, export
-from training.model_card import model_card
+from training.export import agreement, export, main
+from training.model_card import Encoder, encoder_of, model_card
 from training.packed import load_packed
 from training.pairs import Pair
 from training.plan import Pooling
+from training.weights import load, save
 
 
 @pytest.fixture(scope="module", params=["bert", "mpnet"])
@@ -81,6 +87,46 @@ def test_padding_changes_nothing(family: Family, pooling: Pooling) -> None:
     assert np.allclose(run(0), run(7), atol=1e-5)
 
 
+def test_the_graph_reads_what_the_head_was_trained_on(tmp_path: Path) -> None:
+    import onnx
+
+    from training.graph import onnx_graph
+
+    best = tmp_path / "best.npz"
+    save(toy_weights(head=True), best, pooling="cls")
+    pairs = pack_toy(tmp_path, made=0, human=0, measured=4)
+    options = ["--weights", best, "--pairs", pairs, "--out", tmp_path / "model"]
+    options += ["--tokenizer", tmp_path / "tokenizer.json"]
+    found = CliRunner().invoke(main, [str(option) for option in options])
+    assert found.exit_code == 0, found.output
+    graph = onnx.load(tmp_path / "model" / "float" / "model.onnx")
+    assert graph == onnx_graph(load(best), pooling="cls")
+    assert graph != onnx_graph(load(best), pooling="mean")
+
+
+def test_the_card_says_which_encoder_it_is(family: Family, folder: Path) -> None:
+    said = encoder_of(json.loads((folder / "config.json").read_bytes()))
+    bert = Encoder("A BERT of 1 layers", "first 1 layers of the encoder of all-MiniLM-L6-v2")
+    mpnet = Encoder("An MPNet of 1 layers", "first 1 layers of the encoder of all-mpnet-base-v2")
+    assert said == (bert if family == "bert" else mpnet)
+
+
+def test_the_model_that_comes_along_has_all_layers_of_its_start() -> None:
+    said = encoder_of(json.loads((resolve(None) / "config.json").read_bytes()))
+    assert said == Encoder("A BERT of 6 layers", "encoder of all-MiniLM-L6-v2")
+
+
+@pytest.mark.parametrize(
+    ("config", "trouble"),
+    [({"model_type": "deberta"}, "'deberta'"), ({"model_type": "mpnet"}, "num_hidden_layers")],
+)
+def test_no_card_is_written_of_an_encoder_that_is_not_known(
+    config: dict[str, str], trouble: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=trouble):
+        encoder_of(config)
+
+
 def test_the_card_says_what_was_measured() -> None:
     pairs = [
         Pair("A lamp.", "It is lit.", "SUPPORTS", "lamps", "people"),
@@ -101,8 +147,22 @@ def test_the_card_says_what_was_measured() -> None:
         )
         for group in groups
     ]
-    card = model_card(detection_figures("nli(toy)", judged, []), size=22_800_000, sha256="abc")
+
+    def filled(calibration: Calibration) -> str:
+        return model_card(
+            detection_figures("nli(toy)", judged, []),
+            size=22_800_000,
+            sha256="abc",
+            encoder=Encoder("An MPNet of 6 layers", "encoder of something"),
+            calibration=calibration,
+        )
+
+    card = filled(UNCALIBRATED)
     assert "22.8 MB" in card
     row = "| lamps | 3 | 0.667 | 0.556 | 0.667 | 0.000 | 1.000 | 2 | 1 | 0.000 (0.667) |"
     assert f"{row} 0.500 (0.500) |" in card
+    assert "An MPNet of 6 layers, int8" in card
+    assert "The scores are not calibrated." in card
     assert "$" not in card
+    fitted = filled(Calibration(temperature=2.5, fitted_on="3 pairs of lamps"))
+    assert "in calibration.json, 2.5,\nfitted on 3 pairs of lamps:" in fitted

@@ -63,7 +63,7 @@ def test_a_claim_that_differs_in_a_word_leaks_too() -> None:
     measured = [pair("the old lamp of the tower was first lit in spring 1871 by Holt")]
     near = pair("the old lamp of the tower was first lit in spring 1872 by Holt")
     far = pair("the new bell of the tower was first rung in spring 1902 by Grant")
-    assert split_apart([near, far], measured) == [far]
+    assert list(split_apart([near, far], measured)) == [far]
 
 
 def test_a_set_without_a_part_to_measure_on_gives_one_claim_in_five(tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from conflictscore.labelers.nli.deciding import deciding_window, verdict_on
 from conflictscore.records import Label
 from tests.training.toy import Family, pack_toy, toy_tokenizer, toy_weights
-from training import weights
+from training import train, weights
 from training.batches import assemble, balanced, batched, measured, mixed
 from training.closest import closest_windows
 from training.figures import figures, mean_macro_f1, verdicts
@@ -49,6 +50,45 @@ def test_pairs_without_the_marks_of_their_tokenizer_are_refused(tmp_path: Path) 
     np.savez(path, allow_pickle=False, **arrays)
     with pytest.raises(ValueError, match=r"pairs\.npz: an earlier version made it"):
         load_packed(path)
+
+
+@pytest.mark.parametrize(
+    ("claim_tokens", "pair_tokens", "longest"), [(9, 128, 85), (50, 128, 75), (300, 128, 48)]
+)
+def test_a_long_claim_leaves_its_documents_windows_the_room_that_the_labeler_leaves(
+    claim_tokens: int, pair_tokens: int, longest: int, tmp_path: Path
+) -> None:
+    document = "the fog of the sea " * 100
+    rows = [
+        Row("human", Pair(claim, document, "SUPPORTS", "one", "people"))
+        for claim in ("lamp lit", " ".join(["lamp"] * claim_tokens))
+    ]
+    path = tmp_path / "pairs.npz"
+    pack(rows, path, tokenizer=toy_tokenizer(tmp_path), pair_tokens=pair_tokens)
+    found = load_packed(path)
+    lengths = found.windows.lengths()
+    first, count = int(found.first_window[1]), int(found.window_count[1])
+    assert lengths[first : first + count].max() == longest
+    assert lengths[: found.window_count[0]].max() == 85, "of a short claim"
+    assert (len(lengths) == count) is (longest == 85), "short claims share windows"
+
+
+def test_the_longest_pair_fits_the_positions_of_a_model(tmp_path: Path) -> None:
+    rows = [
+        Row("human", Pair("lamp " * tokens, "the fog " * 900, "SUPPORTS", "one", "people"))
+        for tokens in (3, 100, 600)
+    ]
+    path = tmp_path / "pairs.npz"
+    pack(rows, path, tokenizer=toy_tokenizer(tmp_path), pair_tokens=512)
+    assert assemble(load_packed(path), [0, 1, 2]).ids.shape[1] <= 512
+
+
+def test_made_pairs_alone_are_refused_where_people_labelled_some(tmp_path: Path) -> None:
+    path = pack_toy(tmp_path, made=4, human=4, measured=4)
+    options = ["--pairs", path, "--start", path, "--out", tmp_path, "--made-share", 1]
+    found = CliRunner().invoke(train.main, [str(option) for option in options])
+    assert found.exit_code == 2
+    assert "Invalid value for '--made-share'" in found.output
 
 
 @pytest.mark.parametrize("family", ["bert", "mpnet"])
@@ -176,6 +216,14 @@ def test_weights_survive_a_file_in_pieces(tmp_path: Path, monkeypatch: pytest.Mo
     assert set(after) == set(before)
     for name, value in before.items():
         assert np.allclose(after[name], value, atol=2e-3), name
+
+
+def test_weights_say_what_their_head_reads(tmp_path: Path) -> None:
+    weights.save(toy_weights(), tmp_path / "start.npz")
+    weights.save(toy_weights(), tmp_path / "best.npz", pooling="cls")
+    assert weights.pooling_of(tmp_path / "start.npz") == "mean"
+    assert weights.pooling_of(tmp_path / "best.npz") == "cls"
+    assert set(weights.load(tmp_path / "best.npz")) == set(toy_weights())
 
 
 def test_a_bert_checkpoint_is_read_with_query_key_and_value_in_one() -> None:

@@ -13,7 +13,7 @@ from training.distances import buckets
 from training.export import export
 from training.packed import Packed, load_packed
 from training.plan import Pooling, Settings
-from training.weights import load
+from training.weights import load, pooling_of
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 
@@ -29,6 +29,7 @@ SETTINGS = Settings(
     synthetic_rate=1e-2,
     human_rate=3e-3,
     batch_tokens=600,
+    pooling="cls",
 )
 
 
@@ -53,6 +54,7 @@ def test_it_learns_which_window_of_a_document_decides(packed: Packed, tmp_path: 
     assert trainer.finished
     assert trainer.best > 0.9, said
     assert set(load(tmp_path / "best.npz")) == {*toy_weights(), "head.weight", "head.bias"}
+    assert pooling_of(tmp_path / "best.npz") == SETTINGS.pooling == "cls"
     assert len((tmp_path / "log.jsonl").read_text("utf-8").splitlines()) == 3
 
 
@@ -93,6 +95,51 @@ def test_other_settings_are_refused_with_their_names(packed: Packed, tmp_path: P
     start(packed, tmp_path).run(minutes=0, save_minutes=5, say=lambda text: None)
     with pytest.raises(ValueError, match="another dropout, seed"):
         start(packed, tmp_path, Settings(**{**vars(SETTINGS), "dropout": 0.3, "seed": 1}))
+
+
+def checkpoint(trainer: Trainer) -> None:
+    trainer.run(minutes=0, save_minutes=5, say=lambda text: None)
+
+
+def test_another_file_of_pairs_is_refused(packed: Packed, tmp_path: Path) -> None:
+    checkpoint(start(packed, tmp_path))
+    label = packed.label.copy()
+    label[0] = (label[0] + 1) % 3
+    with pytest.raises(ValueError, match="another --pairs: give another --out"):
+        start(packed._replace(label=label), tmp_path)
+
+
+def test_a_checkpoint_that_does_not_say_its_pairs_is_taken_up(
+    packed: Packed, tmp_path: Path
+) -> None:
+    checkpoint(start(packed, tmp_path))
+    path = tmp_path / "checkpoint.pt"
+    state = torch.load(path, weights_only=True)
+    del state["pairs_sha256"]
+    torch.save(state, path)
+    start(packed, tmp_path)
+
+
+def test_weights_of_another_shape_are_refused_and_later_ones_are_not(
+    packed: Packed, tmp_path: Path
+) -> None:
+    checkpoint(start(packed, tmp_path))
+    later = toy_weights(seed=1, head=True)
+    Trainer(packed, later, tmp_path, SETTINGS, device="cpu")
+    later["layer.1.attention.weight"] = later["layer.0.attention.weight"]
+    with pytest.raises(ValueError, match="another --start: give another --out"):
+        Trainer(packed, later, tmp_path, SETTINGS, device="cpu")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_the_chances_of_a_gpu_go_on_too(packed: Packed, tmp_path: Path) -> None:
+    torch.cuda.manual_seed(5)
+    trainer = Trainer(packed, toy_weights(), tmp_path, SETTINGS, device="cuda")
+    torch.rand(7, device="cuda")
+    checkpoint(trainer)
+    expected = torch.rand(4, device="cuda").tolist()
+    Trainer(packed, toy_weights(), tmp_path, SETTINGS, device="cuda")
+    assert torch.rand(4, device="cuda").tolist() == expected
 
 
 @pytest.mark.parametrize("family", ["bert", "mpnet"])
@@ -147,3 +194,18 @@ def test_a_window_for_the_other_side_is_pushed_away_and_a_silent_one_is_not() ->
     assert slope[1, 1] > 0, "and the other side is pushed away"
     assert slope[2, 2] < 0, "what is nearest to a side is drawn to none"
     assert slope[3].abs().sum() == 0, "what says nothing already is left alone"
+
+
+@pytest.mark.parametrize("short", [False, True])
+def test_a_window_that_is_sure_of_the_other_side_is_pushed_hardest(short: bool) -> None:
+    batch = Batch(
+        np.zeros((2, 1)), np.zeros((2, 1)), np.ones((2, 1)), np.array([0, 0]), np.array([0])
+    )
+    said = torch.tensor([[3.0, 0.0, 0.0], [0.0, 30.0, 0.0]], requires_grad=True)
+    read = said.bfloat16() if short else said
+    loss = loss_of(read, batch, smoothing=0.0, weights=None)
+    loss.backward()
+    assert loss.item() == pytest.approx(30 - np.log(2) + np.log(1 + 2 * np.exp(-3)), rel=0.01)
+    slope = said.grad
+    assert slope is not None
+    assert slope[1].tolist() == pytest.approx([-0.5, 1.0, -0.5], abs=1e-3)

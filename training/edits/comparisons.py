@@ -3,7 +3,7 @@
 import re
 from random import Random
 
-from training.edits.edit import asserts, match_case
+from training.edits.edit import NEGATION, asserts, match_case
 
 __all__ = ["turn_comparison"]
 
@@ -41,10 +41,6 @@ def _both_ways(pairs: str) -> dict[str, str]:
 _SAFE, _COMPARED, _SAID = map(_both_ways, (_DIRECTIONS, _DEGREES, _QUALITIES))
 _OPPOSITES = _SAFE | _COMPARED | _SAID
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
-_NEGATION = re.compile(
-    r"\b(?:not|no|neither|nor|none|without|cannot|hardly|fail(?:ed|s)? to)\b|n['’]t\b",
-    re.IGNORECASE,
-)
 _FIXED = re.compile(
     r"\bmore or less\b|\bat (?:least|most)\b|\bno (?:more|less)\b|\bbefore and after\b"
     r"|\b(?:the|even|far|once|any|much|many) (?:more|less|before|after)\b|\bafter all\b"
@@ -72,9 +68,10 @@ def turn_comparison(sentence: str, rng: Random) -> str | None:
 
     Not where there are two such words, since both turned may say the same again; where there is a
     negation, since the opposite of what is denied may be denied too; in a name; or where the word
-    only picks what is spoken of: younger adults do not make false what is said of older ones.
+    only picks what is spoken of: younger adults do not make false what is said of older ones, nor
+    does what followed a war make false what came before it.
     """
-    if not asserts(sentence) or _NEGATION.search(sentence) or _FIXED.search(sentence):
+    if not asserts(sentence) or NEGATION.search(sentence) or _FIXED.search(sentence):
         return None
     found = [word for word in _WORD.finditer(sentence) if word[0].lower() in _OPPOSITES]
     if len(found) != 1 or not _decides(sentence, found[0]):
@@ -91,6 +88,8 @@ def _decides(sentence: str, word: re.Match[str]) -> bool:
     text = text.lower()
     if text in _PLACES:
         return bool(before) and not re.match(r"\s+[A-Z]", after)
+    if text in {"before", "after"} and not before:
+        return False
     if text in _SAFE:
         return text not in {"majority", "minority"} or after.startswith(" of ")
     if text in _COMPARED:

@@ -4,11 +4,30 @@ import re
 from collections.abc import Callable
 from random import Random
 
-__all__ = ["Edit", "asserts", "match_case"]
+__all__ = ["MONTHS", "NEGATION", "Edit", "asserts", "denies", "match_case"]
 
 Edit = Callable[[str, Random], str | None]
 """From a sentence to the changed one, or None where it does not apply."""
 
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+NEGATION = re.compile(
+    r"\b(?:not|no|neither|nor|none|without|cannot|hardly|fail(?:ed|s)? to)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_NEVER = re.compile(r"\bnever\b", re.IGNORECASE)
 _NOT_STATED = re.compile(
     r"""\b(?: if | whether | unless | would | might | may | could | should | perhaps | possibly
         | maybe | probably | likely | unlikely | seems? | appears? | suspect(?:ed)? | alleged(?:ly)?
@@ -26,6 +45,15 @@ def asserts(sentence: str) -> bool:
     A change within what is only asked, supposed, hedged or quoted does not make it false.
     """
     return not _NOT_STATED.search(sentence)
+
+
+def denies(sentence: str) -> bool:
+    """Whether a sentence denies something.
+
+    What was not so in one year was perhaps not so in another: a detail that is changed within does
+    not make it false.
+    """
+    return bool(NEGATION.search(sentence) or _NEVER.search(sentence))
 
 
 def match_case(word: str, like: str) -> str:

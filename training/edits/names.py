@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from training.edits.edit import asserts
+from training.edits.edit import MONTHS, asserts, denies
 
 __all__ = ["Names", "change_name", "change_subject", "collect_names"]
 
@@ -46,8 +46,8 @@ def collect_names(sentences: Sequence[str]) -> Names:
     makers: list[str] = []
     subjects: list[str] = []
     for sentence in sentences:
-        places += [found[2] for found in _PLACE.finditer(sentence)]
-        makers += [found[2] for found in _MAKER.finditer(sentence)]
+        places += [found[2] for found in _named(_PLACE, sentence)]
+        makers += [found[2] for found in _named(_MAKER, sentence)]
         subjects += [found[1] for found in _SUBJECT.finditer(sentence) if _is_name(found[1])]
     return Names(places, makers, subjects)
 
@@ -57,10 +57,10 @@ def change_name(sentence: str, rng: Random, names: Names) -> str | None:
 
     Elsewhere both can be true: who has a house in Vienna may have one in Rome.
     """
-    if not asserts(sentence):
+    if not asserts(sentence) or denies(sentence):
         return None
-    found = [(match, names.places) for match in _PLACE.finditer(sentence)]
-    found += [(match, names.makers) for match in _MAKER.finditer(sentence)]
+    found = [(match, names.places) for match in _named(_PLACE, sentence)]
+    found += [(match, names.makers) for match in _named(_MAKER, sentence)]
     found = [one for one in found if not _SEVERAL.match(sentence[one[0].end() :])]
     if not found:
         return None
@@ -81,6 +81,11 @@ def change_subject(sentence: str, rng: Random, names: Names) -> str | None:
         return None
     other = _other(match[1], names.subjects, sentence, rng)
     return None if other is None else other + sentence[match.end() :]
+
+
+def _named(where: re.Pattern[str], sentence: str) -> list[re.Match[str]]:
+    """Where a name stands; "built in March" has none."""
+    return [found for found in where.finditer(sentence) if found[2].split()[0] not in MONTHS]
 
 
 def _is_name(text: str) -> bool:

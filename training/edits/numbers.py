@@ -3,7 +3,7 @@
 import re
 from random import Random
 
-from training.edits.edit import asserts
+from training.edits.edit import MONTHS, asserts, denies
 
 __all__ = ["break_bound", "change_date", "change_number", "keep_bound"]
 
@@ -24,23 +24,14 @@ _IN_YEAR = re.compile(
     r"|launched|introduced|discovered|signed|elected|won|began|started|ended|formed)) in"
     r" (1[5-9]\d\d|20[0-2]\d)(?!\d|s\b|[-–/]|[ ]?(?:to|and|or|BC)\b)"
 )
-_MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+_ANY_MONTH = "|".join(MONTHS)
 _MONTH = re.compile(
-    rf"\b({'|'.join(_MONTHS)})(?= \d{{1,2}},? \d{{4}}\b| \d{{4}}\b)|(?<=\d )({'|'.join(_MONTHS)})\b"
+    rf"\b({_ANY_MONTH})(?= \d{{1,2}},? \d{{4}}\b| \d{{4}}\b)|(?<=\d )({_ANY_MONTH})\b"
 )
+_DATE_BEFORE = re.compile(
+    rf"\b(?:\d{{1,2}}\s+)?(?:{_ANY_MONTH})(?: \d{{1,2}},?)?\s*$|\b\d{{1,2}}\s+$"
+)
+"""What stands of a date before its year or its month."""
 _NUMBER = re.compile(
     r"(?<![\w$€£.,/–:-])([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*|\d+\.\d+)(?![\w:/]|[.,–-]\d|(?:st|nd|rd|th)\b)"
 )
@@ -55,23 +46,30 @@ _DETERMINED = re.compile(
     r"\b(?:an?|the|of|every|each|his|her|its|their|these|those|past|last|next|upper|lower|top|final"
     r"|other|same|initial|remaining|further|[a-z]+(?:er|est|al|ous|ive)) $"
 )
+_AT = re.compile(r"\b(?:at|after) $", re.IGNORECASE)
+_TIME = re.compile(r"\s+(?:second|minute|hour|day|week|month|year)s?\b")
 
 
 def change_date(sentence: str, rng: Random) -> str | None:
     """Put another year or month in the place of one; never the end of a range or of a bound."""
-    if not asserts(sentence):
+    if not asserts(sentence) or denies(sentence):
         return None
     years = [
         found
         for found in _YEAR.finditer(sentence)
         if _free(sentence, found)
+        and not _in_bound(sentence, found)
         and sentence.count(found[0]) == 1
         and not sentence[: found.start()].endswith(("(", "[", "disease "))
     ]
-    months = [found for found in _MONTH.finditer(sentence) if sentence.count(found[0]) == 1]
+    months = [
+        found
+        for found in _MONTH.finditer(sentence)
+        if sentence.count(found[0]) == 1 and not _in_bound(sentence, found)
+    ]
     if months and (not years or rng.random() < 0.3):
         month = rng.choice(months)
-        others = [name for name in _MONTHS if name not in sentence]
+        others = [name for name in MONTHS if name not in sentence]
         return _replaced(sentence, month, rng.choice(others)) if others else None
     if not years:
         return None
@@ -86,11 +84,11 @@ def change_date(sentence: str, rng: Random) -> str | None:
 def change_number(sentence: str, rng: Random) -> str | None:
     """Put a clearly different number in the place of one that counts or measures something.
 
-    Not of a bound, since "more than 5" follows from "more than 9"; of a range; of a citation; or
-    of what is only numbered, such as a table.
+    Not of a bound, since "more than 5" follows from "more than 9"; of a range; of a citation; of
+    what is only numbered, such as a table; or of a time at which something was measured.
     """
     found = _numbers(sentence)
-    if not asserts(sentence) or not found:
+    if not asserts(sentence) or denies(sentence) or not found:
         return None
     number = rng.choice(found)
     other = _another(number[1], rng)
@@ -113,7 +111,7 @@ def break_bound(sentence: str, rng: Random) -> str | None:
 
 
 def _bounded(sentence: str, rng: Random, *, kept: bool) -> str | None:
-    if not asserts(sentence) or re.search(r"\b(?:not|no|never)\b|n't", sentence):
+    if not asserts(sentence) or denies(sentence):
         return None
     years = list(_IN_YEAR.finditer(sentence))
     if years:
@@ -167,7 +165,8 @@ def _numbers(sentence: str) -> list[re.Match[str]]:
         and not _YEAR.fullmatch(found[1])
         and not _LABEL_BEFORE.search(sentence[: found.start()])
         and _COUNTED.match(sentence[found.end() :])
-        and not re.match(r"\s+(?:" + "|".join(_MONTHS) + r")\b", sentence[found.end() :])
+        and not re.match(rf"\s+(?:{_ANY_MONTH})\b", sentence[found.end() :])
+        and not (_AT.search(sentence[: found.start()]) and _TIME.match(sentence[found.end() :]))
         and sentence.count("(", 0, found.start()) == sentence.count(")", 0, found.start())
     ]
 
@@ -176,6 +175,11 @@ def _free(sentence: str, found: re.Match[str]) -> bool:
     """Whether a number stands for itself, not for a bound or a range."""
     before, after = sentence[: found.start()], sentence[found.end() :]
     return not _BOUNDED.search(before) and not _RANGE_AFTER.match(after)
+
+
+def _in_bound(sentence: str, found: re.Match[str]) -> bool:
+    """Whether a year or a month is of a date that is a bound or ends a range."""
+    return _BOUNDED.search(_DATE_BEFORE.sub("", sentence[: found.start()])) is not None
 
 
 def _another(number: str, rng: Random) -> str | None:
