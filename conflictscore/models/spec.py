@@ -176,18 +176,18 @@ def _open_local(name: str, context_window: int | None, cache: ContentCache | Non
     else:
         path = local.fetched(weights) or local.fetch_with_bar(weights)
         label, digest = f"local:{weights.name}", weights.sha256
+    program = os.environ.get("CONFLICTSCORE_LLAMA_SERVER") or None
     server = local.shared_server(
-        path,
-        context_window=context_window or local.CONTEXT_WINDOW,
-        program=os.environ.get("CONFLICTSCORE_LLAMA_SERVER") or None,
+        path, context_window=context_window or local.CONTEXT_WINDOW, program=program
     )
     # trust_env=False: a proxy from the environment must not see calls to this very process
     chat = ChatOpenAI(
         model=server.model,
         api_key=SecretStr(server.api_key),
         base_url=server.base_url,
-        http_client=httpx2.Client(trust_env=False, timeout=_LOCAL_TIMEOUT_S),
-        http_async_client=httpx2.AsyncClient(trust_env=False, timeout=_LOCAL_TIMEOUT_S),
+        http_client=httpx2.Client(trust_env=False),
+        http_async_client=httpx2.AsyncClient(trust_env=False),
+        timeout=_LOCAL_TIMEOUT_S,
         temperature=0.0,
         max_retries=1,
         stream_usage=True,
@@ -200,12 +200,21 @@ def _open_local(name: str, context_window: int | None, cache: ContentCache | Non
         context_window=server.context_window,
         # it takes as many as it has room for, and how long they take depends on their length alone
         limit=ConcurrencyLimit.shared(server.base_url, server.parallel, least=server.parallel),
-        parameters={"temperature": 0, "sha256": digest},
+        parameters={"temperature": 0, "sha256": digest} | _told(program),
         deterministic=True,
         choice_parameters={"extra_body": {"grammar": _LETTERS_GRAMMAR}},
         cache=cache,
         retries=Retries(attempts=_LOCAL_ATTEMPTS),
     )
+
+
+def _told(program: str | None) -> dict[str, Any]:
+    """What a server of the user's own replies by, besides the model: itself and its settings."""
+    if program is None:
+        return {}
+    told = sorted(item for item in os.environ.items() if item[0].startswith("LLAMA_ARG_"))
+    settings = hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    return {"llama_server": program, "llama_server_settings": settings}
 
 
 def _known_window(chat: BaseChatModel) -> int:

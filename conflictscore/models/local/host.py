@@ -7,7 +7,8 @@ keeps it from burning idle cores is read only when a process starts.
 It reads one JSON line of settings, answers with one JSON line, and ends when its standard input
 closes. So it never outlives the process that started it, however that one ends.
 
-With a ``llama-server`` of the user's own it runs that one instead, and ends it when it ends itself.
+With a ``llama-server`` of the user's own it runs that one instead. Both, and whatever a script
+around that program starts, are one process group, which ends as a whole.
 """
 
 import http.client
@@ -19,18 +20,22 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any
+from typing import IO, Any
 
 _READY_EVERY_S = 0.1
 _READY_TIMEOUT_S = 5.0
+_READY_WITHIN_S = 1800.0
+"""Large models are read from slow disks too."""
+_LAST_WORDS_S = 1.0
 
 
 def main() -> None:
     """Start the server, say where it listens or why it does not, and wait for the end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     settings = json.loads(sys.stdin.readline())
+    owner = threading.Thread(target=_end_with_owner, daemon=True)
+    owner.start()
     try:
         server = None if settings["program"] else _start(settings)
         address = server.listening_address if server else _run(settings)
@@ -41,20 +46,22 @@ def main() -> None:
     try:
         print(json.dumps(answer), file=answers, flush=True)
         if "address" in answer:
-            sys.stdin.read()
+            owner.join()
     finally:
         _end()
 
 
-def _end(*_: object) -> None:
+def _end_with_owner() -> None:
+    sys.stdin.read()
+    _end()
+
+
+def _end() -> None:
+    if _programs and hasattr(os, "killpg"):
+        os.killpg(0, signal.SIGKILL)
     for program in _programs:
         program.kill()
     os._exit(0)
-
-
-def _end_with(program: subprocess.Popen[bytes]) -> None:
-    program.wait()
-    _end()
 
 
 _programs: list[subprocess.Popen[bytes]] = []
@@ -77,18 +84,40 @@ def _run(settings: dict[str, Any]) -> str:
         **os.environ,
         "LLAMA_API_KEY": settings["api_key"],
     }
-    signal.signal(signal.SIGTERM, _end)
-    # A session of its own: Ctrl-C is for its owner, who may have calls in flight to wait for.
     program = subprocess.Popen(  # noqa: S603 (what the user named)
-        command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True
+        command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     _programs.append(program)
+    ready = threading.Event()
+    words = threading.Thread(target=_pass_on, args=(program.stderr, ready), daemon=True)
+    words.start()
+    deadline = time.monotonic() + _READY_WITHIN_S
     while not _is_ready(port):
         if program.poll() is not None:
-            raise RuntimeError("it ended")
+            words.join(_LAST_WORDS_S)
+            raise RuntimeError
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"it did not answer in {_READY_WITHIN_S / 60:.0f} minutes")
         time.sleep(_READY_EVERY_S)
+    ready.set()
     threading.Thread(target=_end_with, args=(program,), daemon=True).start()
     return f"http://127.0.0.1:{port}"
+
+
+def _pass_on(said: IO[bytes], ready: threading.Event) -> None:
+    """What the program says goes to the file that `server` reads the reason from, until it serves.
+
+    Later it is thrown away: many versions write lines for every request, and a run has millions.
+    """
+    for line in said:
+        if not ready.is_set():
+            sys.stderr.buffer.write(line)
+            sys.stderr.flush()
+
+
+def _end_with(program: subprocess.Popen[bytes]) -> None:
+    program.wait()
+    _end()
 
 
 def _is_ready(port: int) -> bool:

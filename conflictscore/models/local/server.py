@@ -11,11 +11,11 @@ import os
 import re
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -40,7 +40,6 @@ _HOST = Path(__file__).with_name("host.py")
 _MAGIC = b"GGUF"
 _PROMPT_CACHE_MIB = 512
 _REPLY_TIMEOUT_S = 60.0
-_END_TIMEOUT_S = 10.0
 _REASON_CHARS = 300
 _LOGGED_ERROR = re.compile(r"^\S+ E (.*)$", re.MULTILINE)
 
@@ -127,12 +126,7 @@ class LocalServer:
         """
         if os.getpid() != self._owner:
             return
-        if self._program:
-            self._process.terminate()  # so that it can end the program
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(_END_TIMEOUT_S)
-        self._process.kill()
-        self._process.wait()
+        _kill(self._process)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -160,9 +154,10 @@ class LocalServer:
         said = log.read().decode("utf-8", "replace").strip()
         logged = _LOGGED_ERROR.search(said)
         if self._program:
-            reason = logged[1] if logged else said.rpartition("\n")[2] or "it said nothing"
+            last = logged[1] if logged else said.rpartition("\n")[2] or "it said nothing"
+            reason = (answer.get("error") or last)[:_REASON_CHARS]
             raise ConfigurationError(
-                f"{self._program} ended before it served {file}: {reason[:_REASON_CHARS]};"
+                f"{self._program} does not serve {file}: {reason};"
                 " is it a llama-server of llama.cpp, and new enough for this model?"
             )
         reason = logged[1].rpartition(": ")[2] if logged else "the process ended without a word"
@@ -256,7 +251,18 @@ def _spawn(log: IO[bytes]) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=log,
         env=environment,
+        # What a terminal sends to the group in front, such as Ctrl-C, is for its owner, who may
+        # have calls in flight to wait for.
+        start_new_session=True,
     )
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a host at once, with all that it started."""
+    if process.poll() is None and hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
 
 
 def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str, Any]:

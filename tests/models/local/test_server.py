@@ -1,7 +1,9 @@
+import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.local import LocalServer, shared_server
+from conflictscore.models.spec import open_model
 
 QUESTION = "Is water wet? Answer A for yes, B for no, C for neither."
 SCHEMA: dict[str, Any] = {
@@ -242,13 +245,43 @@ def test_a_program_that_cannot_serve_the_model_is_named_with_what_it_said(
     with pytest.raises(ConfigurationError, match=r"nowhere is no program that can be run"):
         LocalServer(smollm2_path, program=tmp_path / "nowhere")
     program.write_text("#!/bin/sh\necho 'error: invalid argument: --jinja' >&2\nexit 1\n")
-    with pytest.raises(ConfigurationError, match=r"llama-server ended .* argument: --jinja"):
+    with pytest.raises(ConfigurationError, match=r"does not serve .* argument: --jinja; is it a"):
+        LocalServer(smollm2_path, program=program)
+    program.write_text("no script and no binary")
+    with pytest.raises(ConfigurationError, match=r"does not serve .* Exec format error"):
         LocalServer(smollm2_path, program=program)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
+def test_what_a_script_around_a_llama_server_starts_ends_too(
+    smollm2_path: Path, program: Path
+) -> None:
+    around = program.with_name("around")
+    around.write_text(f'#!/bin/sh\n{program} "$@"\nexit $?\n')
+    around.chmod(0o755)
+    with LocalServer(smollm2_path, context_window=512, program=around):
+        running = int((program.parent / "pid").read_text())
+    _wait_until_gone(running)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
+def test_a_program_that_never_serves_ends_with_its_owner(smollm2_path: Path, program: Path) -> None:
+    program.write_text('#!/bin/sh\necho $$ > "$(dirname $0)/pid"\nexec sleep 1000\n')
+    script = (
+        "import sys\n"
+        "from conflictscore.models.local import LocalServer\n"
+        f"LocalServer(sys.argv[1], program={str(program)!r})\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(smollm2_path)]) as owner:
+        while not (pid := program.parent / "pid").is_file() or not pid.read_text():
+            time.sleep(0.05)
+        owner.kill()
+    _wait_until_gone(int(pid.read_text()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the process in /proc")
 @pytest.mark.parametrize("with_program", [False, True])
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL, signal.SIGHUP])
 def test_the_server_does_not_outlive_a_program_that_is_stopped_in_a_call(
     smollm2_path: Path, program: Path, kind: signal.Signals, *, with_program: bool
 ) -> None:
@@ -272,8 +305,8 @@ def test_the_server_does_not_outlive_a_program_that_is_stopped_in_a_call(
         started = [int(owner.stdout.readline())]
         if with_program:
             started.append(int((program.parent / "pid").read_text()))
-        # As a terminal does it for Ctrl-C; SIGKILL goes to the program alone.
-        (os.killpg if kind is signal.SIGINT else os.kill)(owner.pid, kind)
+        # As a terminal does it for Ctrl-C and when it is closed; SIGKILL goes to the owner alone.
+        (os.kill if kind is signal.SIGKILL else os.killpg)(owner.pid, kind)
         assert owner.wait(30) != 0
         for process in started:
             _wait_until_gone(process)
@@ -340,3 +373,23 @@ def test_a_missing_runtime_says_how_to_install_it(
 def test_a_setting_out_of_range_is_named(tmp_path: Path, setting: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=f"{next(iter(setting))} is"):
         LocalServer(tmp_path / "any.gguf", **setting)
+
+
+def test_replies_of_another_llama_server_or_setting_are_other_replies(
+    smollm2_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = f"local:{smollm2_path}"
+    identities = [open_model(spec).identity]
+    monkeypatch.setenv("CONFLICTSCORE_LLAMA_SERVER", str(program))
+    identities.append(open_model(spec).identity)
+    assert identities[-1] == open_model(spec).identity
+    monkeypatch.setenv("LLAMA_ARG_CHAT_TEMPLATE", "chatml")
+    identities.append(open_model(spec).identity)
+    assert len({json.dumps(identity) for identity in identities}) == 3
+    assert "chatml" not in json.dumps(identities)
+
+
+def test_a_call_to_a_local_model_does_not_wait_for_ever(smollm2_path: Path) -> None:
+    chat = open_model(f"local:{smollm2_path}").chat
+    assert isinstance(chat, ChatOpenAI)
+    assert chat.root_async_client.timeout == chat.root_client.timeout == 900
