@@ -105,24 +105,53 @@ class ParquetOutput:
 def _added(outcome: dict[str, Any]) -> dict[str, Any]:
     report = outcome["report"]
     scores = {name: report[name] if report else None for name in _SCORES}
-    text = None if report is None else json.dumps(report, ensure_ascii=False)
-    return {**outcome, **scores, "report": text}
+    said = {
+        "error": None if outcome["error"] is None else _whole(outcome["error"]),
+        "notes": [_whole(note) for note in outcome["notes"]],
+        "report": None if report is None else _json(report),
+    }
+    return {**outcome, **scores, **said}
+
+
+def _json(report: dict[str, Any]) -> str:
+    text = json.dumps(report, ensure_ascii=False)
+    return text if _whole(text) == text else json.dumps(report)  # as \ud83d
+
+
+def _whole(text: str) -> str:
+    """The text, a question mark for each half of a character, of which there is no UTF-8."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _found_schema(source: Source) -> Any:
     """The columns of JSON rows: each field with the one type that holds all its values."""
     arrow, _ = pyarrow_modules()
     schema = arrow.schema([])
+    types: dict[str, set[Any]] = {}
     for rows in _chunks(source):
         names = dict.fromkeys(name for row in rows for name in row.fields if name != ADDED)
         for name in names:
             try:
                 values = arrow.array([row.fields.get(name) for row in rows])
+                types.setdefault(name, set()).add(values.type)
                 found = arrow.schema([(name, values.type)])
                 schema = arrow.unify_schemas([schema, found], promote_options="permissive")
             except (arrow.ArrowException, OverflowError, UnicodeEncodeError) as error:
                 raise _unfit(source.path, f"field {name}: {error}") from None
+    if any(len(found - {arrow.null()}) > 1 for found in types.values()):
+        _try_out(schema, source)
     return schema
+
+
+def _try_out(schema: Any, source: Source) -> None:
+    """Rows far apart that differ in type may have one in common that does not hold all of them."""
+    arrow, _ = pyarrow_modules()
+    for rows in _chunks(source):
+        for field in schema:
+            try:
+                arrow.array([row.fields.get(field.name) for row in rows], field.type)
+            except (arrow.ArrowException, OverflowError) as error:
+                raise _unfit(source.path, f"field {field.name}: {error}") from None
 
 
 def _chunks(source: Source) -> Iterator[list[Row]]:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from math import inf, nan
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.state import RagInput
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
+from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
 from tests.models.calling import calling
 from tests.world import DISAGREEING, World
@@ -300,6 +302,16 @@ class TestBudget:
         assert refused[0].exit_code == 3
         assert "5 of 5 calls" in str(refused[0])
         assert "higher --max-calls" in str(refused[0])
+
+    async def test_the_end_of_one_budget_is_not_that_of_another_who_asks_the_same(
+        self, tmp_path: Path
+    ) -> None:
+        with OpenAIServer(answer) as server:
+            model = calling(server, cache=ContentCache(tmp_path / "replies.sqlite"))
+            poor, rich = attach(model, Ledger(max_calls=0)), attach(model, Ledger(max_calls=9))
+            ended, found = await asyncio.gather(ask(poor), ask(rich), return_exceptions=True)
+        assert isinstance(ended, BudgetError)
+        assert isinstance(found, str)
 
     async def test_a_call_that_fails_takes_of_the_budget_of_calls(self) -> None:
         ledger = Ledger(max_calls=1)

@@ -11,6 +11,7 @@ import pytest
 
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.scoring_files.parquet_input import ParquetRows
+from conflictscore.scoring_files.parquet_output import ParquetOutput
 from conflictscore.scoring_files.run import open_source
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
 
@@ -114,6 +115,19 @@ def test_rows_that_fail_stand_in_the_parquet_file_and_can_be_scored_again(tmp_pa
         assert written[1]["conflictscore"]["report"] is None
 
 
+def test_half_a_character_of_a_judge_does_not_cost_the_file(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "in.jsonl", [answer_row(0, 1), answer_row(1, 1)])
+    score(source, tmp_path / "rows.jsonl")
+    broken = (tmp_path / "rows.jsonl").read_text().replace("The lamp number 1", "\\ud83d")
+    (tmp_path / "rows.jsonl").write_text(broken)
+
+    ParquetOutput(open_source(source)).write(tmp_path / "rows.jsonl", tmp_path / "out.parquet")
+
+    written = parquet.read_table(tmp_path / "out.parquet").column("conflictscore").to_pylist()
+    claims = json.loads(written[1]["report"])["claims"]
+    assert claims[0]["text"].startswith("\ud83d was lit")
+
+
 def test_an_input_without_any_field_still_becomes_parquet(tmp_path: Path) -> None:
     score(write_lines(tmp_path / "in.jsonl", ["{}", "[]"]), tmp_path / "out.parquet")
 
@@ -129,6 +143,7 @@ def test_an_input_without_any_field_still_becomes_parquet(tmp_path: Path) -> Non
         ([2**70, 1], "field mine: "),
         (["\ud83d", "x"], "field mine: "),
         ([{}, {}], "cannot be carried into Parquet"),
+        ([2**60] * 1024 + [0.5], "field mine: "),
     ],
 )
 def test_a_field_without_one_type_is_refused_before_anything_is_scored(
