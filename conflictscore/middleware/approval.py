@@ -7,7 +7,7 @@ from langchain_core.messages import BaseMessage, RemoveMessage, message_to_dict,
 from langgraph.types import interrupt
 
 from conflictscore.middleware.steps import Run, brief
-from conflictscore.nodes.decide import differs
+from conflictscore.nodes.decide import differs, flipped_by
 from conflictscore.nodes.evidence import conflict_details
 from conflictscore.nodes.state import told_type
 from conflictscore.prompts import PromptSet
@@ -65,7 +65,8 @@ def _update(run: Run, *messages: BaseMessage) -> dict[str, Any]:
 
 
 def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
-    claim = Attempt.model_validate(run["attempts"][-1]).reconsidered
+    changed = flipped_by(tuple(Attempt.model_validate(attempt) for attempt in run["attempts"]))
+    claim = changed.reconsidered if changed else None
     if claim is None:
         raise ValueError("an answer changed without a claim to reconsider")
     documents = [Document.model_validate(document) for document in run["documents"]]

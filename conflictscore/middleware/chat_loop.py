@@ -17,7 +17,14 @@ from conflictscore.records import Document
 
 __all__ = ["ChatLoop", "in_words"]
 
-_ABOUT_TOOLS = {"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"}
+_ABOUT_TOOLS = {
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "functions",
+    "function_call",
+    "web_search_options",
+}
 
 
 @dataclass(frozen=True)

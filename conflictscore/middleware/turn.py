@@ -26,6 +26,7 @@ from conflictscore.middleware.calls import CallWatch
 from conflictscore.middleware.excuses import OnFailure, excused
 from conflictscore.middleware.messages import asked_in, documents_from_messages
 from conflictscore.middleware.steps import AnswerAgain, Given, Run, Steps, correction, unscored
+from conflictscore.models.cut import was_cut
 from conflictscore.models.failures import clear_error
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.nodes.generate import cut_notes
@@ -86,7 +87,8 @@ class Turn:
         self._request, self._settings, self._asked = request, settings, asked
         self._documents = documents_from_messages(asked.since)
         self.watch = CallWatch()
-        self.hidden = bool(settings.max_rounds and (self._documents or settings.retriever))
+        checkable = asked.question and (self._documents or settings.retriever)
+        self.hidden = bool(settings.max_rounds and checkable)
         self._said: list[_Said] = []
         self._foreign: Exception | None = None
 
@@ -102,6 +104,8 @@ class Turn:
             return self._left(
                 "no tool brought documents for it, and there is no retriever to ask", logging.DEBUG
             )
+        if not self._asked.question:
+            return self._left("the last human message asks nothing in words", logging.INFO)
         return None
 
     def steps(self) -> Steps:
@@ -173,7 +177,7 @@ class Turn:
         answer, provider = _answer_in(response), self.context.generator.name
         if answer is None or self.watch.failure is not None:
             raise UnreadableReplyError("it was no answer in words", provider=provider)
-        if answer.message.response_metadata.get("finish_reason") == "length":
+        if was_cut(answer.message):
             raise UnreadableReplyError("it was cut off", provider=provider)
         self._said.append(answer)
         return Given(str(answer.message.text), notes)

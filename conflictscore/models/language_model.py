@@ -22,6 +22,7 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, UnreadableReplyError
+from conflictscore.models.cut import was_cut
 from conflictscore.models.endpoints import LOCAL_ENDPOINT
 from conflictscore.models.faces import call
 from conflictscore.models.failures import clear_error, without_logprobs
@@ -157,7 +158,7 @@ class LanguageModel:
 
         async def send(messages: Sequence[BaseMessage]) -> T:
             reply = await self._call(messages, meter, form)
-            if reply.response_metadata.get("finish_reason") == "length":
+            if was_cut(reply):
                 most = (parameters or {}).get("max_tokens", max_tokens)
                 raise self._unreadable(f"it was cut off after {most} tokens", reply.text)
             try:
@@ -198,7 +199,7 @@ class LanguageModel:
             raw, parsed = (
                 (result["raw"], result["parsed"]) if given else (result, _json_in(result.text))
             )
-            if raw.response_metadata.get("finish_reason") == "length":
+            if was_cut(raw):
                 raise self._unreadable(f"it was cut off after {max_tokens} tokens", raw.text)
             if raw.additional_kwargs.get("refusal"):
                 raise self._unreadable("it was a refusal", raw.text)
@@ -278,7 +279,7 @@ class LanguageModel:
     def _json_form(self, schema: Mapping[str, Any], max_tokens: int) -> _Form:
         """What gives an object of this form: a message with it or, where it is parsed, both."""
         chat = self._sender
-        if isinstance(chat, BaseChatOpenAI):
+        if isinstance(chat, BaseChatOpenAI) and _completes(chat):
             # not by with_structured_output, whose chain costs twice the processor time of a call
             body = {"response_format": _response_format(json.dumps(schema))}
             asked_for = {
@@ -286,8 +287,9 @@ class LanguageModel:
                 "max_tokens": max_tokens + self.thinking_tokens,
             }
             return _Form("json", max_tokens, chat, asked_for, schema)
+        strictly = {"strict": True} if isinstance(chat, BaseChatOpenAI) else {}
         try:
-            writer = chat.with_structured_output(dict(schema), include_raw=True)
+            writer = chat.with_structured_output(dict(schema), include_raw=True, **strictly)
         except NotImplementedError:
             raise ConfigurationError(
                 f"{self.name} gives no structured output, which is needed here; use another model"
@@ -314,7 +316,9 @@ class LanguageModel:
         if self.cache is None or not (self.deterministic and form.repeatable) or not self.identity:
             return await send()
         said = [(message.type, message.text) for message in messages]
+        # Whom a budget ends must not take another's call along, so each gate has its own.
         asked_for = [form.name, form.max_tokens, self.thinking_tokens, dict(form.terms)]
+        asked_for.append(id(self.gate))
         key = json.dumps([self.identity, asked_for, said], sort_keys=True)
         reply, ours = await folded(key, send)
         if not ours:
@@ -374,6 +378,17 @@ def _config(meter: UsageMeter) -> RunnableConfig:
         config["callbacks"] = [*(around or []), meter]
     config["tags"] = [*config.get("tags", []), *_HIDDEN]
     return config
+
+
+def _completes(chat: BaseChatOpenAI) -> bool:
+    """Whether it calls chat completions, whose fields the Responses API refuses.
+
+    Where it was not told, only the client knows; one that cannot be asked may call either.
+    """
+    if chat.use_responses_api is not None:
+        return not chat.use_responses_api
+    responds = getattr(chat, "_use_responses_api", None)
+    return responds is not None and not responds(dict(chat._default_params))
 
 
 @lru_cache

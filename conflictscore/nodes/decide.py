@@ -1,5 +1,6 @@
 """decide: look again, or let the answer stand; the one place that bounds the loop."""
 
+from itertools import takewhile
 from typing import Any
 
 from conflictscore.nodes.state import (
@@ -12,7 +13,7 @@ from conflictscore.nodes.state import (
 )
 from conflictscore.records import Attempt, ClaimEvidence, Method
 
-__all__ = ["decide", "differs", "may_look_again", "unexplained"]
+__all__ = ["decide", "differs", "flipped_by", "may_look_again", "unexplained"]
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -59,8 +60,24 @@ def _sides(claim: ClaimEvidence | None) -> set[int]:
 
 def unexplained(attempts: tuple[Attempt, ...]) -> bool:
     """Whether the answer changed and the model gave no reason."""
-    last = attempts[-1].answer
-    return differs(attempts[0].answer.text, last.text) and last.justification is None
+    changed = flipped_by(attempts)
+    return changed is not None and changed.answer.justification is None
+
+
+def flipped_by(attempts: tuple[Attempt, ...]) -> Attempt | None:
+    """The attempt that changed the answer for good; later ones kept what it said.
+
+    Args:
+        attempts: The scored answers of a run, first to last; at least one.
+
+    Returns:
+        None where the last answer is the first one.
+    """
+    first, last = attempts[0], attempts[-1]
+    if not differs(first.answer.text, last.answer.text):
+        return None
+    kept = takewhile(lambda a: not differs(a.answer.text, last.answer.text), reversed(attempts))
+    return list(kept)[-1]
 
 
 def differs(before: str, after: str) -> bool:

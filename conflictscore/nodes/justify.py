@@ -10,6 +10,7 @@ from typing import Any
 from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.conversation import conversation_of
+from conflictscore.nodes.decide import flipped_by
 from conflictscore.nodes.evidence import conflict_details
 from conflictscore.nodes.replies import cited_documents, read_text
 from conflictscore.nodes.state import (
@@ -29,16 +30,16 @@ _REPLY_TOKENS = 160
 async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Ask the generator for one sentence; a failure is noted, and the flip stays without one."""
     attempts, documents, meter = attempts_of(state), documents_of(state), UsageMeter()
-    context, last = runtime.context, attempts[-1]
-    if last.reconsidered is None:
+    context, changed = runtime.context, flipped_by(attempts)
+    if changed is None or changed.reconsidered is None:
         raise ValueError("justify was reached without a regenerated answer")
     prompt = context.prompts.render(
         "justify",
         question=material(state["question"]),
         before=material(attempts[0].answer.text),
-        after=material(last.answer.text),
-        claim=material(last.reconsidered.claim.text),
-        evidence=conflict_details(last.reconsidered, documents, context.prompts),
+        after=material(changed.answer.text),
+        claim=material(changed.reconsidered.claim.text),
+        evidence=conflict_details(changed.reconsidered, documents, context.prompts),
     )
     try:
         reason = await context.generator.ask(
@@ -52,14 +53,12 @@ async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     except ProviderError as error:
         note = f"the change has no justification: {error}"
         return {"notes": [*state["notes"], note], "usage": spent(state, meter.usage)}
-    answer = last.answer.model_copy(
+    answer = changed.answer.model_copy(
         update={
             "justification": " ".join(reason.split()),
             "cited": cited_documents(reason, [d.number for d in documents]),
         }
     )
-    explained = last.model_copy(update={"answer": answer})
-    return {
-        "attempts": [*state["attempts"][:-1], explained.to_json()],
-        "usage": spent(state, meter.usage),
-    }
+    explained = [*state["attempts"]]
+    explained[attempts.index(changed)] = changed.model_copy(update={"answer": answer}).to_json()
+    return {"attempts": explained, "usage": spent(state, meter.usage)}

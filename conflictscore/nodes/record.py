@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conflictscore.nodes.decide import differs
+from conflictscore.nodes.decide import flipped_by
 from conflictscore.nodes.state import RagState, RunRuntime, attempts_of
 from conflictscore.records import Attempt, Flip, Label
 
@@ -13,7 +13,8 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Sum up the attempts."""
     attempts = attempts_of(state)
     first, last = attempts[0], attempts[-1]
-    flip = _flip(first, last)
+    changed = flipped_by(attempts)
+    flip = _flip(first, changed, last) if changed else None
     if flip is not None:
         runtime.stream_writer({"event": "flip", **flip.to_json()})
     return {
@@ -21,21 +22,21 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "first_answer": first.answer.text,
         "flipped": flip is not None,
         "flip": flip.to_json() if flip else None,
-        "justification": last.answer.justification,
+        "justification": (changed or last).answer.justification,
         "report": first.report.summary() if first.report else None,
         "final_report": last.report.summary() if last.report and last.round else None,
         "notes": [*state["notes"], *_notes(attempts)],
     }
 
 
-def _flip(first: Attempt, last: Attempt) -> Flip | None:
-    claim = last.reconsidered
-    if claim is None or not differs(first.answer.text, last.answer.text):
+def _flip(first: Attempt, changed: Attempt, last: Attempt) -> Flip | None:
+    claim = changed.reconsidered
+    if claim is None:
         return None
     return Flip(
         before=first.answer.text,
         after=last.answer.text,
-        justification=last.answer.justification,
+        justification=changed.answer.justification,
         claim=claim.claim.text,
         supports=claim.supports,
         contradicts=claim.contradicts,

@@ -19,6 +19,7 @@ _CLAIMS = re.compile(
     r"^[\W_]*claims[\W_]*$|^[*_#\s]*claims:[*_]*\s+(?P<first>\S.*)$", re.IGNORECASE
 )
 _BULLET = re.compile(r"^(?:[-*•–]|\d{1,3}[.)])\s+")
+_NOTHING = re.compile(r"[\W_]*(?:none|n/a|no\s+claims)[\W_]*", re.IGNORECASE)
 _LETTER = re.compile(r"^(?:\((?P<inner>[AB])\)|(?P<bare>[AB])(?=$|[\s.:)–—-]))[.:)]?(?P<rest>.*)$")
 _DASH = re.compile(r"^\s*[–—-]\s*")
 _JUSTIFICATION = re.compile(r"^justification:\s*(?P<reason>\S.*)$", re.IGNORECASE)
@@ -50,13 +51,13 @@ def read_claims(reply: str) -> tuple[str, ...]:
     """The claims that follow the line "Claims:" (Table 6), without bullets, each once.
 
     Raises:
-        ValueError: There is no such line.
+        ValueError: There is no such line, or others stand beside claims with bullets or numbers.
     """
     lines = [line.strip() for line in reply.splitlines()]
     for start, line in enumerate(lines):
         if match := _CLAIMS.match(line):
             listed = [match["first"] or "", *lines[start + 1 :]]
-            return _each_once(_BULLET.sub("", line).strip() for line in listed)
+            return _each_once(_listed([line for line in listed if _says_something(line)]))
     raise ValueError('the line "Claims:" was missing')
 
 
@@ -115,11 +116,26 @@ def _option(line: str, options: Sequence[str]) -> int:
     raise ValueError("it was neither (A) nor (B) in the asked form")
 
 
+def _says_something(line: str) -> bool:
+    text = _BULLET.sub("", line)
+    return any(map(str.isalnum, text)) and not _NOTHING.fullmatch(text)
+
+
+def _listed(lines: Sequence[str]) -> list[str]:
+    texts = [_BULLET.sub("", line).strip() for line in lines]
+    marked = [text != line for text, line in zip(texts, lines, strict=True)]
+    # a remark after the list would be scored as a claim of the answer
+    if marked and marked[0] and not all(marked):
+        raise ValueError(
+            "not all of its lines were claims with a bullet or a number, as the first was"
+        )
+    return texts
+
+
 def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
     first: dict[str, str] = {}
     for text in texts:
-        if any(map(str.isalnum, text)):
-            first.setdefault(_folded(text), text)
+        first.setdefault(_folded(text), text)
     return tuple(first.values())
 
 

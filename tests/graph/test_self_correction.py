@@ -401,6 +401,55 @@ def test_a_flip_before_a_failed_round_is_still_explained(model: ChatOpenAI, worl
     assert any("the earlier answer stands" in note for note in state["notes"])
 
 
+TWO_TOPICS: RagInput = {
+    "question": "When?",
+    "documents": [
+        {"text": f"The {what}."}
+        for what in ("lamp: 1871", "lamp: 1874", "tower: 1840", "tower: 1850")
+    ],
+}
+LAMP, TOWER = "The lamp was lit in 1871.", "The tower was built in 1840."
+
+
+def test_a_flip_that_a_later_round_kept_is_explained_by_what_changed_the_answer(
+    model: ChatOpenAI, world: World
+) -> None:
+    world.answer, world.regenerated = LAMP, [TOWER, TOWER]
+
+    state = loop(model, max_rounds=2).invoke(TWO_TOPICS)
+
+    assert [attempt["answer"]["text"] for attempt in state["attempts"]] == [LAMP, TOWER, TOWER]
+    flip = state["flip"]
+    assert (flip["claim"], flip["supports"], flip["contradicts"]) == (LAMP, [1], [2])
+    [asked] = world.prompts["justify"]
+    assert '- Document 2: "The lamp: 1874."' in asked
+    assert "1850" not in asked
+    assert flip["justification"] == state["justification"] == world.reason
+    reasons = [attempt["answer"]["justification"] for attempt in state["attempts"]]
+    assert reasons == [None, world.reason, None]
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("\nJustification: The log is older (Doc 2).", "The log is older (Doc 2)."),
+        ("", World.reason),
+    ],
+    ids=["given", "asked for"],
+)
+def test_the_reason_to_keep_a_new_choice_is_not_the_reason_for_it(
+    model: ChatOpenAI, world: World, said: str, reason: str
+) -> None:
+    kept = f"B – {TOWER}\nJustification: Nothing speaks against it (Doc 3)."
+    world.answer, world.regenerated = "(A)", [f"B – {TOWER}{said}", kept]
+
+    state = loop(model, max_rounds=2).invoke({**TWO_TOPICS, "options": [LAMP, TOWER]})
+
+    assert world.asked["regenerate"] == 2
+    assert state["flip"]["claim"] == LAMP
+    assert state["flip"]["justification"] == state["justification"] == reason
+
+
 def test_the_evidence_may_come_from_google(model: ChatOpenAI, world: World) -> None:
     found = [result(d["url"], d["title"], d["text"]) for d in DISAGREEING]
     with GoogleSearchServer(found, api_key="google-key") as search:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
@@ -35,6 +35,8 @@ from tests.middleware.agents import (
 from tests.world import DISAGREEING, scripted_model
 
 Agent = Any
+
+PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
 
 
 # The answer
@@ -279,6 +281,29 @@ def test_an_empty_answer_is_left_alone(
 
     assert agent_world.asked["decompose"] == 0
     assert state["conflict"] is None
+
+
+@pytest.mark.parametrize("asked", [[PICTURE], "  "], ids=["a picture", "blanks"])
+def test_an_answer_to_a_message_without_words_is_left_with_a_note(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke, asked: Any
+) -> None:
+    state = invoke(agent_of(agent_model), {"messages": [HumanMessage(asked)]})
+
+    assert texts(state["messages"])[-1] == "It was lit in 1871."
+    assert agent_world.asked["decompose"] == 0
+    [note] = state["conflict"]["notes"]
+    assert "the last human message asks nothing in words" in note
+
+
+def test_an_answer_to_a_message_without_words_is_not_held_back(
+    agent_model: ChatOpenAI,
+) -> None:
+    agent = agent_of(agent_model)
+
+    streamed = agent.stream({"messages": [HumanMessage([PICTURE])]}, stream_mode="messages")
+
+    said = [m.text for m, _ in streamed if isinstance(m, AIMessageChunk) and m.text]
+    assert said == ["It ", "was ", "lit ", "in ", "1871."]
 
 
 # The documents

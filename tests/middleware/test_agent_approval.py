@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, hook_config
+from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
@@ -19,11 +21,17 @@ THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
 FIRST = [*CORRECTED[:-1], "It was lit in 1871."]
 
 
-def reviewed(model: ChatOpenAI, *before: Any, after: tuple[Any, ...] = (), **settings: Any) -> Any:
+def reviewed(
+    model: ChatOpenAI,
+    *before: Any,
+    after: tuple[Any, ...] = (),
+    tool: BaseTool = search,
+    **settings: Any,
+) -> Any:
     """An agent whose flips a person approves, with other middleware before and after ours."""
     ours = ConflictScoreMiddleware(cache=False, approve_flips=True, **settings)
     return create_agent(
-        model, [search], middleware=[*before, ours, *after], checkpointer=InMemorySaver()
+        model, [tool], middleware=[*before, ours, *after], checkpointer=InMemorySaver()
     )
 
 
@@ -46,6 +54,29 @@ def test_a_flip_waits_for_a_person_with_all_that_they_need_to_decide(
     assert texts(state["messages"]) == FIRST
     assert state["conflict"] is None
     assert "conflict_proposal" not in state
+
+
+@tool("search", response_format="content_and_artifact")
+def two_topics(query: str) -> tuple[str, list[Document]]:
+    """Search for documents."""
+    texts = "The lamp: 1871.", "The lamp: 1874.", "The tower: 1840.", "The tower: 1850."
+    return "\n".join(texts), [Document(text) for text in texts]
+
+
+def test_who_decides_on_a_flip_is_shown_the_evidence_that_changed_the_answer(
+    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
+) -> None:
+    agent_world.answer = "The lamp was lit in 1871."
+    agent_world.regenerated = ["The tower was built in 1840."] * 2
+
+    [waiting] = invoke(reviewed(agent_model, tool=two_topics, max_rounds=2), QUESTION, THREAD)[
+        "__interrupt__"
+    ]
+
+    assert agent_world.asked["regenerate"] == 2
+    assert waiting.value["flip"]["claim"] == "The lamp was lit in 1871."
+    assert '- Document 2: "The lamp: 1874."' in waiting.value["evidence"]
+    assert "1850" not in waiting.value["evidence"]
 
 
 def test_who_decides_on_a_flip_is_told_the_type_that_it_was_asked_for_by(

@@ -277,6 +277,27 @@ def test_a_second_answer_that_cannot_be_used_leaves_the_first_with_a_note(
     assert note.startswith("the earlier answer stands")
 
 
+class CutShort(AgentMiddleware[Any, Any, Any]):
+    """Has every answer end at its limit, as Anthropic's client says it."""
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        response = handler(request)
+        response.result[-1].response_metadata = {"stop_reason": "max_tokens"}
+        return response
+
+
+def test_a_second_answer_that_another_provider_cut_off_leaves_the_first(
+    agent_model: ChatOpenAI,
+) -> None:
+    agent: Any = create_agent(agent_model, [search], middleware=stack(True, CutShort()))
+
+    state = agent.invoke(QUESTION)
+
+    assert texts(state["messages"])[-1] == "It was lit in 1871."
+    [note] = state["conflict"]["notes"]
+    assert "cut off" in note
+
+
 def test_what_a_model_fails_with_shows_no_key(
     agent_world: AgentWorld, invoke: Invoke, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,5 +1,6 @@
 """Asking a model for text, for JSON and for a letter, through the real client."""
 
+import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from math import isfinite
@@ -8,7 +9,9 @@ from typing import Any, TypedDict
 
 import pytest
 from langchain_core.language_models import FakeListChatModel
+from langchain_openai import ChatOpenAI
 from langgraph.graph import START, StateGraph
+from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, UnreadableReplyError
 from conflictscore.models.language_model import LanguageModel
@@ -18,6 +21,8 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply, script, then
+from tests.fakes.search_server import Handler, Received, SearchServer, json_reply
+from tests.fakes.search_server import Reply as JsonReply
 from tests.models.calling import calling
 
 PROMPTS = PromptSet.load()
@@ -258,6 +263,72 @@ class TestJson:
         model = from_chat_model(FakeListChatModel(responses=['{"year": 1871}']))
         with pytest.raises(ConfigurationError, match="fake-list-chat-model gives no structured"):
             await ask_json(model)
+
+
+def responding(*replies: Mapping[str, Any]) -> Handler:
+    """Speaks OpenAI's Responses API, which refuses the fields of chat completions."""
+    left = iter(replies)
+
+    def handle(request: Received) -> JsonReply:
+        if request.path != "/v1/responses" or "response_format" in request.json:
+            return json_reply({"error": {"message": "Unsupported parameter", "code": None}}, 400)
+        common = {"id": "resp_1", "object": "response", "created_at": 0, "model": "test-model"}
+        calls = {"parallel_tool_calls": False, "tool_choice": "auto", "tools": []}
+        return json_reply({**common, **calls, **next(left)})
+
+    return handle
+
+
+def response(text: str, **fields: Any) -> dict[str, Any]:
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    message = {"type": "message", "id": "m", "role": "assistant", "status": "completed"}
+    return {"status": "completed", "output": [{**message, "content": content}], **fields}
+
+
+class TestJsonOfTheResponsesApi:
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"use_responses_api": True},
+            {"output_version": "responses/v1"},
+            {"reasoning": {"effort": "low"}},
+            {"model_kwargs": {"text": {"verbosity": "low"}}},
+        ],
+        ids=lambda settings: next(iter(settings)),
+    )
+    async def test_the_schema_goes_out_as_that_api_has_it_and_the_object_is_read(
+        self, settings: dict[str, Any]
+    ) -> None:
+        with SearchServer(responding(response('{"year": 1871}'))) as server:
+            assert await ask_json(from_chat_model(openai(server, **settings))) == 1871
+        [request] = server.requests
+        sent = request.json["text"]["format"]
+        assert (sent["type"], sent["name"], sent["strict"]) == ("json_schema", "dating", True)
+        assert sent["schema"]["properties"] == {"year": {"type": "integer"}}
+
+    async def test_an_object_cut_off_is_asked_for_again_though_it_could_be_read(self) -> None:
+        details = {"reason": "max_output_tokens"}
+        cut = response('{"year": 18', status="incomplete", incomplete_details=details)
+        with SearchServer(responding(cut, response('{"year": 1871}'))) as server:
+            model = from_chat_model(openai(server, use_responses_api=True))
+            assert await ask_json(model) == 1871
+        assert "cut off" in json.dumps(server.requests[1].json["input"])
+
+    async def test_a_model_that_was_told_nothing_is_asked_by_chat_completions(self) -> None:
+        with OpenAIServer(script('{"year": 1871}')) as server:
+            chat = ChatOpenAI(model="test-model", base_url=server.base_url, api_key=SecretStr("k"))
+            assert await ask_json(from_chat_model(chat)) == 1871
+        assert "response_format" in server.requests[0].body
+
+
+def openai(server: SearchServer, **settings: Any) -> ChatOpenAI:
+    return ChatOpenAI(
+        model="test-model",
+        base_url=f"{server.endpoint}/v1",
+        api_key=SecretStr("k"),
+        max_retries=0,
+        **settings,
+    )
 
 
 class TestLetter:

@@ -58,6 +58,12 @@ def test_an_empty_answer_is_refused(reply: str) -> None:
         ("Claims:\nThe claims: all false.", ("The claims: all false.",)),
         ("Claims:", ()),
         ("Claims:\n\n-\n", ()),
+        ("Claims:\nNone", ()),
+        ("Claims: N/A.", ()),
+        ("Claims:\n- (no  claims)", ()),
+        ("Claims:\n**None.**\n", ()),
+        ("Claims:\n- A one.\n- None", ("A one.",)),
+        ("Claims:\nNone of them came.", ("None of them came.",)),
     ],
 )
 def test_claims_are_the_lines_after_the_marker_each_once(
@@ -83,9 +89,27 @@ def test_a_decomposition_without_the_marker_is_refused(reply: str) -> None:
         read_claims(reply)
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Claims:\n- A one.\n- A two.\n\nNote: I left out the greeting.",
+        "Claims:\n1. A one.\nA two.\n2. A three.",
+        "Claims: - A one.\nThat is all.",
+        "Claims:\n* A one that\n  goes on.",
+    ],
+)
+def test_a_line_that_is_not_marked_as_the_first_claim_is_no_claim_and_is_refused(
+    reply: str,
+) -> None:
+    with pytest.raises(ValueError, match="not all of its lines were claims with a bullet"):
+        read_claims(reply)
+
+
 @given(
     st.lists(
-        st.text(st.characters(categories=["L", "Zs"]), min_size=1).map(str.strip).filter(bool),
+        st.text(st.characters(categories=["L", "Zs"]), min_size=1)
+        .map(str.strip)
+        .filter(lambda text: " ".join(text.casefold().split()) not in {"", "none", "no claims"}),
         unique_by=lambda text: " ".join(text.casefold().split()),
     ),
     st.sampled_from(["{}", "- {}", "* {}", "{n}. {}", "{n}) {}"]),

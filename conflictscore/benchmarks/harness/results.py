@@ -32,6 +32,7 @@ from conflictscore.benchmarks.harness.values import (
     read_value,
 )
 from conflictscore.metric import better_supported, support_share
+from conflictscore.nodes.decide import flipped_by
 from conflictscore.records import Answer, Attempt, ConflictReport, ConflictType, Usage
 
 __all__ = [
@@ -156,7 +157,8 @@ class _Recorded:
         found = {method: self._method(method) for method in methods}
         documents = self._value(Step.DOCUMENTS, DocumentsValue)
         placebo = self._value(Step.PLACEBO, PlaceboValue)
-        last = self.loop.attempts[-1] if isinstance(self.loop, LoopValue) else None
+        attempts = self.loop.attempts if isinstance(self.loop, LoopValue) else ()
+        last = (flipped_by(attempts) or attempts[-1]) if attempts else None
         return QuestionResult(
             question=self.question,
             documents=documents.documents if documents else (),

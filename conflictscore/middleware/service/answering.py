@@ -98,7 +98,7 @@ class Answering:
             state = await run.go()
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
             return await self._broken(run, error)
-        if trouble := self._trouble(run, state):
+        if trouble := run.trouble():
             return await self._unchecked(*trouble)
         return self._finished(state)
 
@@ -110,23 +110,11 @@ class Answering:
             raise
 
     def _standing(self, run: LoopRun) -> None:
-        state = run.so_far()
-        if self._stands is not None and self._trouble(run, state) is None:
+        if self._stands is not None and run.trouble() is None:
+            state = run.so_far()
             text, status = self._settled(state)
             shown = self._evidence(state, status, [])
             self._stands(Reply(self._completion(shown, text, complete=False), status))
-
-    def _trouble(self, run: LoopRun, state: State) -> tuple[str, str] | None:
-        """What failed in a run that came to an answer, and why; None where it was checked."""
-        report = state["report"]
-        if run.step == "regeneration" and len(state["attempts"]) == 1:
-            return "regeneration", state["reason"]
-        if report["error"]:
-            return "judge", report["error"]
-        if report["claims"] and report["cs_c"] is None:
-            errors = (pair["error"] for claim in report["claims"] for pair in claim["labels"])
-            return "judge", f"no claim could be held against a document: {next(errors)}"
-        return None
 
     async def _broken(self, run: LoopRun, error: Exception) -> Reply:
         """What an error comes to that ended the loop."""

@@ -76,8 +76,7 @@ def usage_of(completion: Mapping[str, Any]) -> Usage:
 
 def text_of(completion: Mapping[str, Any]) -> str:
     """The text of the first message; empty where it has none."""
-    content = completion["choices"][0]["message"].get("content")
-    return content if isinstance(content, str) else ""
+    return _text_in(completion["choices"][0]["message"].get("content"))
 
 
 def why_no_text(completion: Mapping[str, Any]) -> str | None:
@@ -114,11 +113,13 @@ class Chunks:
         """All that is said: a text in pieces, anything else of a message in one."""
         for choice in completion["choices"]:
             index, message = choice.get("index", 0), choice["message"]
-            words = _PIECE.findall(message.get("content") or "")
+            content = message.get("content")
+            words = _PIECE.findall(_text_in(content))
             for start in range(0, len(words), _WORDS_A_CHUNK):
                 piece = "".join(words[start : start + _WORDS_A_CHUNK])
                 yield self._chunk({"content": piece}, index)
-            rest = {k: v for k, v in message.items() if k not in ("role", "content") and v}
+            others = {**message, "content": _beside_text(content)}
+            rest = {k: v for k, v in others.items() if k != "role" and v}
             if calls := rest.get("tool_calls"):
                 rest["tool_calls"] = [{**call, "index": at} for at, call in enumerate(calls)]
             if rest:
@@ -140,3 +141,23 @@ class Chunks:
     ) -> dict[str, Any]:
         choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish}
         return {**self._common, "choices": [choice]}
+
+
+def _text_in(content: object) -> str:
+    """The text of a message; some upstreams send a list of parts."""
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if _is_text(part))
+    return content if isinstance(content, str) else ""
+
+
+def _beside_text(content: object) -> object:
+    """What a message holds that is no text; None where that is nothing."""
+    if isinstance(content, list):
+        return [part for part in content if not _is_text(part)]
+    return None if isinstance(content, str) else content
+
+
+def _is_text(part: object) -> bool:
+    if not isinstance(part, dict) or part.get("type") != "text":
+        return False
+    return isinstance(part.get("text"), str)

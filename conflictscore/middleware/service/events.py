@@ -53,6 +53,11 @@ class Stepwise:
             self._service.failed(self._run.step, self._ticket, error)
             self._close("failed", [str(refusal)])
             raise refusal from error
+        if trouble := self._run.trouble():
+            kind, reason = trouble
+            self._service.failed(kind, self._ticket)
+            if kind == "judge":
+                return self._close("failed", [reason])
         state = self._run.state
         split = any(claim["conflicting"] for claim in state["report"]["claims"])
         unchanged: Status = "kept" if split else "scored"

@@ -82,6 +82,19 @@ class LoopRun:
             case "decision":
                 self._last = True
 
+    def trouble(self) -> tuple[Step, str] | None:
+        """What failed on the way to an answer that stands, and why; None where it was checked."""
+        state = self.so_far()
+        report = state["report"]
+        if self.step == "regeneration" and len(state["attempts"]) == 1:
+            return "regeneration", state["reason"]
+        if report["error"]:
+            return "judge", report["error"]
+        if report["claims"] and report["cs_c"] is None:
+            errors = (pair["error"] for claim in report["claims"] for pair in claim["labels"])
+            return "judge", f"no claim could be held against a document: {next(errors)}"
+        return None
+
     def so_far(self) -> dict[str, Any]:
         """The state as if the answer of this moment were the last one."""
         attempts = attempts_of(cast("RagState", self.state))

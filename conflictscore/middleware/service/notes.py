@@ -13,7 +13,16 @@ from conflictscore.prompts import material
 
 __all__ = ["disagreement", "unchecked"]
 
-_MARKUP = re.compile(r"[\[\]()<>{}|`*_#!~\\]+|\w+://\S*")
+_MARKUP = re.compile(
+    r"""
+      (?<!\S)\S+@\S+  # first, since the local part of an address may hold what is cut out below
+    | [\[\]()<>{}|`*_#!~\\]+
+    | \w{1,20}://\S*
+    | www\.\S*
+    | &\w+;  # clients decode these before they look for addresses
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
 _TITLE_CHARS = 80
 _CLAIM_CHARS = 300
 _MOST_SOURCES = 3
@@ -65,7 +74,7 @@ def _name(document: Mapping[str, Any]) -> str:
 
 def _host(url: str) -> str:
     try:
-        return urlsplit(url).hostname or ""
+        return (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:
         return ""
 

@@ -131,7 +131,12 @@ class Relay:
         try:
             async with asyncio.timeout(service.settings.timeout):
                 await run.go()
-            status = "observed"
+            if trouble := run.trouble():
+                kind, reason = trouble
+                service.failed(kind, self._ticket)
+                notes = [reason]
+            else:
+                status = "observed"
         except TimeoutError:
             service.failed("timeout", self._ticket)
             notes = ["the answer was not scored in time"]

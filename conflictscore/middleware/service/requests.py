@@ -15,6 +15,7 @@ from langchain_core.messages import (
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from conflictscore.errors import InputError
+from conflictscore.middleware.chat_loop import in_words
 from conflictscore.middleware.messages import Asked, asked_in
 from conflictscore.middleware.service.faults import RefusedError
 from conflictscore.nodes.conversation import Turn
@@ -141,7 +142,7 @@ class ChatRequest:
         """
         given = {
             name: value
-            for name, value in self.body.items()
+            for name, value in in_words(self.body).items()
             if name not in _OURS and value is not None
         }
         limits = [given.pop(name, None) for name in ("max_completion_tokens", "max_tokens")]

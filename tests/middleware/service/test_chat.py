@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from tests.fakes.openai_server import OpenAIServer, Reply, from_cache
+from tests.fakes.openai_server import Fault, OpenAIServer, Reply, from_cache
 from tests.middleware.service.serving import (
     QUESTION,
     UPSTREAM_KEY,
@@ -319,6 +319,18 @@ class TestObserve:
 
         assert (run["status"], run["notes"]) == ("passed-through", ["the model calls tools"])
 
+    def test_a_judge_that_fails_is_counted_and_the_run_has_failed(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        world.broken["label"] = Fault(500, should_retry=False)
+
+        with serving(upstream, settings={"mode": "observe"}) as served:
+            run = served.run(served.ask())
+            failures = served.metric('conflictscore_failures_total{kind="judge"}')
+
+        assert (run["status"], run["answer"], failures) == ("failed", "It was lit in 1871.", 1.0)
+        assert run["notes"][-1].startswith("no claim could be held against a document")
+
     def test_an_upstream_that_does_not_stream_is_scored_all_the_same(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:
@@ -405,6 +417,24 @@ class TestStreaming:
         assert reply.usage_metadata is not None
         assert reply.usage_metadata["input_tokens"] > 1000
 
+    @pytest.mark.parametrize("other", [None, PICTURE], ids=["texts", "with a picture"])
+    def test_an_answer_in_parts_is_checked_and_streamed_to_its_end(
+        self, world: ChatWorld, upstream: OpenAIServer, other: dict[str, Any] | None
+    ) -> None:
+        parts = [{"type": "text", "text": text} for text in ("It was ", "lit in 1871.")]
+        world.plain = completion_with({"content": [*parts, *([other] if other else [])]})
+        settings = {"first_answer": "upstream"}
+
+        with serving(upstream, retriever=Listed(found=AGREEING), settings=settings) as served:
+            reply = served.ask(stream=True)
+
+        said = [data for _, data in events_in(reply.text)]
+        assert said[-1] == "[DONE]"
+        assert said[-2]["conflictscore"]["status"] == "scored"
+        contents = [c["choices"][0]["delta"].get("content") for c in said[:-1]]
+        assert "".join(c for c in contents if isinstance(c, str)) == "It was lit in 1871."
+        assert [c for c in contents if isinstance(c, list)] == ([[other]] if other else [])
+
 
 class TestTools:
     @pytest.mark.parametrize("stream", [False, True])
@@ -431,6 +461,26 @@ class TestTools:
             assert (reply.json()["model"], reply.json()["x_upstream"]) == ("scripted", "kept")
         assert world.handed_on[0].body["tools"] == [TOOL]
         assert world.asked.total() == 0
+
+    def test_no_call_of_the_loop_is_offered_them(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        about = {
+            "tools": [TOOL],
+            "tool_choice": "auto",
+            "parallel_tool_calls": False,
+            "functions": [TOOL["function"]],
+            "function_call": "auto",
+            "web_search_options": {"search_context_size": "low"},
+        }
+
+        with serving(upstream) as served:
+            reply = served.ask(**about)
+
+        [first] = world.handed_on
+        assert {name: first.body.get(name) for name in about} == about
+        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
+        assert not any(about.keys() & r.body.keys() for r in upstream.requests if r is not first)
 
     def test_the_answer_after_them_is_checked_against_what_they_brought(
         self, world: ChatWorld, upstream: OpenAIServer

@@ -52,6 +52,12 @@ def test_without_a_disagreement_there_is_none() -> None:
         "line\n\n# heading\n- item",
         "\x1b[31mred\x07",
         "https://evil.test/path",
+        "www.evil.test/path",
+        "_WWW.evil.test_",
+        "www&period;evil.test",
+        "write to evil@evil.test, now",
+        "evil&commat;evil.test",
+        "a*evil@evil.test*",
     ],
 )
 def test_what_is_quoted_brings_no_markup(hostile: str) -> None:
@@ -64,8 +70,17 @@ def test_what_is_quoted_brings_no_markup(hostile: str) -> None:
     for note in notes:
         assert note is not None
         assert not set("![]<>`|*_#\x1b\x07").intersection(note)
-        assert "://" not in note
+        assert not any(mark in note.lower() for mark in ("://", "www.", "@", "&"))
         assert all(line.startswith(("Note: ", "- “")) for line in note.splitlines())
+
+
+def test_a_host_is_named_without_what_clients_would_make_a_link_of() -> None:
+    url = "https://www.gazette.test/a"
+
+    note = disagreement({"claims": [claim()]}, [document(1, "Gazette", url), document(2)])
+
+    assert note is not None
+    assert "For it: Gazette, gazette.test." in note
 
 
 def test_long_titles_are_cut() -> None:

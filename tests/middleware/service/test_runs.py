@@ -201,6 +201,28 @@ class TestAsking:
         assert (name, error["error"]["code"]) == ("error", code)
         assert (run["status"], run["notes"]) == ("failed", [error["error"]["message"]])
 
+    @pytest.mark.parametrize(
+        ("broken", "kind", "status"),
+        [
+            ("label", "judge", "failed"),
+            ("decompose", "judge", "failed"),
+            ("regenerate", "regeneration", "kept"),
+        ],
+    )
+    def test_a_check_that_fails_keeps_the_answer_and_is_counted(
+        self, world: ChatWorld, upstream: OpenAIServer, broken: str, kind: str, status: str
+    ) -> None:
+        world.broken[broken] = Fault(500, should_retry=False)
+
+        with serving(upstream) as served:
+            reply = served.http.post("/v1/runs", json={"question": QUESTION})
+            failures = served.metric(f'conflictscore_failures_total{{kind="{kind}"}}')
+
+        name, run = events_in(reply.text)[-1]
+        assert (name, run["status"], failures) == ("run", status, 1.0)
+        assert run["answer"] == "It was lit in 1871."
+        assert "HTTP 500" in " ".join([*run["notes"], run["reason"]])
+
     def test_an_unknown_run_is_not_there(self, upstream: OpenAIServer) -> None:
         with serving(upstream) as served:
             reply = served.http.get("/v1/runs/00000000")

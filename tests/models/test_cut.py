@@ -1,0 +1,52 @@
+"""A reply that was cut off is seen as such, whoever's client says so."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from langchain_core.language_models import FakeMessagesListChatModel
+from langchain_core.messages import AIMessage
+
+from conflictscore.errors import UnreadableReplyError
+from conflictscore.models.cut import was_cut
+from conflictscore.models.spec import from_chat_model
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"finish_reason": "length"},
+        {"finish_reason": "max_tokens"},
+        {"finish_reason": "MAX_TOKENS"},
+        {"stop_reason": "max_tokens"},
+        {"stopReason": "max_tokens"},
+        {"done_reason": "length"},
+        {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
+    ],
+    ids=str,
+)
+async def test_a_reply_that_its_client_calls_cut_off_is_not_read(said: dict[str, Any]) -> None:
+    half = AIMessage("Claims:\n- The lamp was", response_metadata=said)
+    model = from_chat_model(FakeMessagesListChatModel(responses=[half]))
+    with pytest.raises(UnreadableReplyError, match="cut off after 20 tokens"):
+        await model.ask("List.", str, prompts=PromptSet.load(), meter=UsageMeter(), max_tokens=20)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        {"finish_reason": "stop"},
+        {"finish_reason": None, "stop_reason": "end_turn"},
+        {"done_reason": "stop"},
+        {"status": "completed", "incomplete_details": None},
+        {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}},
+    ],
+    ids=str,
+)
+def test_a_reply_that_ended_by_itself_or_for_another_reason_is_not_cut(
+    said: Mapping[str, Any],
+) -> None:
+    assert not was_cut(AIMessage("All of it.", response_metadata=dict(said)))

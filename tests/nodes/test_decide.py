@@ -1,0 +1,29 @@
+"""Which attempt changed the answer."""
+
+import pytest
+
+from conflictscore.nodes.decide import flipped_by
+from conflictscore.records import Answer, Attempt
+
+
+@pytest.mark.parametrize(
+    ("answers", "by"),
+    [
+        (["One"], None),
+        (["One", "one "], None),
+        (["One", "Two"], 1),
+        (["One", "Two", "two", "TWO"], 1),
+        (["One", "One", "Two"], 2),
+        (["One", "Two", "One"], None),
+        (["One", "Two", "One", "Two"], 3),
+        (["One", "Two", "Three"], 2),
+    ],
+)
+def test_the_attempt_that_changed_the_answer_is_the_first_that_all_later_ones_kept(
+    answers: list[str], by: int | None
+) -> None:
+    attempts = tuple(
+        Attempt(round=number, answer=Answer(text=text)) for number, text in enumerate(answers)
+    )
+    found = flipped_by(attempts)
+    assert (found.round if found else None) == by
