@@ -286,8 +286,9 @@ def test_the_server_does_not_outlive_a_program_that_is_stopped_in_a_call(
     smollm2_path: Path, program: Path, kind: signal.Signals, *, with_program: bool
 ) -> None:
     script = (
-        "import sys, httpx2\n"
+        "import signal, sys, httpx2\n"
         "from conflictscore.models.local import shared_server\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup has it ignored
         "server = shared_server(sys.argv[1], context_window=8192, program=sys.argv[2] or None)\n"
         "print(server._process.pid, flush=True)\n"
         "httpx2.post(server.base_url + '/completions', timeout=100, trust_env=False,\n"
