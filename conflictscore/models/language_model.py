@@ -8,7 +8,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from math import exp, fsum, log
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,7 +17,6 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
-from langchain_core.utils.function_calling import convert_to_openai_function
 from langchain_openai.chat_models.base import BaseChatOpenAI
 from pydantic import SecretStr
 
@@ -27,6 +26,7 @@ from conflictscore.models.endpoints import LOCAL_ENDPOINT
 from conflictscore.models.faces import call
 from conflictscore.models.failures import clear_error, without_logprobs
 from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.models.openai_api import completes, response_format
 from conflictscore.models.scheduling.dispatch import dispatch
 from conflictscore.models.scheduling.folding import folded
 from conflictscore.models.scheduling.gate import Gate
@@ -228,8 +228,11 @@ class LanguageModel:
             letter too improbable to be reported gets an upper bound of what it can have.
 
         Raises:
-            ConfigurationError: The server gives no log-probabilities.
+            ConfigurationError: The server gives no log-probabilities, or is called by OpenAI's
+                Responses API.
         """
+        if isinstance(self.chat, BaseChatOpenAI) and not completes(self.chat):
+            raise without_logprobs(self.name)  # the Responses API has them in another form
         asked_for = {"max_tokens": 1, "logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         asked_for |= self.choice_parameters
         form = _Form("letter", 1, self._sender, asked_for, self.choice_parameters)
@@ -279,9 +282,9 @@ class LanguageModel:
     def _json_form(self, schema: Mapping[str, Any], max_tokens: int) -> _Form:
         """What gives an object of this form: a message with it or, where it is parsed, both."""
         chat = self._sender
-        if isinstance(chat, BaseChatOpenAI) and _completes(chat):
+        if isinstance(chat, BaseChatOpenAI) and completes(chat):
             # not by with_structured_output, whose chain costs twice the processor time of a call
-            body = {"response_format": _response_format(json.dumps(schema))}
+            body = {"response_format": response_format(json.dumps(schema))}
             asked_for = {
                 "extra_body": {**(chat.extra_body or {}), **body},
                 "max_tokens": max_tokens + self.thinking_tokens,
@@ -378,25 +381,6 @@ def _config(meter: UsageMeter) -> RunnableConfig:
         config["callbacks"] = [*(around or []), meter]
     config["tags"] = [*config.get("tags", []), *_HIDDEN]
     return config
-
-
-def _completes(chat: BaseChatOpenAI) -> bool:
-    """Whether it calls chat completions, whose fields the Responses API refuses.
-
-    Where it was not told, only the client knows; one that cannot be asked may call either.
-    """
-    if chat.use_responses_api is not None:
-        return not chat.use_responses_api
-    responds = getattr(chat, "_use_responses_api", None)
-    return responds is not None and not responds(dict(chat._default_params))
-
-
-@lru_cache
-def _response_format(schema: str) -> dict[str, Any]:
-    """What OpenAI's API calls a JSON schema, in JSON, that is to be kept to strictly."""
-    function = convert_to_openai_function(json.loads(schema), strict=True)
-    form = {"name": function["name"], "schema": function["parameters"], "strict": True}
-    return {"type": "json_schema", "json_schema": form}
 
 
 def _tokens_of(reply: Any) -> int:

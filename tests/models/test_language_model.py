@@ -314,6 +314,13 @@ class TestJsonOfTheResponsesApi:
             assert await ask_json(model) == 1871
         assert "cut off" in json.dumps(server.requests[1].json["input"])
 
+    async def test_a_letter_with_its_probability_is_refused_before_anything_is_sent(self) -> None:
+        with SearchServer(responding(response("A"))) as server:
+            model = from_chat_model(openai(server, use_responses_api=True))
+            with pytest.raises(ConfigurationError, match="gives no log-probabilities"):
+                await model.ask_letter("hi", ("A", "B"), prompts=PROMPTS, meter=UsageMeter())
+        assert not server.requests
+
     async def test_a_model_that_was_told_nothing_is_asked_by_chat_completions(self) -> None:
         with OpenAIServer(script('{"year": 1871}')) as server:
             chat = ChatOpenAI(model="test-model", base_url=server.base_url, api_key=SecretStr("k"))
