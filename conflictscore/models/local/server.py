@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -260,7 +261,8 @@ def _spawn(log: IO[bytes]) -> subprocess.Popen[bytes]:
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """End a host at once, with all that it started."""
     if process.poll() is None and hasattr(os, "killpg"):
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError, PermissionError):  # it ended by itself just now
+            os.killpg(process.pid, signal.SIGKILL)
     process.kill()
     process.wait()
 

@@ -176,9 +176,9 @@ params.hostnames, params.port = [given.host], given.port
 params.api_keys = [os.environ["LLAMA_API_KEY"]]
 params.n_ctx, params.n_parallel = given.ctx_size, given.parallel
 params.use_jinja, params.ui, params.verbosity = True, False, 1
-server = xllamacpp.Server(params)
 with open(os.path.join(os.path.dirname(__file__), "pid"), "w") as file:
     file.write(str(os.getpid()))
+server = xllamacpp.Server(params)
 signal.pause()
 """
 
@@ -318,7 +318,7 @@ def _wait_until_gone(pid: int) -> None:
     while True:
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):  # the latter while it is being read
             return
         if state == "Z":
             return
