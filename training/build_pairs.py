@@ -17,7 +17,7 @@ import click
 
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import ConflictScoreError
-from conflictscore.labelers.nli.model import LEAST_TOKENS
+from conflictscore.labelers.nli.model import LEAST_TOKENS, MOST_TOKENS
 from training.ambiguous import ramdocs_pairs
 from training.human import label_files, labelled_pairs, split_apart, unmeasured
 from training.packing import pack
@@ -26,9 +26,6 @@ from training.passages import data_files, distinct_passages
 from training.synthetic import synthetic_pairs
 
 __all__ = ["main", "rows_of"]
-
-_MOST_TOKENS = 512
-"""The NLI labeler reads no longer pairs, whatever the model."""
 
 
 def rows_of(
@@ -77,7 +74,7 @@ def rows_of(
     "--pair-tokens",
     default=256,
     show_default=True,
-    type=click.IntRange(LEAST_TOKENS, _MOST_TOKENS),
+    type=click.IntRange(LEAST_TOKENS, MOST_TOKENS),
     help="Tokens of claim and window.",
 )
 @click.option("--rounds", default=8, show_default=True, help="Times through every passage.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conflictscore.labelers.nli.premises import premises
+from conflictscore.labelers.nli.premises import premise_tokens, premises
 from conflictscore.records import Document
 from conflictscore.retrieval.passages.windows import Vocabulary
 from training.packed import PARTS, Marks
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["pack"]
 
-_CLAIM_TOKENS = 40
-"""Room that the labeler leaves for a claim that needs no more."""
-_WINDOW_TOKENS = 48
-"""No window of the labeler has less room, however long the claim."""
 _MOST_CLAIM_TOKENS = 128
 """Of a longer claim no more is learned from."""
 
@@ -63,8 +59,8 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
     for part, pair in rows:
         if pair.claim not in claims:
             said = numbers(pair.claim)
-            room = pair_tokens - marks.total - max(len(said), _CLAIM_TOKENS)
-            claims[pair.claim] = (len(claims), max(room, _WINDOW_TOKENS))
+            room = premise_tokens(len(said), pair_tokens, marks.total)
+            claims[pair.claim] = (len(claims), room)
             _add(said[:_MOST_CLAIM_TOKENS], claim_tokens, claim_lengths)
         claim, room = claims[pair.claim]
         shown = (pair.title, pair.document, room)

@@ -5,21 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conflictscore.benchmarks.conflict_detection.groups import text_of
+from conflictscore.benchmarks.conflict_detection.groups import document_of, text_of
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.records import Label
-from conflictscore.retrieval.documents import clean_text
 
 __all__ = ["LabelledPair", "balanced_sample", "read_pairs"]
-
-_LABELS = {
-    "SUPPORTS": Label.SUPPORTS,
-    "PARTIAL": Label.SUPPORTS,  # part of a claim supported is support (paper, section 3)
-    "CONTRADICTS": Label.CONTRADICTS,
-    "IRRELEVANT": Label.IRRELEVANT,
-}
-_LEFT_OUT = {"MIXED", "UNLABELLED"}
 
 
 class LabelledPair(NamedTuple):
@@ -61,23 +52,22 @@ def read_pairs(path: str | Path, *, split: str | None = None) -> list[LabelledPa
 
 def _pairs_of(record: dict[str, Any], name: str, where: str) -> Iterator[LabelledPair]:
     claim = text_of(record, "claim", where)
-    documents = record.get("docs")
-    if documents is None:
-        documents = [{"text": text_of(record, "document", where), "label": record.get("label")}]
-    elif not isinstance(documents, list) or not documents:
+    listed = record.get("docs")
+    if listed is None:
+        text = text_of(record, "document", where)
+        found: list[tuple[str, Any]] = [(where, {"text": text, "label": record.get("label")})]
+    elif isinstance(listed, list) and listed:
+        found = [(f"{where}, document {n}", one) for n, one in enumerate(listed, start=1)]
+    else:
         raise InputError(f"{where}, field docs: a list of documents is needed that is not empty")
-    for index, document in enumerate(documents):
-        here = where if "docs" not in record else f"{where}, document {index + 1}"
-        text = text_of(document, "text", here)
-        title, label = document.get("title"), document.get("label")
-        if title is not None and not isinstance(title, str):
-            raise InputError(f"{here}, field title: a text is needed, or none")
-        if not isinstance(label, str) or label not in _LABELS.keys() | _LEFT_OUT:
-            known = ", ".join([*_LABELS, *sorted(_LEFT_OUT)])
-            raise InputError(f"{here}, field label: {label!r} is none of {known}")
-        if label in _LABELS:
-            shown = clean_text(title or "")
-            yield LabelledPair(f"{name}:{index}", claim, text, _LABELS[label], shown)
+    for index, (here, one) in enumerate(found):
+        document = document_of(one, here)
+        if one.get("label") is None:
+            raise InputError(f"{here}, field label: it is needed here")
+        if document.label is not None:
+            yield LabelledPair(
+                f"{name}:{index}", claim, document.text, document.label, document.title
+            )
 
 
 def balanced_sample(pairs: list[LabelledPair], size: int, seed: int) -> list[LabelledPair]:

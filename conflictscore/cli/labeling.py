@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
-    from conflictscore.labelers.protocol import Labeler, LabelerFactory, LabelerName
+    from conflictscore.labelers.protocol import Labeler
     from conflictscore.models.language_model import LanguageModel
     from conflictscore.storage.cache import ContentCache
 
@@ -36,15 +36,10 @@ def open_labeler(settings: Mapping[str, Any], *, calibrated: bool = True) -> Ope
     """
     from conflictscore.cli.running import chosen_labeler, chosen_spec
     from conflictscore.graph.create import run_context
-    from conflictscore.labelers.calibration import UNCALIBRATED
     from conflictscore.labelers.nli.labeler import NliLabeler
     from conflictscore.storage.cache import ContentCache
 
-    if settings["labeler"] == "nli" and not calibrated:
-        chosen: Labeler | LabelerName | LabelerFactory | None
-        chosen = NliLabeler.open(settings["nli_model"], calibration=UNCALIBRATED)
-    else:
-        chosen = chosen_labeler(settings)
+    chosen = chosen_labeler(settings, calibrated=calibrated)
     if chosen in ("whole-answer", "salient"):
         raise InputError(f"--labeler {chosen} is for answers, and here are claims: use json")
     if chosen == "nli":

@@ -56,9 +56,14 @@ def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
 
 
 def chosen_labeler(
-    settings: Mapping[str, Any],
+    settings: Mapping[str, Any], *, calibrated: bool = True
 ) -> "Labeler | LabelerName | LabelerFactory | None":
-    """The labeler that the model options name; None for the default one."""
+    """The labeler that the model options name; None for the default one.
+
+    Args:
+        settings: The options.
+        calibrated: Whether an NLI model comes with the calibration in its folder.
+    """
     named: LabelerName | None = settings["labeler"]
     for option, labelers in _LABELER_OPTIONS.items():
         if settings[option] is not None and named not in labelers:
@@ -66,8 +71,8 @@ def chosen_labeler(
             raise InputError(f"--{option.replace('_', '-')} needs {known}")
     calibration = settings["calibration"]
     folder, certain = settings["nli_model"], settings["certain"]
-    if named == "nli" and (folder or calibration):
-        return _nli(folder, calibration)
+    if named == "nli" and (folder or calibration or not calibrated):
+        return _nli(folder, calibration, calibrated=calibrated)
     if named == "cascade" and (folder or calibration or certain is not None):
         return _cascade(_nli(folder, calibration), certain)
     if calibration is not None:
@@ -86,13 +91,13 @@ _LABELER_OPTIONS = {
 """Which labelers an option is for."""
 
 
-def _nli(folder: str | None, calibration: Path | None) -> "NliLabeler":
-    from conflictscore.labelers.calibration import read_calibration
+def _nli(folder: str | None, calibration: Path | None, *, calibrated: bool = True) -> "NliLabeler":
+    from conflictscore.labelers.calibration import UNCALIBRATED, read_calibration
     from conflictscore.labelers.nli.labeler import NliLabeler
     from conflictscore.labelers.nli.model import shared_model
 
     model = shared_model(folder)
-    fitted = None
+    fitted = None if calibrated else UNCALIBRATED
     if calibration is not None:
         fitted = read_calibration(calibration, labeler="nli", model=model.sha256)
     return NliLabeler(model, calibration=fitted)

@@ -27,8 +27,8 @@ def rules_of(template: str, endpoint: str) -> str:
 
     They stand in every call, so most judges get them in brief (``label_rules_brief``). At length
     (``label_rules``) they go to a model that may say nothing but a letter, and to the ``json``
-    judge on a local model: a small model labels far better with them (docs/benchmarks.md), and
-    its tokens cost nothing.
+    judge on a local model: a small model finds more of what is irrelevant with them
+    (docs/benchmarks.md), and its tokens cost nothing.
 
     Args:
         template: The judge's template.

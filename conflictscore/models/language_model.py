@@ -319,10 +319,9 @@ class LanguageModel:
         if self.cache is None or not (self.deterministic and form.repeatable) or not self.identity:
             return await send()
         said = [(message.type, message.text) for message in messages]
-        # Whom a budget ends must not take another's call along, so each gate has its own.
         asked_for = [form.name, form.max_tokens, self.thinking_tokens, dict(form.terms)]
-        asked_for.append(id(self.gate))
-        key = json.dumps([self.identity, asked_for, said], sort_keys=True)
+        # whom a budget ends must not take another's call along, so each gate has its own
+        key = json.dumps([self.identity, asked_for, said, id(self.gate)], sort_keys=True)
         reply, ours = await folded(key, send)
         if not ours:
             meter.cached()

@@ -18,7 +18,7 @@ from conflictscore.benchmarks.harness.records import (
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import Usage
 from conflictscore.reporting.files import write_whole
-from conflictscore.reporting.flips import flip_kind, justification
+from conflictscore.reporting.flips import SECOND_LOOKS, flip_kind, justification
 from conflictscore.reporting.measures import is_graded
 from conflictscore.reporting.report.run import ReportRun
 
@@ -26,7 +26,6 @@ __all__ = ["export_table"]
 
 _STEPS = {method: Step(method.value) for method in BenchmarkMethod if method.value in set(Step)}
 """The methods that are a step of their own; the others are of ``loop``."""
-_LOOP_ALONE = (BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG)
 _BEFORE_MEASURES: dict[str, str] = {
     "run": "string",
     "id": "string",
@@ -147,7 +146,7 @@ def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
             **_answer(ended),
             **_spent(result, method),
         }
-        if row["flipped"] and method in _LOOP_ALONE:
+        if row["flipped"] and method in SECOND_LOOKS:
             row["justification"] = justification(result, method)
         if method is BenchmarkMethod.PLACEBO:
             row["donor"] = result.donor

@@ -4,13 +4,14 @@ from enum import StrEnum
 
 from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod, QuestionResult
 
-__all__ = ["FlipKind", "flip_kind", "justification", "second_look"]
+__all__ = ["SECOND_LOOKS", "FlipKind", "flip_kind", "justification", "second_look"]
 
-_SECOND_LOOKS = (
+SECOND_LOOKS = (
     BenchmarkMethod.REGENERATED_RAG,
     BenchmarkMethod.GUARDED_RAG,
     BenchmarkMethod.TYPED_RAG,
 )
+"""The methods that regenerate, the one that tells most first."""
 
 
 class FlipKind(StrEnum):
@@ -32,7 +33,7 @@ def second_look(result: QuestionResult) -> BenchmarkMethod | None:
     This is ``regenerated-rag``. Where it was not run it is ``guarded-rag``, and the flips that this
     refused are not known; where that was not run either, ``typed-rag``.
     """
-    return next((method for method in _SECOND_LOOKS if method in result.methods), None)
+    return next((method for method in SECOND_LOOKS if method in result.methods), None)
 
 
 def flip_kind(

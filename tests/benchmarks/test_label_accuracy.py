@@ -76,7 +76,10 @@ def test_a_pair_that_failed_counts_as_wrong(pairs: Path) -> None:
         ("not json", "row 2: not JSON"),
         ('{"docs": []}', "row 2, field claim"),
         ('{"claim": "c", "docs": [{"text": "t", "label": "MAYBE"}]}', "field label: 'MAYBE'"),
-        ('{"claim": "c", "docs": [{"text": " ", "label": "SUPPORTS"}]}', "document 1, field text"),
+        (
+            '{"claim": "c", "docs": [{"text": " ", "label": "SUPPORTS"}]}',
+            "row 2, document 1, field text",
+        ),
         ('{"claim": "c", "label": "SUPPORTS"}', "row 2, field document"),
         ('{"claim": "c", "docs": []}', "row 2, field docs: a list of documents is needed"),
         ('{"claim": "c", "docs": "t"}', "row 2, field docs: a list of documents is needed"),

@@ -12,7 +12,7 @@ from conflictscore.benchmarks.conflict_detection.conflictbench import (
 )
 from conflictscore.benchmarks.conflict_detection.groups import (
     ClaimGroup,
-    GroupDocument,
+    document_of,
     in_tables,
     text_of,
 )
@@ -20,18 +20,8 @@ from conflictscore.benchmarks.harness.selection import lot
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.records import Label
-from conflictscore.retrieval.documents import clean_text
 
 __all__ = ["FORMATS", "balanced", "read_data", "read_groups", "with_siblings"]
-
-_LABELS = {
-    "SUPPORTS": Label.SUPPORTS,
-    "PARTIAL": Label.SUPPORTS,  # part of a claim supported is support (paper, section 3)
-    "CONTRADICTS": Label.CONTRADICTS,
-    "IRRELEVANT": Label.IRRELEVANT,
-    "MIXED": None,  # one document that says both is on neither side alone
-    "UNLABELLED": None,
-}
 
 FORMATS: Mapping[str, Callable[[Path, int], list[ClaimGroup]]] = {
     "groups": lambda path, seed: read_groups(path),
@@ -163,7 +153,7 @@ def _group(record: Mapping[str, Any], name: str, where: str) -> ClaimGroup:
     if not isinstance(found, list) or not found:
         raise InputError(f"{where}, field docs: a list of documents is needed that is not empty")
     documents = tuple(
-        _document(document, f"{where}, document {number}")
+        document_of(document, f"{where}, document {number}")
         for number, document in enumerate(found, start=1)
     )
     split = record.get("split")
@@ -176,20 +166,6 @@ def _group(record: Mapping[str, Any], name: str, where: str) -> ClaimGroup:
         claim=text_of(record, "claim", where),
         documents=documents,
         has_conflict=_conflict(record, [document.label for document in documents], where),
-    )
-
-
-def _document(record: Any, where: str) -> GroupDocument:
-    text = text_of(record, "text", where)
-    title, label = record.get("title"), record.get("label")
-    if title is not None and not isinstance(title, str):
-        raise InputError(f"{where}, field title: a text is needed, or none")
-    if label is not None and (not isinstance(label, str) or label not in _LABELS):
-        raise InputError(f"{where}, field label: {label!r} is none of {', '.join(_LABELS)}")
-    return GroupDocument(
-        text=text,
-        title=clean_text(title or ""),
-        label=None if label is None else _LABELS[label],
     )
 
 

@@ -9,7 +9,16 @@ from conflictscore.errors import InputError
 from conflictscore.records import Label, Record
 from conflictscore.retrieval.documents import clean_text
 
-__all__ = ["ClaimGroup", "GroupDocument", "in_tables", "text_of"]
+__all__ = ["ClaimGroup", "GroupDocument", "document_of", "in_tables", "text_of"]
+
+_LABELS = {
+    "SUPPORTS": Label.SUPPORTS,
+    "PARTIAL": Label.SUPPORTS,  # part of a claim supported is support (paper, section 3)
+    "CONTRADICTS": Label.CONTRADICTS,
+    "IRRELEVANT": Label.IRRELEVANT,
+    "MIXED": None,  # one document that says both is on neither side alone
+    "UNLABELLED": None,
+}
 
 
 class GroupDocument(Record):
@@ -74,3 +83,26 @@ def text_of(record: Any, field: str, where: str) -> str:
     if not isinstance(value, str) or not (text := clean_text(value)):
         raise InputError(f"{where}, field {field}: a text is needed that is not empty")
     return text
+
+
+def document_of(record: Any, where: str) -> GroupDocument:
+    """A labelled document that was read, cleaned.
+
+    Args:
+        record: What was read; anything.
+        where: File, row and place, for the error.
+
+    Raises:
+        InputError: It has no text, or its title or label is none.
+    """
+    text = text_of(record, "text", where)
+    title, label = record.get("title"), record.get("label")
+    if title is not None and not isinstance(title, str):
+        raise InputError(f"{where}, field title: a text is needed, or none")
+    if label is not None and (not isinstance(label, str) or label not in _LABELS):
+        raise InputError(f"{where}, field label: {label!r} is none of {', '.join(_LABELS)}")
+    return GroupDocument(
+        text=text,
+        title=clean_text(title or ""),
+        label=None if label is None else _LABELS[label],
+    )

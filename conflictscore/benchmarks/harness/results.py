@@ -158,14 +158,16 @@ class _Recorded:
         documents = self._value(Step.DOCUMENTS, DocumentsValue)
         placebo = self._value(Step.PLACEBO, PlaceboValue)
         attempts = self.loop.attempts if isinstance(self.loop, LoopValue) else ()
-        last = (flipped_by(attempts) or attempts[-1]) if attempts else None
+        telling = (flipped_by(attempts) or attempts[-1]) if attempts else None
         return QuestionResult(
             question=self.question,
             documents=documents.documents if documents else (),
             methods={method: result for method, result in found.items() if result},
             conflict=self._conflict(),
-            reconsidered=last.reconsidered if last else None,
-            justification=last.answer.justification if last and last.reconsidered else None,
+            reconsidered=telling.reconsidered if telling else None,
+            justification=(
+                telling.answer.justification if telling and telling.reconsidered else None
+            ),
             guard=self.guard,
             donor=placebo.donor if placebo else None,
             predicted={m: self._told(m) for m in TELLING if found.get(m) and self._asked_by(m)},

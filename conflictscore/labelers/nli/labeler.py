@@ -11,7 +11,7 @@ from conflictscore.errors import ConfigurationError, ContextWindowError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, read_calibration
 from conflictscore.labelers.nli.deciding import deciding_window, verdict_on
 from conflictscore.labelers.nli.model import LEAST_TOKENS, NliModel, shared_model
-from conflictscore.labelers.nli.premises import Premises, premises
+from conflictscore.labelers.nli.premises import Premises, premise_tokens, premises
 from conflictscore.labelers.nli.tokenizing import TokenPair
 from conflictscore.labelers.protocol import Pair
 from conflictscore.models.usage import UsageMeter
@@ -26,10 +26,6 @@ CALIBRATION_FILE = "calibration.json"
 _READING = 2
 """Goes up when documents are cut or put before the model in another way, or another window
 decides."""
-_CLAIM_TOKENS = 40
-"""Room for most claims, so that a document's windows are the same for all of them."""
-_PREMISE_TOKENS = 48
-"""No window is smaller, however long the claim."""
 _WINDOWS_A_THREAD = 4
 """Windows that a thread reads between two looks at whether the time is used up."""
 
@@ -176,8 +172,7 @@ class NliLabeler:
     ) -> _Reading:
         tokenizer, most = self._model.tokenizer, self._model.most_tokens
         tokens = tokenizer.count(claim.text)
-        size = self._pair_tokens - tokenizer.marks - max(tokens, _CLAIM_TOKENS)
-        size = max(size, _PREMISE_TOKENS)
+        size = premise_tokens(tokens, self._pair_tokens, tokenizer.marks)
         if tokens + size + tokenizer.marks > most:
             error = (
                 f"the claim has {tokens} tokens and leaves no room for a document:"

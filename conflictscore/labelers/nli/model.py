@@ -11,12 +11,12 @@ from conflictscore.labelers.nli.session import PairSession
 from conflictscore.labelers.nli.tokenizing import PairTokenizer, TokenPair
 from conflictscore.records import Label
 
-__all__ = ["LEAST_TOKENS", "NliModel", "shared_model"]
+__all__ = ["LEAST_TOKENS", "MOST_TOKENS", "NliModel", "shared_model"]
 
 LEAST_TOKENS = 96
 """The fewest tokens of a pair that have room for a claim and a premise."""
 
-_MOST_TOKENS = 512
+MOST_TOKENS = 512
 """More tokens of a pair are never used, whatever the model could read."""
 _PAIR_TOKENS = 128
 """Tokens of a pair where the tokenizer was set up for no length: three sentences or so, which as
@@ -55,7 +55,7 @@ class NliModel:
         self.sha256 = said.sha256
         self._labels = said.labels
         self.tokenizer = PairTokenizer(said)
-        self.most_tokens = min(said.positions, _MOST_TOKENS)
+        self.most_tokens = min(said.positions, MOST_TOKENS)
         self.pair_tokens = min(self.tokenizer.truncation or _PAIR_TOKENS, self.most_tokens)
         if self.pair_tokens < LEAST_TOKENS:
             raise ConfigurationError(

@@ -5,12 +5,16 @@ from typing import NamedTuple
 from conflictscore.records import Document
 from conflictscore.retrieval.passages.windows import Vocabulary, cut_windows
 
-__all__ = ["MOST_WINDOWS", "Premises", "premises"]
+__all__ = ["MOST_WINDOWS", "Premises", "premise_tokens", "premises"]
 
 MOST_WINDOWS = 128
 """The most windows that are read of a document; the rest of a longer one is left out."""
 
 _TITLE_TOKENS = 24
+_CLAIM_TOKENS = 40
+"""Room for most claims, so that a document's windows are the same for all of them."""
+_PREMISE_TOKENS = 48
+"""No window is smaller, however long the claim."""
 
 
 class Premises(NamedTuple):
@@ -25,6 +29,18 @@ class Premises(NamedTuple):
     texts: tuple[str, ...]
     windows: tuple[str, ...]
     cut: bool
+
+
+def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
+    """The most tokens of a premise beside a claim.
+
+    Args:
+        claim_tokens: Of the claim.
+        pair_tokens: Of claim, premise and marks together; a claim that is longer than most leaves
+            more than that.
+        marks: Tokens that are neither claim nor premise.
+    """
+    return max(pair_tokens - marks - max(claim_tokens, _CLAIM_TOKENS), _PREMISE_TOKENS)
 
 
 def premises(document: Document, size: int, vocabulary: Vocabulary) -> Premises:
