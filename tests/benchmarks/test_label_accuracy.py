@@ -80,6 +80,7 @@ def test_a_pair_that_failed_counts_as_wrong(pairs: Path) -> None:
             '{"claim": "c", "docs": [{"text": " ", "label": "SUPPORTS"}]}',
             "row 2, document 1, field text",
         ),
+        ('{"claim": "c", "docs": [{"text": "t"}]}', "row 2, document 1, field label"),
         ('{"claim": "c", "label": "SUPPORTS"}', "row 2, field document"),
         ('{"claim": "c", "docs": []}', "row 2, field docs: a list of documents is needed"),
         ('{"claim": "c", "docs": "t"}', "row 2, field docs: a list of documents is needed"),
