@@ -14,8 +14,7 @@ from pydantic import Field
 
 from conflictscore.benchmarks.harness.selection import lot
 from conflictscore.benchmarks.harness.statistics import require_statistics
-from conflictscore.benchmarks.label_accuracy import scores
-from conflictscore.benchmarks.labelled_pairs import LabelledPair
+from conflictscore.benchmarks.labelled_pairs import LabelledPair, scores
 from conflictscore.benchmarks.reliability import Reliability, reliability
 from conflictscore.errors import InputError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration

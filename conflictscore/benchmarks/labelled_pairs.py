@@ -1,7 +1,8 @@
-"""Claim–document pairs that people labelled, from JSON-lines files, and balanced samples."""
+"""Claim–document pairs that people labelled: read, sampled in balance, and scored."""
 
 import random
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.records import Label
 
-__all__ = ["LabelledPair", "balanced_sample", "read_pairs"]
+__all__ = ["LabelledPair", "Scores", "balanced_sample", "read_pairs", "scores"]
 
 
 class LabelledPair(NamedTuple):
@@ -88,3 +89,33 @@ def balanced_sample(pairs: list[LabelledPair], size: int, seed: int) -> list[Lab
     ]
     rng.shuffle(drawn)
     return drawn
+
+
+class Scores(NamedTuple):
+    """Agreement of a labeler with people over pairs; unlabelled pairs count as wrong."""
+
+    confusion: dict[Label, Counter[Label]]
+    """How often each label was given, by the label that people gave."""
+    accuracy: float
+    macro_f1: float
+    """Mean F1 over the labels that people gave."""
+
+
+def scores(verdicts: Iterable[tuple[Label, Label]]) -> Scores:
+    """Compare (people's label, labeler's label) pairs.
+
+    Raises:
+        ValueError: There are no verdicts.
+    """
+    confusion: dict[Label, Counter[Label]] = {}
+    for gold, given in verdicts:
+        confusion.setdefault(gold, Counter())[given] += 1
+    total = sum(row.total() for row in confusion.values())
+    if not total:
+        raise ValueError("no verdicts to score")
+    f1 = []
+    for label, row in confusion.items():
+        times_given = sum(other[label] for other in confusion.values())
+        f1.append(2 * row[label] / (times_given + row.total()))
+    right = sum(row[label] for label, row in confusion.items())
+    return Scores(confusion, right / total, sum(f1) / len(f1))

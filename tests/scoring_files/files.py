@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from conflictscore.benchmarks.instant_judge import instant_context
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.engine import Engine, LocalEngine
 from conflictscore.scoring_files.run import Summary, ascore_file, open_source
+from measurements.instant_judge import instant_context
 
 __all__ = ["answer_row", "lines", "outcomes", "score", "write_lines"]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import ray
 
-from conflictscore.benchmarks.instant_judge import InstantJudge, instant_context
 from conflictscore.errors import ConflictScoreError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Claim, Document, EvidenceLabel
 from conflictscore.scoring_files.ray_engine import RayEngine
+from measurements.instant_judge import InstantJudge, instant_context
 from tests.scoring_files.files import score
 
 __all__ = ["main"]

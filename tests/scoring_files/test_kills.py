@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.instant_judge import instant_context
 from conflictscore.scoring_files.journal import Journal
 from conflictscore.scoring_files.result import Outcome
 from conflictscore.scoring_files.waiting import WaitingLines
+from measurements.instant_judge import instant_context
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
 
 pytestmark = [

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.instant_judge import instant_context
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.graph.create import run_context
 from conflictscore.graph.scoring import build_scoring_graph
@@ -26,6 +25,7 @@ from conflictscore.scoring_files.result import Result, score_row
 from conflictscore.scoring_files.rows import Row
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.locking import lock
+from measurements.instant_judge import instant_context
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
 from tests.world import DISAGREEING, World
@@ -423,7 +423,7 @@ import resource, sys
 from pathlib import Path
 from conflictscore.errors import ConfigurationError
 from tests.scoring_files.files import score
-from conflictscore.benchmarks.instant_judge import instant_context
+from measurements.instant_judge import instant_context
 source, out, room = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 context = instant_context(out.parent / "cache.sqlite")
 most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]

@@ -10,7 +10,7 @@ from conflictscore.benchmarks.conflict_detection.detect import Judged
 from conflictscore.benchmarks.conflict_detection.figures import detection_figures, verdict_of
 from conflictscore.benchmarks.conflict_detection.rows import PairRow, content_of
 from conflictscore.benchmarks.harness.statistics import proportion
-from conflictscore.benchmarks.label_accuracy import scores
+from conflictscore.benchmarks.labelled_pairs import scores
 from conflictscore.records import Label, Usage
 from tests.benchmarks.conflict_detection.claims import C, N, S, U, claim_group, judged, verdict
 

@@ -21,9 +21,9 @@ from typing import Any
 
 import click
 
-from conflictscore.benchmarks.scheduler_overhead import FAULTS, Work
-from conflictscore.benchmarks.service_load import started
 from conflictscore.tokens import count_tokens
+from measurements.scheduler_overhead import FAULTS, Work
+from measurements.service_load import started
 
 __all__ = ["main"]
 
@@ -66,7 +66,7 @@ def main(
 ) -> None:
     """See the module."""
     work = Work(claims, documents, places, "json")
-    endpoint = ["-m", "conflictscore.benchmarks.simulated_upstream", f"--claims={claims}"]
+    endpoint = ["-m", "measurements.simulated_upstream", f"--claims={claims}"]
     endpoint += [f"--delay={delay}", f"--places={places}"]
     asked = {
         "peer": peer,

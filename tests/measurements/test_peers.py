@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conflictscore.benchmarks.peer_replies import ragas_reply, ragchecker_reply
-from conflictscore.benchmarks.peers import main
+from measurements.peer_replies import ragas_reply, ragchecker_reply
+from measurements.peers import main
 
 TINY = ["--peer", "ragas", "--questions", "2", "--rounds", "1", "--delay", "0", "--claims", "2"]
 

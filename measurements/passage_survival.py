@@ -21,13 +21,13 @@ from bm25s.stopwords import STOPWORDS_EN
 from langchain_core.documents import Document
 from numpy.typing import NDArray
 
-from conflictscore.benchmarks.intervals import mean_interval
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.retrieval.passages.cutting import cut_to_passages
 from conflictscore.retrieval.ranking import Ranker, Ranking, open_ranker
 from conflictscore.storage.cache import ContentCache
 from conflictscore.tokens import count_tokens
+from measurements.intervals import mean_interval
 
 __all__ = ["Case", "Survival", "has_loosely", "has_strictly", "main", "measure", "read_cases"]
 

@@ -6,7 +6,7 @@ claims are scored against ten documents in every mode of the LLM judge (pairwise
 process and in turns, a bare loop makes the same calls on the same client: for each question the one
 that takes the answer apart and then the others, under a semaphore. Then the endpoint fails, and
 every label is compared with that of a run without faults. What the modes cost in tokens is told by
-``conflictscore.benchmarks.batching_cost``.
+``measurements.batching_cost``.
 """
 
 import asyncio
@@ -27,7 +27,6 @@ import httpx2
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
 
-from conflictscore.benchmarks.service_load import started
 from conflictscore.graph.create import create_conflict_scorer
 from conflictscore.graph.scoring import ScoringGraph
 from conflictscore.labelers.protocol import LabelerName
@@ -35,6 +34,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import open_model
 from conflictscore.records import Label
 from conflictscore.storage.cache import ContentCache
+from measurements.service_load import started
 
 __all__ = ["FAULTS", "Work", "main"]
 
@@ -120,7 +120,7 @@ def main(
 ) -> None:
     """See the module."""
     click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    endpoint = ["-m", "conflictscore.benchmarks.simulated_upstream", f"--claims={claims}"]
+    endpoint = ["-m", "measurements.simulated_upstream", f"--claims={claims}"]
     endpoint += [f"--delay={delay}", f"--places={places}"]
     works = [Work(claims, documents, places, labeler) for labeler in labelers]
     click.echo(_ROW.format(*_COLUMNS) + "   (CPU: seconds per 1,000 calls)")

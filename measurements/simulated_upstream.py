@@ -16,8 +16,8 @@ from typing import Any
 
 import click
 
-from conflictscore.benchmarks.batch_replies import batch_reply
-from conflictscore.benchmarks.peer_replies import ragas_reply, ragchecker_reply
+from measurements.batch_replies import batch_reply
+from measurements.peer_replies import ragas_reply, ragchecker_reply
 
 __all__ = ["main"]
 

@@ -26,10 +26,10 @@ from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
 from conflictscore.benchmarks.harness.run import Limits, arun_benchmark
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup
 from conflictscore.benchmarks.harness.steps import Steps
-from conflictscore.benchmarks.service_load import started
 from conflictscore.models.ledger import Ledger
 from conflictscore.nodes.state import documents_of
 from conflictscore.records import Attempt
+from measurements.service_load import started
 
 __all__ = ["main"]
 
@@ -58,7 +58,7 @@ class Took(NamedTuple):
 @click.option("--rounds", default=3, show_default=True, help="The median of so many is given.")
 def main(questions: int, documents: int, concurrency: int, rounds: int) -> None:
     """See the module."""
-    arguments = ["-m", "conflictscore.benchmarks.simulated_upstream", "--delay", "0"]
+    arguments = ["-m", "measurements.simulated_upstream", "--delay", "0"]
     with started(arguments, "stdout") as address:
         quiz = _quiz(questions, documents)
         taken: dict[str, list[Took]] = {"bare loop": [], "steps": [], "harness": []}

@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 from langchain_core.documents import Document
 
-from conflictscore.benchmarks import replay
 from conflictscore.retrieval.recorded import RecordedRetriever
+from measurements import replay
 
 
 def test_a_replay_is_identical_and_calls_nobody() -> None:

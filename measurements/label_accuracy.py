@@ -2,23 +2,27 @@
 
 Every row is appended to ``--out`` the moment it is there, so the same command goes on where it
 was stopped. Rows of the labeler ``choice`` hold the raw log-probabilities: a new calibration
-(``python -m conflictscore.benchmarks.calibrate``) is scored without a new call.
+(``python -m measurements.calibrate``) is scored without a new call.
 """
 
 import asyncio
 import json
 import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import log
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
-from conflictscore.benchmarks.labelled_pairs import LabelledPair, balanced_sample, read_pairs
+from conflictscore.benchmarks.labelled_pairs import (
+    LabelledPair,
+    balanced_sample,
+    read_pairs,
+    scores,
+)
 from conflictscore.errors import ConflictScoreError, ProviderError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
 from conflictscore.labelers.choice_judge import ChoiceJudge
@@ -28,39 +32,9 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, Label
 
-__all__ = ["Scores", "calibration_error", "main", "read_rows", "scores"]
+__all__ = ["calibration_error", "main", "read_rows"]
 
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
-
-
-class Scores(NamedTuple):
-    """Agreement of a labeler with people over pairs; unlabelled pairs count as wrong."""
-
-    confusion: dict[Label, Counter[Label]]
-    """How often each label was given, by the label that people gave."""
-    accuracy: float
-    macro_f1: float
-    """Mean F1 over the labels that people gave."""
-
-
-def scores(verdicts: Iterable[tuple[Label, Label]]) -> Scores:
-    """Compare (people's label, labeler's label) pairs.
-
-    Raises:
-        ValueError: There are no verdicts.
-    """
-    confusion: dict[Label, Counter[Label]] = {}
-    for gold, given in verdicts:
-        confusion.setdefault(gold, Counter())[given] += 1
-    total = sum(row.total() for row in confusion.values())
-    if not total:
-        raise ValueError("no verdicts to score")
-    f1 = []
-    for label, row in confusion.items():
-        times_given = sum(other[label] for other in confusion.values())
-        f1.append(2 * row[label] / (times_given + row.total()))
-    right = sum(row[label] for label, row in confusion.items())
-    return Scores(confusion, right / total, sum(f1) / len(f1))
 
 
 def calibration_error(judged: Sequence[tuple[float, bool]]) -> float:

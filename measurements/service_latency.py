@@ -19,7 +19,7 @@ import click
 import httpx2
 import numpy as np
 
-from conflictscore.benchmarks.service_load import (
+from measurements.service_load import (
     all_finished,
     connected,
     metric,
@@ -83,7 +83,7 @@ def main(
 ) -> None:
     """See the module."""
     delay = 0.0 if soak else delay
-    simulated = ["-m", "conflictscore.benchmarks.simulated_upstream"]
+    simulated = ["-m", "measurements.simulated_upstream"]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         _write_documents(Path(folder), documents)
         upstream = stack.enter_context(

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner, Result
 
-from conflictscore.benchmarks.accuracy_chart import Point, accuracy_chart
-from conflictscore.benchmarks.labeling_modes import main
+from measurements.accuracy_chart import Point, accuracy_chart
+from measurements.labeling_modes import main
 from tests.fakes.openai_server import OpenAIServer
 from tests.nli_model import make_nli_model
 from tests.world import World

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.intervals import mean_interval
+from measurements.intervals import mean_interval
 
 
 def test_the_interval_of_a_share_is_about_what_the_normal_distribution_says() -> None:

@@ -22,7 +22,6 @@ from typing import Any, get_args
 
 import click
 
-from conflictscore.benchmarks.accuracy_chart import Point, accuracy_chart
 from conflictscore.benchmarks.conflict_detection.data import balanced, read_data, with_siblings
 from conflictscore.benchmarks.conflict_detection.detect import detect, judged_groups
 from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, detection_figures
@@ -34,6 +33,7 @@ from conflictscore.graph.create import run_context
 from conflictscore.labelers.cascade import Cascade, Certain
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.protocol import Labeler, LabelerName
+from measurements.accuracy_chart import Point, accuracy_chart
 
 __all__ = ["main"]
 

@@ -5,7 +5,7 @@ import random
 import pytest
 from click.testing import CliRunner
 
-from conflictscore.benchmarks import page_extraction
+from measurements import page_extraction
 
 
 def test_the_pages_are_served_read_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conflictscore.benchmarks import retrieval_recall
-from conflictscore.benchmarks.retrieval_recall import measure, read_corpus
+from measurements import retrieval_recall
+from measurements.retrieval_recall import measure, read_corpus
 from tests.embedding_model import minilm_path as minilm_path
 
 

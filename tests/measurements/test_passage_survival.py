@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 from langchain_core.documents import Document
 
-from conflictscore.benchmarks import passage_survival
-from conflictscore.benchmarks.passage_survival import (
+from measurements import passage_survival
+from measurements.passage_survival import (
     Case,
     has_loosely,
     has_strictly,

@@ -12,12 +12,12 @@ from typing import NamedTuple, get_args
 
 import click
 
-from conflictscore.benchmarks.intervals import mean_interval
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.records import Document
 from conflictscore.retrieval.corpus import CorpusRetriever
 from conflictscore.retrieval.ranking import Ranking
+from measurements.intervals import mean_interval
 
 __all__ = ["Corpus", "Outcome", "main", "measure", "read_corpus"]
 

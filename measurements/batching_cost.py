@@ -20,7 +20,6 @@ from langchain_core.messages import BaseMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from conflictscore.benchmarks.service_load import started
 from conflictscore.graph.create import run_context
 from conflictscore.labelers.protocol import LabelerName
 from conflictscore.labelers.table import label_table
@@ -28,6 +27,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document
 from conflictscore.tokens import count_tokens
+from measurements.service_load import started
 
 __all__ = ["main"]
 
@@ -73,7 +73,7 @@ def main(claims: int, documents: int, claim_tokens: int, document_tokens: int) -
     shown = [
         Document(number=n, text=_text(100 + n, document_tokens)) for n in range(1, documents + 1)
     ]
-    endpoint = ["-m", "conflictscore.benchmarks.simulated_upstream", "--delay=0"]
+    endpoint = ["-m", "measurements.simulated_upstream", "--delay=0"]
     with started(endpoint, "stdout") as address:
         costs = asyncio.run(_costs(asked, shown, address))
     click.echo(_ROW.format(*_COLUMNS))

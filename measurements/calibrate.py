@@ -1,6 +1,6 @@
 """Fit the calibration of the labeler ``choice`` on labelled pairs.
 
-Takes the rows that ``python -m conflictscore.benchmarks.label_accuracy --labeler choice`` wrote,
+Takes the rows that ``python -m measurements.label_accuracy --labeler choice`` wrote,
 and fits one temperature by maximum likelihood. Fit on other data than you measure on. With
 ``--write`` the result becomes the one that this package ships for the model.
 """
@@ -14,11 +14,11 @@ from typing import Any
 import click
 import numpy as np
 
-from conflictscore.benchmarks.label_accuracy import read_rows
 from conflictscore.labelers.calibration import Calibration
 from conflictscore.labelers.choice_judge import choice_prompt_sha256
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Label
+from measurements.label_accuracy import read_rows
 
 __all__ = ["fit", "main"]
 

@@ -1,7 +1,7 @@
-"""One peer on what stands on standard input, for ``conflictscore.benchmarks.peers``.
+"""One peer on what stands on standard input, for ``measurements.peers``.
 
 It runs in the peer's own environment, whose libraries are of other versions than ours, and so
-imports nothing of this package.
+imports nothing of ours.
 """
 
 import asyncio
