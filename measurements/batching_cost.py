@@ -21,7 +21,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.graph.create import run_context
-from conflictscore.labelers.protocol import LabelerName
+from conflictscore.labelers import LabelerName
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet

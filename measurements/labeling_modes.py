@@ -18,7 +18,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast
 
 import click
 
@@ -30,15 +30,13 @@ from conflictscore.benchmarks.conflict_detection.rows import VerdictFile
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.graph.create import run_context
-from conflictscore.labelers.cascade import Cascade, Certain
-from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.labelers.protocol import Labeler, LabelerName
+from conflictscore.labelers import LABELERS, Labeler, LabelerName
+from conflictscore.labelers.registry import takers
 from measurements.accuracy_chart import Point, accuracy_chart
 
 __all__ = ["main"]
 
-_OF_ANSWERS = ("whole-answer", "salient")
-_NAMES = tuple(name for name in get_args(LabelerName) if name not in _OF_ANSWERS)
+_NAMES = tuple(name for name, kind in LABELERS.items() if not kind.for_answers)
 _PAIRWISE: LabelerName = "json"
 """What the others' tokens are held against."""
 _ROW = "{:<13}{:>6}{:>6}{:>8}{:>9}{:>7}{:>9}{:>7}{:>9}{:>7}{:>11}{:>7}{:>10}"
@@ -111,12 +109,10 @@ def _opened(
     nli_model: str | None,
     certain: float | None,
 ) -> Labeler:
-    given: Labeler | LabelerName = name
-    if name in ("nli", "cascade"):
-        nli = NliLabeler.open(nli_model)
-        if name == "nli":
-            return nli
-        given = Cascade(nli, certain=None if certain is None else Certain.from_score(certain))
+    options = {"nli_model": nli_model, "certain": certain}
+    given = LABELERS[name].open(**{k: v for k, v in options.items() if name in takers(k)})
+    if LABELERS[name].needs == "nothing":
+        return cast("Labeler", given)
     if model is None:
         raise InputError(f"--labeler {name} needs --model SPEC")
     return run_context(model, None, labeler=given, base_url=base_url, cache=False).labeler

@@ -29,7 +29,7 @@ from langchain_core.messages import BaseMessage
 
 from conflictscore.graph.create import create_conflict_scorer
 from conflictscore.graph.scoring import ScoringGraph
-from conflictscore.labelers.protocol import LabelerName
+from conflictscore.labelers import LabelerName
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import open_model
 from conflictscore.records import Label

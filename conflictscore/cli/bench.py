@@ -180,7 +180,8 @@ def _open(
     """Models and retriever, how documents are found, and the hashes of what they are found in."""
     from conflictscore.benchmarks.harness.manifest import sha256_of_file, sha256_of_tree
     from conflictscore.benchmarks.harness.setup import Setup
-    from conflictscore.cli.running import chosen_labeler, chosen_spec, open_retriever
+    from conflictscore.cli.labeling import chosen_labeler
+    from conflictscore.cli.running import chosen_spec, open_retriever
 
     hashes: dict[str, str] = {}
     retrieval: dict[str, Any] = {"documents": "of the questions"}

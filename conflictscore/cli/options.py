@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from conflictscore.labelers.registry import LABELERS, LabelerKind, takers
+
 __all__ = [
     "ManyDocs",
     "with_budget_options",
@@ -33,6 +35,16 @@ class ManyDocs(click.Command):
                     spread.append("--docs")
                 spread.append(arg)
         return super().parse_args(ctx, spread)
+
+
+def _summary(kind: LabelerKind) -> str:
+    return f"{kind.summary} (extra [{kind.extra}])" if kind.extra else kind.summary
+
+
+def _for(option: str) -> str:
+    """The labelers that an option is for, as its help begins."""
+    *others, last = takers(option)
+    return f"For --labeler {', '.join(others)}{' or ' if others else ''}{last}: "
 
 
 _search_options = [
@@ -144,53 +156,35 @@ _model_options = [
     ),
     click.option(
         "--labeler",
-        type=click.Choice(
-            [
-                "json",
-                "choice",
-                "nli",
-                "cascade",
-                "per-document",
-                "per-claim",
-                "matrix",
-                "whole-answer",
-                "salient",
-            ]
-        ),
-        help="json: snippet, reasoning and label for each pair, as the paper. choice: one letter"
-        " with its probability, several times cheaper; the default on local models. nli: a small"
-        " model for inference that comes along reads each document in windows; needs the extra"
-        " [nli]. cascade:"
-        " nli and words settle the easy pairs, and the model judges the others. Many pairs"
-        " in a call: per-document (all claims, one document), per-claim (one claim, all documents),"
-        " matrix (all of both). As json, but for fewer claims: whole-answer (the answer itself),"
-        " salient (the --max-claims, by default 3, that the documents say most of).",
+        type=click.Choice(list(LABELERS)),
+        help="Who judges pairs of claim and document. "
+        + " ".join(f"{name}: {_summary(kind)}." for name, kind in LABELERS.items()),
     ),
     click.option(
         "--nli-model",
         metavar="DIR",
-        help="Another model for --labeler nli and cascade: a folder with model.onnx, tokenizer.json"
-        " and config.json, of any three-way NLI cross-encoder.",
+        help=f"{_for('nli_model')}another model: a folder with model.onnx, tokenizer.json and"
+        " config.json, of any three-way NLI cross-encoder. Default: the bundled one.",
     ),
     click.option(
         "--certain",
         type=click.FloatRange(0, 1),
         metavar="X",
-        help="The calibrated score from which an nli verdict stands in a cascade; lower asks the"
-        " model less. Default: 0.9, which the nli model that comes along never reaches.",
+        help=f"{_for('certain')}the calibrated score from which a verdict of nli stands; lower"
+        " asks the model less often. Default: 0.9, which the bundled nli model never reaches.",
     ),
     click.option(
         "--calibration",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="What `conflictscore calibrate` wrote for this --labeler (choice, nli or the nli of a"
-        " cascade) and model.",
+        help=f"{_for('calibration')}the file that `conflictscore calibrate` wrote for this model.",
     ),
     click.option(
         "--unquoted",
         type=click.Choice(["keep", "unlabelled", "again"]),
-        help="What becomes of a side that json takes without a quote that stands in the document:"
-        " it is kept and marked, is no verdict, or is asked for again, once.  [default: keep]",
+        help=f"{_for('unquoted')}what becomes of SUPPORTS or CONTRADICTS whose quote is not in"
+        " the document: kept and marked, turned into no verdict, or asked for again, once."
+        "  [default: keep]",
     ),
     click.option(
         "--context-window",

@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import AsyncIterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,15 +14,9 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from langgraph.graph.state import CompiledStateGraph
 
-    from conflictscore.labelers.json_judge import Unquoted
-    from conflictscore.labelers.nli.labeler import NliLabeler
-    from conflictscore.labelers.protocol import Labeler, LabelerFactory, LabelerName
-    from conflictscore.models.language_model import LanguageModel
     from conflictscore.nodes.state import RunContext
-    from conflictscore.prompts import PromptSet
 
 __all__ = [
-    "chosen_labeler",
     "chosen_spec",
     "deliver",
     "open_context",
@@ -34,6 +27,7 @@ __all__ = [
 
 def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
     """Open what a run needs, from the model options and what ``run_context`` takes besides."""
+    from conflictscore.cli.labeling import chosen_labeler
     from conflictscore.graph.create import run_context
     from conflictscore.models.ledger import Ledger
 
@@ -53,81 +47,6 @@ def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
         ledger=Ledger(max_calls=calls, max_tokens=tokens) if calls or tokens else None,
         **more,
     )
-
-
-def chosen_labeler(
-    settings: Mapping[str, Any], *, calibrated: bool = True
-) -> "Labeler | LabelerName | LabelerFactory | None":
-    """The labeler that the model options name; None for the default one.
-
-    Args:
-        settings: The options.
-        calibrated: Whether an NLI model comes with the calibration in its folder.
-    """
-    named: LabelerName | None = settings["labeler"]
-    for option, labelers in _LABELER_OPTIONS.items():
-        if settings[option] is not None and named not in labelers:
-            known = " or ".join(f"--labeler {name}" for name in labelers)
-            raise InputError(f"--{option.replace('_', '-')} needs {known}")
-    calibration = settings["calibration"]
-    folder, certain = settings["nli_model"], settings["certain"]
-    if named == "nli" and (folder or calibration or not calibrated):
-        return _nli(folder, calibration, calibrated=calibrated)
-    if named == "cascade" and (folder or calibration or certain is not None):
-        return _cascade(_nli(folder, calibration), certain)
-    if calibration is not None:
-        return partial(_calibrated_choice, calibration)
-    if settings["unquoted"] is not None:
-        return partial(_quoting, settings["unquoted"])
-    return named
-
-
-_LABELER_OPTIONS = {
-    "nli_model": ("nli", "cascade"),
-    "certain": ("cascade",),
-    "calibration": ("choice", "nli", "cascade"),
-    "unquoted": ("json",),
-}
-"""Which labelers an option is for."""
-
-
-def _nli(folder: str | None, calibration: Path | None, *, calibrated: bool = True) -> "NliLabeler":
-    from conflictscore.labelers.calibration import UNCALIBRATED, read_calibration
-    from conflictscore.labelers.nli.labeler import NliLabeler
-    from conflictscore.labelers.nli.model import shared_model
-
-    model = shared_model(folder)
-    fitted = None if calibrated else UNCALIBRATED
-    if calibration is not None:
-        fitted = read_calibration(calibration, labeler="nli", model=model.sha256)
-    return NliLabeler(model, calibration=fitted)
-
-
-def _cascade(nli: "NliLabeler", certain: float | None) -> "Labeler":
-    from conflictscore.labelers.cascade import Cascade, Certain
-
-    return Cascade(nli, certain=None if certain is None else Certain.from_score(certain))
-
-
-def _calibrated_choice(
-    calibration: Path, model: "LanguageModel", prompts: "PromptSet"
-) -> "Labeler":
-    from conflictscore.labelers.calibration import read_calibration
-    from conflictscore.labelers.choice_judge import ChoiceJudge, choice_prompt_sha256
-
-    fitted = read_calibration(
-        calibration,
-        labeler="choice",
-        model=model.name,
-        prompt_sha256=choice_prompt_sha256(prompts),
-    )
-    return ChoiceJudge(model, prompts, calibration=fitted)
-
-
-def _quoting(unquoted: "Unquoted", model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
-    from conflictscore.labelers.json_judge import JsonJudge
-
-    return JsonJudge(model, prompts, unquoted=unquoted)
 
 
 def chosen_spec(settings: Mapping[str, Any]) -> str:

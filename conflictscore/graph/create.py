@@ -9,15 +9,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import InputError
 from conflictscore.graph.scoring import ScoringGraph, build_scoring_graph
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
-from conflictscore.labelers.batching.judge import BatchJudge
-from conflictscore.labelers.cascade import Cascade
-from conflictscore.labelers.choice_judge import ChoiceJudge
-from conflictscore.labelers.json_judge import JsonJudge
-from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.labelers.protocol import Labeler, LabelerFactory, LabelerName
+from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
+from conflictscore.labelers.registry import claim_choice, make_labeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.spec import default_spec, from_chat_model, open_model
@@ -38,7 +34,6 @@ __all__ = [
 Model = str | BaseChatModel | LanguageModel
 
 _MOST_ROUNDS = 20
-_SALIENT_CLAIMS = 3
 
 
 def create_self_correcting_rag(
@@ -76,16 +71,11 @@ def create_self_correcting_rag(
         retriever: Any LangChain retriever; by default the first web search whose variables are
             set, see ``open_retrieval``. Not needed where every question brings its documents.
         method: ``rag``, ``control-rag`` or ``regenerated-rag``.
-        labeler: ``json`` (the paper's judge), ``choice`` (one letter a pair), ``nli`` (a small
-            model for inference; with a model of your own, ``NliLabeler.open(folder)``), ``cascade``
-            (``nli`` for the easy pairs and the default judge for the others; with a model of your
-            own, ``Cascade(NliLabeler.open(folder))``), one of your own, or a function that makes
-            one of the judging model and the templates. By default ``choice`` on the local model
-            and ``json`` elsewhere. Fewer calls make ``per-document`` (up to 8 claims against one
-            document in a call), ``per-claim`` (all documents at once),
-            ``matrix`` (up to 8 claims and 16 documents in a call), ``whole-answer`` (``json``, with
-            the answer itself as the one claim) and ``salient`` (``json``, for the ``max_claims``
-            claims, by default 3, that the documents say most of).
+        labeler: A name of ``conflictscore.labelers.LABELERS``, which says what each one does: by
+            default ``choice`` on the local model and ``json``, the paper's judge, elsewhere. Or a
+            labeler of your own, or a function that makes one of the judging model and the
+            templates; ``Cascade(NliLabeler.open(folder))`` takes the default judge for the pairs
+            that it leaves open.
         judge: The model that decomposes and labels; by default the one that answers.
         base_url: An OpenAI-compatible endpoint for specs.
         context_window: Tokens of prompt and reply; by default what is known of the model.
@@ -220,8 +210,7 @@ def run_context(
         raise InputError(f"unknown duplicates {duplicates!r}; one of vote, once")
     if budget_seconds is not None and not 0 < budget_seconds < inf:
         raise InputError(f"budget_seconds is {budget_seconds}; give a number of seconds above 0")
-    if max_calls is not None and max_calls < 1:
-        raise InputError(f"max_calls is {max_calls}; give at least 1")
+    _at_least_one("max_calls", max_calls)
     if not isinstance(prompts, PromptSet):
         prompts = PromptSet.load(folder=prompts)
     store = (ContentCache.default() if cache else None) if isinstance(cache, bool) else cache
@@ -249,10 +238,11 @@ def run_context(
         mixed_in = []
     generator = _counted(opened(default_spec() if model is None else model), ledger)
     decomposer = generator if judge is None else _counted(opened(judge), ledger)
+    claims = claim_choice(labeler, _at_least_one("max_claims", max_claims))
     return RunContext(
         generator=generator,
         decomposer=decomposer,
-        labeler=_labeler(labeler, decomposer, prompts),
+        labeler=make_labeler(labeler, decomposer, prompts),
         prompts=prompts,
         retriever=retriever,
         method=chosen_method,
@@ -261,9 +251,15 @@ def run_context(
         cache=store,
         duplicates_vote=duplicates == "vote",
         budget_seconds=budget_seconds,
-        max_claims=_most_claims(labeler, max_claims),
-        whole_answer=labeler == "whole-answer",
+        max_claims=claims.max_claims,
+        whole_answer=claims.whole_answer,
     )
+
+
+def _at_least_one(name: str, given: int | None) -> int | None:
+    if given is not None and given < 1:
+        raise InputError(f"{name} is {given}; give at least 1")
+    return given
 
 
 def _configured_search() -> BaseRetriever | None:
@@ -272,41 +268,3 @@ def _configured_search() -> BaseRetriever | None:
 
 def _counted(model: LanguageModel, ledger: Ledger | None) -> LanguageModel:
     return model if ledger is None else attach(model, ledger)
-
-
-def _most_claims(
-    labeler: Labeler | LabelerName | LabelerFactory | None, given: int | None
-) -> int | None:
-    if given is None:
-        return _SALIENT_CLAIMS if labeler == "salient" else None
-    if given < 1:
-        raise InputError(f"max_claims is {given}; give at least 1")
-    return given
-
-
-def _labeler(
-    labeler: Labeler | LabelerName | LabelerFactory | None,
-    model: LanguageModel,
-    prompts: PromptSet,
-) -> Labeler:
-    if callable(labeler):
-        return labeler(model, prompts)
-    match labeler:
-        case None:
-            return _labeler("choice" if model.is_local else "json", model, prompts)
-        case "json" | "whole-answer" | "salient":
-            return JsonJudge(model, prompts, called=labeler)
-        case "per-document" | "per-claim" | "matrix":
-            return BatchJudge(model, prompts, labeler)
-        case "choice":
-            return ChoiceJudge(model, prompts)
-        case "nli":
-            return NliLabeler.open()
-        case "cascade":
-            return _labeler(Cascade(NliLabeler.open()), model, prompts)
-        case Cascade(complete=False):
-            return labeler.with_judge(_labeler(None, model, prompts))
-        case str():
-            known = ", ".join(get_args(LabelerName))
-            raise ConfigurationError(f"unknown labeler {labeler!r}; one of {known}")
-    return labeler

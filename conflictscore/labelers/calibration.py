@@ -91,7 +91,7 @@ def shipped_calibration(model: str, prompt_sha256: str) -> Calibration:
 def read_calibration(
     path: Path, *, labeler: str, model: str, prompt_sha256: str | None = None
 ) -> Calibration:
-    """A calibration in a file of its own, a :class:`FittedCalibration` as JSON.
+    """Read a calibration from a file, which holds a :class:`FittedCalibration` as JSON.
 
     Raises:
         ConfigurationError: It cannot be read, or was fitted for another labeler, model or prompt.

@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
+from conflictscore.labelers.calibration import Calibration
 from conflictscore.labelers.keeping import judge_kept
 from conflictscore.labelers.protocol import Labeler, Pair
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
 
-__all__ = ["WORDS", "Cascade", "Certain"]
+__all__ = ["WORDS", "Cascade", "Certain", "open_cascade"]
 
 WORDS = "words"
 """The stage that compares words, and bears out what the cheap labeler finds irrelevant."""
@@ -178,6 +180,27 @@ class Cascade:
         if verdict.label is Label.IRRELEVANT and _share_no_word(*pair):
             return verdict.model_copy(update={"stage": WORDS})
         return None
+
+
+def open_cascade(
+    nli_model: str | Path | None = None,
+    calibration: Calibration | Path | None = None,
+    certain: float | None = None,
+) -> Cascade:
+    """Open the cascade of an NLI model and the judge of the run it is given to.
+
+    Args:
+        nli_model: The model's folder; None for the bundled one.
+        calibration: The model's calibration, or the file of one.
+        certain: The score from which its verdicts stand, 0 to 1, whichever the label.
+
+    Raises:
+        ConfigurationError: The extra ``nli`` or a file is missing, or the model does not fit.
+    """
+    from conflictscore.labelers.nli.labeler import open_nli
+
+    scores = None if certain is None else Certain.from_score(certain)
+    return Cascade(open_nli(nli_model, calibration), certain=scores)
 
 
 def _place(pair: Pair) -> Place:

@@ -1,8 +1,9 @@
 """The cheap judge: one letter a pair, with its log-probabilities, at a fraction of the cost."""
 
+from pathlib import Path
 from typing import Any
 
-from conflictscore.labelers.calibration import Calibration, shipped_calibration
+from conflictscore.labelers.calibration import Calibration, read_calibration, shipped_calibration
 from conflictscore.labelers.prompting import JudgePrompt, judge_prompt
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -24,18 +25,30 @@ class ChoiceJudge:
     """One call of one token a pair; ``score`` is the calibrated probability of the label."""
 
     def __init__(
-        self, model: LanguageModel, prompts: PromptSet, *, calibration: Calibration | None = None
+        self,
+        model: LanguageModel,
+        prompts: PromptSet,
+        *,
+        calibration: Calibration | Path | None = None,
     ) -> None:
         """Make the judge.
 
         Args:
             model: A model whose server gives log-probabilities.
             prompts: Where ``label_rules`` and ``label_choice`` are.
-            calibration: By default the one that comes with this package for the model.
+            calibration: A calibration, or a file of ``conflictscore calibrate``; by default the
+                bundled one for the model.
+
+        Raises:
+            ConfigurationError: The file cannot be read, or was fitted for something else.
         """
         used = choice_prompt_sha256(prompts)
         self._model = model
         self._prompts = prompts
+        if isinstance(calibration, Path):
+            calibration = read_calibration(
+                calibration, labeler="choice", model=model.name, prompt_sha256=used
+            )
         self.calibration = calibration or shipped_calibration(model.name, used)
         self.name = f"choice({model.name})"
         self.identity: dict[str, Any] | None = None

@@ -1,27 +1,14 @@
 """What every labeler offers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel
 
-__all__ = ["Labeler", "LabelerFactory", "LabelerName", "Pair", "TableLabeler"]
-
-LabelerName = Literal[
-    "json",
-    "choice",
-    "nli",
-    "cascade",
-    "per-document",
-    "per-claim",
-    "matrix",
-    "whole-answer",
-    "salient",
-]
-"""The labelers of this package, as settings name them."""
+__all__ = ["Labeler", "LabelerFactory", "Pair", "TableLabeler"]
 
 Pair = tuple[Claim, Document]
 

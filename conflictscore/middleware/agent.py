@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.graph.create import Model, run_context
-from conflictscore.labelers.protocol import Labeler, LabelerName
+from conflictscore.labelers import Labeler, LabelerName
 from conflictscore.prompts import PromptSet
 from conflictscore.storage.cache import ContentCache
 

@@ -22,7 +22,7 @@ from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import Model, run_context
 from conflictscore.graph.self_correction import build_self_correction_graph
-from conflictscore.labelers.protocol import Labeler, LabelerName
+from conflictscore.labelers import Labeler, LabelerName
 from conflictscore.middleware.chat_loop import ChatLoop, in_words
 from conflictscore.middleware.chat_runs import apart, running
 from conflictscore.middleware.excuses import OnFailure

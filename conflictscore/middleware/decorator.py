@@ -16,7 +16,7 @@ from langgraph.errors import GraphBubbleUp
 
 from conflictscore.errors import ConfigurationError, ConflictScoreError, InputError, ProviderError
 from conflictscore.graph.create import Model, run_context
-from conflictscore.labelers.protocol import Labeler, LabelerFactory, LabelerName
+from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
 from conflictscore.middleware.calls import HIDDEN
 from conflictscore.middleware.steps import (
     AnswerAgain,

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from conflictscore.cli import main
 from conflictscore.cli.options import with_model_choice
-from conflictscore.labelers.protocol import LabelerName
+from conflictscore.labelers import LABELERS, LabelerName
 from tests.fakes.openai_server import OpenAIServer
 from tests.world import World
 
@@ -20,6 +20,7 @@ def test_every_labeler_can_be_named_on_the_command_line() -> None:
     [option] = [parameter for parameter in command.params if parameter.name == "labeler"]
     assert isinstance(option.type, click.Choice)
     assert tuple(option.type.choices) == get_args(LabelerName)
+    assert tuple(LABELERS) == get_args(LabelerName)
 
 
 def test_an_answer_is_scored_with_all_pairs_in_one_call(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conflictscore import create_conflict_scorer, create_self_correcting_rag
-from conflictscore.labelers.protocol import LabelerName
+from conflictscore.labelers import LabelerName
 from tests.fakes.openai_server import OpenAIServer
 from tests.world import DISAGREEING, World, scripted_model
 

@@ -14,7 +14,7 @@ from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
 from conflictscore.benchmarks.harness.templates import templates_read
 from conflictscore.errors import InputError
 from conflictscore.graph.create import Model, run_context
-from conflictscore.labelers.protocol import Labeler, LabelerFactory, LabelerName
+from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.nodes.state import RunContext

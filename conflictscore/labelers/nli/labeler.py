@@ -18,7 +18,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.threads import in_thread
 
-__all__ = ["CALIBRATION_FILE", "NliLabeler"]
+__all__ = ["CALIBRATION_FILE", "NliLabeler", "open_nli"]
 
 CALIBRATION_FILE = "calibration.json"
 """In the model's folder, where the model was calibrated: a ``FittedCalibration``."""
@@ -60,14 +60,15 @@ class NliLabeler:
         self,
         model: NliModel,
         *,
-        calibration: Calibration | None = None,
+        calibration: Calibration | Path | None = None,
         pair_tokens: int | None = None,
     ) -> None:
         """Make the judge.
 
         Args:
             model: A loaded model.
-            calibration: By default the one in the model's folder, or none.
+            calibration: A calibration, or a file of ``conflictscore calibrate``; by default the
+                one in the model's folder, or none.
             pair_tokens: Tokens of a claim and a window together, from 96 to what the model reads;
                 by default what the model is best at.
 
@@ -82,7 +83,11 @@ class NliLabeler:
             raise ConfigurationError(
                 f"pair_tokens is {pair_tokens}; give {LEAST_TOKENS} to {model.most_tokens}"
             )
-        self.calibration = _calibration_of(model) if calibration is None else calibration
+        if calibration is None and (model.folder / CALIBRATION_FILE).exists():
+            calibration = model.folder / CALIBRATION_FILE
+        if isinstance(calibration, Path):
+            calibration = read_calibration(calibration, labeler="nli", model=model.sha256)
+        self.calibration = calibration or UNCALIBRATED
         self.name = f"nli({model.folder.name})"
         self.identity: dict[str, Any] = {
             "labeler": "nli",
@@ -97,7 +102,7 @@ class NliLabeler:
         cls,
         model: str | Path | None = None,
         *,
-        calibration: Calibration | None = None,
+        calibration: Calibration | Path | None = None,
         pair_tokens: int | None = None,
     ) -> "NliLabeler":
         """Open the judge on a model that this process loads once.
@@ -209,8 +214,8 @@ class NliLabeler:
         )
 
 
-def _calibration_of(model: NliModel) -> Calibration:
-    path = model.folder / CALIBRATION_FILE
-    if not path.exists():
-        return UNCALIBRATED
-    return read_calibration(path, labeler="nli", model=model.sha256)
+def open_nli(
+    nli_model: str | Path | None = None, calibration: Calibration | Path | None = None
+) -> NliLabeler:
+    """Open the judge as settings name what it takes; see :meth:`NliLabeler.open`."""
+    return NliLabeler.open(nli_model, calibration=calibration)

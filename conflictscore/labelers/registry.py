@@ -1,0 +1,195 @@
+"""Which labelers there are, by name, and what each one needs: the one source of help and errors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from conflictscore.errors import ConfigurationError
+
+if TYPE_CHECKING:  # help and errors are made from here, and need no client of a model
+    from conflictscore.labelers.protocol import Labeler, LabelerFactory
+    from conflictscore.models.language_model import LanguageModel
+    from conflictscore.prompts import PromptSet
+
+__all__ = [
+    "LABELERS",
+    "ClaimChoice",
+    "LabelerKind",
+    "LabelerName",
+    "claim_choice",
+    "make_labeler",
+    "takers",
+]
+
+LabelerName = Literal[
+    "json",
+    "choice",
+    "nli",
+    "cascade",
+    "per-document",
+    "per-claim",
+    "matrix",
+    "whole-answer",
+    "salient",
+]
+"""The names of ``LABELERS``, for type checkers."""
+
+
+class ClaimChoice(NamedTuple):
+    """Which claims of an answer are judged."""
+
+    whole_answer: bool = False
+    """Whether the answer is not split, and is itself the one claim."""
+    max_claims: int | None = None
+    """The most claims, where a run does not say; None for all."""
+
+
+_ALL = ClaimChoice()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelerKind:
+    """One labeler.
+
+    Attributes:
+        summary: What it does, in a few words.
+        maker: What makes it, as ``module:callable`` with the module in ``conflictscore.labelers``.
+        needs: What it needs of a run: the judging ``model`` and the templates, which its maker is
+            then called with; a ``judge`` for the pairs it leaves open; or ``nothing``.
+        options: Keyword arguments of its maker that a user may set; on the command line, with
+            hyphens, they are its options.
+        fixed: Further keyword arguments of its maker.
+        claims: Which claims of an answer it judges.
+        extra: The optional extra that it needs; empty where it needs none.
+    """
+
+    summary: str
+    maker: str
+    needs: Literal["model", "judge", "nothing"] = "model"
+    options: tuple[str, ...] = ()
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    claims: ClaimChoice = _ALL
+    extra: str = ""
+
+    @property
+    def for_answers(self) -> bool:
+        """Whether it chooses among the claims of an answer, and has no use for given claims."""
+        return self.claims != _ALL
+
+    def open(self, **options: Any) -> "Labeler | LabelerFactory":
+        """Open it with these options; what needs the judging model is a factory still.
+
+        Raises:
+            ConfigurationError: An option is wrong, or its extra is missing.
+        """
+        module, _, name = self.maker.partition(":")
+        maker = attrgetter(name)(import_module(f"conflictscore.labelers.{module}"))
+        with_options = partial(maker, **self.fixed, **options)
+        made: Labeler | LabelerFactory = with_options if self.needs == "model" else with_options()
+        return made
+
+
+LABELERS: Mapping[str, LabelerKind] = {
+    "json": LabelerKind(
+        "snippet, reasoning and label for each pair, as in the paper",
+        "json_judge:JsonJudge",
+        options=("unquoted",),
+    ),
+    "choice": LabelerKind(
+        "one letter with its probability for each pair, several times cheaper; the default on"
+        " local models",
+        "choice_judge:ChoiceJudge",
+        options=("calibration",),
+    ),
+    "nli": LabelerKind(
+        "a small model for inference, bundled or your own, reads each document in windows",
+        "nli.labeler:open_nli",
+        needs="nothing",
+        options=("nli_model", "calibration"),
+        extra="nli",
+    ),
+    "cascade": LabelerKind(
+        "nli and words settle the easy pairs, and the model judges the others",
+        "cascade:open_cascade",
+        needs="judge",
+        options=("nli_model", "certain", "calibration"),
+        extra="nli",
+    ),
+    "per-document": LabelerKind(
+        "up to 8 claims and one document in a call",
+        "batching.judge:BatchJudge",
+        fixed={"mode": "per-document"},
+    ),
+    "per-claim": LabelerKind(
+        "one claim and all documents in a call",
+        "batching.judge:BatchJudge",
+        fixed={"mode": "per-claim"},
+    ),
+    "matrix": LabelerKind(
+        "up to 8 claims and 16 documents in a call",
+        "batching.judge:BatchJudge",
+        fixed={"mode": "matrix"},
+    ),
+    "whole-answer": LabelerKind(
+        "as json, with the answer itself as the one claim",
+        "json_judge:JsonJudge",
+        fixed={"called": "whole-answer"},
+        claims=ClaimChoice(whole_answer=True),
+    ),
+    "salient": LabelerKind(
+        "as json, for the claims that the documents say most about, by default 3",
+        "json_judge:JsonJudge",
+        fixed={"called": "salient"},
+        claims=ClaimChoice(max_claims=3),
+    ),
+}
+
+
+def make_labeler(
+    labeler: "Labeler | LabelerFactory | str | None", model: "LanguageModel", prompts: "PromptSet"
+) -> "Labeler":
+    """The labeler of a run.
+
+    Args:
+        labeler: A name of ``LABELERS``, a labeler, or what makes one; None for ``choice`` on the
+            local model and ``json`` elsewhere. A cascade without a judge gets that one.
+        model: The model that judges.
+        prompts: The templates.
+
+    Raises:
+        ConfigurationError: The name is unknown, or what the labeler needs is missing.
+    """
+    from conflictscore.labelers.cascade import Cascade
+
+    if labeler is None:
+        labeler = "choice" if model.is_local else "json"
+    if isinstance(labeler, str):
+        if labeler not in LABELERS:
+            raise ConfigurationError(f"unknown labeler {labeler!r}; one of {', '.join(LABELERS)}")
+        labeler = LABELERS[labeler].open()
+    if callable(labeler):
+        labeler = labeler(model, prompts)
+    if isinstance(labeler, Cascade) and not labeler.complete:
+        return labeler.with_judge(make_labeler(None, model, prompts))
+    return labeler
+
+
+def claim_choice(
+    labeler: "Labeler | LabelerFactory | str | None", max_claims: int | None = None
+) -> ClaimChoice:
+    """Which claims of an answer a labeler judges; all, unless its name says otherwise.
+
+    Args:
+        labeler: As for :func:`make_labeler`.
+        max_claims: The most claims, where a run says so.
+    """
+    choice = LABELERS[labeler].claims if isinstance(labeler, str) and labeler in LABELERS else _ALL
+    return choice if max_claims is None else choice._replace(max_claims=max_claims)
+
+
+def takers(option: str) -> tuple[str, ...]:
+    """The names of the labelers that an option is for."""
+    return tuple(name for name, kind in LABELERS.items() if option in kind.options)
