@@ -1,7 +1,6 @@
 """Templates, a user's folder of them, and untrusted text between their marks."""
 
 import re
-from importlib import resources
 from itertools import takewhile
 from pathlib import Path
 
@@ -10,13 +9,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 
+import conflictscore
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.prompting import judge_prompt, rules_of
 from conflictscore.models.spec import from_chat_model
-from conflictscore.prompts import PLACEHOLDERS, PromptSet, material
+from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
 
 DEFAULT = PromptSet.load()
+FILES = {
+    file.stem: file
+    for folder in ("prompts/default", "benchmarks/*/prompts")
+    for file in sorted(Path(conflictscore.__path__[0]).glob(f"{folder}/*"))
+}
+PLACEHOLDERS = {name: DEFAULT.placeholders(name) for name in sorted(DEFAULT.names)}
 _RETRY = "Not usable: $reason. Once more."
 
 
@@ -28,7 +34,7 @@ def own(folder: Path, **templates: str) -> Path:
 
 
 def shipped(name: str) -> str:
-    return (resources.files("conflictscore.prompts") / "default" / f"{name}.txt").read_text("utf-8")
+    return FILES[name].read_text("utf-8")
 
 
 def document_block(**fields: str) -> str:
@@ -55,9 +61,23 @@ def test_a_field_that_is_not_given_is_an_error_and_never_an_empty_place(name: st
         DEFAULT.render(name, **fields)
 
 
-def test_the_default_folder_holds_the_templates_and_nothing_else() -> None:
-    folder = resources.files("conflictscore.prompts") / "default"
-    assert {file.name for file in folder.iterdir()} == {f"{name}.txt" for name in PLACEHOLDERS}
+def test_a_field_that_a_template_does_not_show_is_an_error() -> None:
+    with pytest.raises(KeyError, match="answer"):
+        DEFAULT.render("retry", reason="too long", answer="x")
+
+
+def test_the_folders_hold_the_templates_and_nothing_else() -> None:
+    assert {file.name for file in FILES.values()} == {f"{name}.txt" for name in PLACEHOLDERS}
+
+
+def test_no_two_folders_hold_a_template_of_the_same_name() -> None:
+    found = Path(conflictscore.__path__[0]).glob("**/prompts/**/*.txt")
+    assert sorted(file.stem for file in found) == sorted(DEFAULT.names)
+
+
+def test_the_hash_over_all_templates_is_the_one_that_earlier_runs_recorded() -> None:
+    recorded = "81f0258769e590b86bb6db4383157536c5b655e2f25aa8bb1170f25eaf9b2eb1"
+    assert DEFAULT.sha256 == recorded
 
 
 @pytest.mark.parametrize("name", PLACEHOLDERS)

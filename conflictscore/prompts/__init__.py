@@ -1,13 +1,14 @@
 """Every text that a model reads: one template a file, in named sets.
 
-A template is a ``.txt`` file with ``$name`` placeholders (``$$`` is a dollar sign). A user's
-folder overrides any template by a file of the same name; the rest comes from the named set.
+A template is a ``.txt`` file with ``$name`` placeholders (``$$`` is a dollar sign). Those of the
+loop are in a folder of this package for each set, and those of a benchmark in its own folder
+``prompts/``. A user's folder overrides any of them by a file of the same name.
 """
 
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -15,86 +16,7 @@ from string import Template
 from conflictscore.errors import ConfigurationError
 from conflictscore.records import Document
 
-__all__ = ["PLACEHOLDERS", "PromptSet", "material", "material_line"]
-
-_QUESTION = frozenset({"question", "documents"})
-_OPTIONS = frozenset({"option_a", "option_b"})
-_RECONSIDER = frozenset({"answer", "claim", "evidence"})
-_TYPED = frozenset({"type", "rule"})
-_GRADED = frozenset({"question", "answer", "correct_answers", "incorrect_answers"})
-
-PLACEHOLDERS: Mapping[str, frozenset[str]] = {
-    "document": frozenset({"number", "title", "source", "date", "text"}),
-    "cut": frozenset({"shown", "total"}),
-    "turn": frozenset({"role", "text"}),
-    "contextualize": frozenset({"history", "question"}),
-    "decompose": frozenset({"answer"}),
-    "label_rules": frozenset(),
-    "label_rules_brief": frozenset(),
-    "label_json": frozenset({"rules", "document", "claim"}),
-    "label_choice": frozenset({"rules", "document", "claim"}),
-    "label_per_document": frozenset({"rules", "document", "claims"}),
-    "label_per_claim": frozenset({"rules", "documents", "claim"}),
-    "label_matrix": frozenset({"rules", "documents", "claims"}),
-    "label_one_document": frozenset({"id", "document"}),
-    "label_one_claim": frozenset({"id", "claim"}),
-    "label_claim_with": frozenset({"id", "claim", "documents"}),
-    "free_form_rag": _QUESTION,
-    "free_form_control_rag": _QUESTION,
-    "free_form_regenerate": _QUESTION | _RECONSIDER,
-    "multiple_choice_rag": _QUESTION | _OPTIONS,
-    "multiple_choice_control_rag": _QUESTION | _OPTIONS,
-    "multiple_choice_regenerate": _QUESTION | _OPTIONS | _RECONSIDER,
-    "conflict_types": frozenset(),
-    "classify_conflict": _QUESTION | {"types"},
-    "behaviour_no_conflict": frozenset(),
-    "behaviour_complementary": frozenset(),
-    "behaviour_conflicting_opinions": frozenset(),
-    "behaviour_outdated": frozenset(),
-    "behaviour_misinformation": frozenset(),
-    "free_form_regenerate_typed": _QUESTION | _RECONSIDER | _TYPED,
-    "multiple_choice_regenerate_typed": _QUESTION | _OPTIONS | _RECONSIDER | _TYPED,
-    "cited_rag": _QUESTION,
-    "cited_typed": _QUESTION | _TYPED,
-    "cited_taxonomy_aware": _QUESTION | {"types", "rules"},
-    "reconsider": frozenset({"question"}) | _RECONSIDER,
-    "evidence": frozenset({"supports", "contradicts"}),
-    "evidence_line": frozenset({"number", "passage"}),
-    "justify": frozenset({"question", "before", "after", "claim", "evidence"}),
-    "judge_truthful": _GRADED,
-    "judge_informative": _GRADED,
-    "natconfqa_default": _QUESTION,
-    "natconfqa_conflict_aware": _QUESTION,
-    "natconfqa_regenerate": _QUESTION | _RECONSIDER,
-    "natconfqa_regenerate_typed": _QUESTION | _RECONSIDER | _TYPED,
-    "natconfqa_decompose": frozenset({"question", "answer"}),
-    "natconfqa_found_in_answer": frozenset({"question", "answer", "short_answer"}),
-    "natconfqa_found_in_passages": _QUESTION | {"short_answer"},
-    "natconfqa_conflict_in_answer": frozenset({"question", "answer", "first", "second"}),
-    "natconfqa_conflict_in_passages": _QUESTION | {"first", "second"},
-    "wikicontradict_no_passage": frozenset({"question"}),
-    "wikicontradict_passages": _QUESTION,
-    "wikicontradict_both_views": _QUESTION,
-    "wikicontradict_judge": frozenset({"question", "correct_answers", "answer"}),
-    "conflicts_control_rag": _QUESTION,
-    "conflicts_regenerate": _QUESTION | _RECONSIDER,
-    "conflicts_regenerate_typed": _QUESTION | _RECONSIDER | _TYPED,
-    "conflicts_decompose": frozenset({"answer"}),
-    "conflicts_behaviour": _QUESTION | {"case", "answer"},
-    "conflicts_case_no_conflict": frozenset(),
-    "conflicts_case_complementary": frozenset(),
-    "conflicts_case_conflicting_opinions": frozenset(),
-    "conflicts_case_outdated": frozenset(),
-    "conflicts_case_misinformation": frozenset(),
-    "conflicts_recall": frozenset({"question", "gold", "answer"}),
-    "conflicts_grounding": _QUESTION | {"answer", "sentence"},
-    "report_rag": _QUESTION,
-    "report_balanced": _QUESTION,
-    "report_super_balanced": _QUESTION,
-    "structured": frozenset(),
-    "retry": frozenset({"reason"}),
-}
-"""The templates of a set, each with the placeholders it must contain."""
+__all__ = ["PromptSet", "material", "material_line"]
 
 _MARKS = re.compile(r"<(?=\s*/?\s*(?:document|claim|answer)\b)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -128,17 +50,20 @@ class PromptSet:
             ConfigurationError: No such set or folder, an unknown template name, a placeholder
                 that is missing or unknown, or a file that is not UTF-8; the line names the file.
         """
-        home = resources.files(__package__) / name
-        if not (home / "document.txt").is_file():
-            raise ConfigurationError(f"no prompt set named {name!r}")
-        templates = {key: (home / f"{key}.txt").read_text("utf-8") for key in PLACEHOLDERS}
-        overrides: dict[str, str] = {}
+        texts, overrides = dict(_shipped(name)), dict[str, str]()
         if folder is not None:
-            overrides = _read_folder(Path(folder))
-            templates.update(overrides)
+            overrides = _read_folder(Path(folder), texts)
             name = f"{name}+{Path(folder).name}"
-        texts = {key: text.strip("\n") for key, text in templates.items()}
-        return cls(texts, name=name, overridden=overrides)
+        return cls(texts | overrides, name=name, overridden=overrides)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all templates."""
+        return frozenset(self._templates)
+
+    def placeholders(self, name: str) -> frozenset[str]:
+        """What a template has places for."""
+        return frozenset(self._templates[name].get_identifiers())
 
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
         """The same set, in which some templates have the text of others.
@@ -153,12 +78,11 @@ class PromptSet:
             ConfigurationError: There is no such template, the two have not the same placeholders,
                 or the user's folder overrides the one that is replaced and not the other.
         """
-        texts = {name: template.template for name, template in self._templates.items()}
-        worded = dict(texts)
+        worded = {name: template.template for name, template in self._templates.items()}
         for name, other in aliases.items():
-            if unknown := [one for one in (name, other) if one not in texts]:
+            if unknown := [one for one in (name, other) if one not in self._templates]:
                 raise ConfigurationError(f"no template is named {unknown[0]!r}")
-            if odd := PLACEHOLDERS[name] ^ PLACEHOLDERS[other]:
+            if odd := self.placeholders(name) ^ self.placeholders(other):
                 raise ConfigurationError(
                     f"the template {other} cannot stand in for {name}: only one of them has the"
                     f" placeholder ${min(odd)}"
@@ -168,13 +92,13 @@ class PromptSet:
                     f"{name}.txt of the prompt folder would not be read: {other}.txt stands in for"
                     " it here; override that one"
                 )
-            worded[name] = texts[other]
+            worded[name] = self._templates[other].template
         return PromptSet(worded, name=self.name, overridden=self.overridden)
 
     @cached_property
     def sha256(self) -> str:
         """Hash of every template, in hexadecimal."""
-        return self.sha256_of(*PLACEHOLDERS)
+        return self.sha256_of(*self._templates)
 
     def sha256_of(self, *names: str) -> str:
         """Hash of the templates with these names, in hexadecimal."""
@@ -185,7 +109,13 @@ class PromptSet:
         return digest.hexdigest()
 
     def render(self, name: str, **fields: str | int) -> str:
-        """Fill a template; every placeholder must be given."""
+        """Fill a template.
+
+        Raises:
+            KeyError: A placeholder is not given, or the template has no place for a field.
+        """
+        if unshown := fields.keys() - self.placeholders(name):
+            raise KeyError(min(unshown))
         return self._templates[name].substitute(fields)
 
     def documents(self, documents: Iterable[Document]) -> str:
@@ -222,31 +152,47 @@ def _attribute(text: str) -> str:
     return folded[:_ATTRIBUTE_CHARS]
 
 
-def _read_folder(folder: Path) -> dict[str, str]:
+@cache
+def _shipped(name: str) -> Mapping[str, str]:
+    """The templates of a named set, and of all benchmarks."""
+    package = resources.files("conflictscore")
+    home = package / "prompts" / name
+    if not (home / "document.txt").is_file():
+        raise ConfigurationError(f"no prompt set named {name!r}")
+    benchmarks = [one / "prompts" for one in (package / "benchmarks").iterdir()]
+    return {
+        file.name.removesuffix(".txt"): file.read_text("utf-8").strip("\n")
+        for folder in (home, *benchmarks)
+        if folder.is_dir()
+        for file in folder.iterdir()
+        if file.name.endswith(".txt")
+    }
+
+
+def _read_folder(folder: Path, shipped: Mapping[str, str]) -> dict[str, str]:
+    """A user's templates by name, each with the placeholders of the one it replaces."""
     if not folder.is_dir():
         raise ConfigurationError(f"prompt folder {folder} is not a folder")
     found: dict[str, str] = {}
     for path in sorted(folder.glob("*.txt")):
-        if path.stem not in PLACEHOLDERS:
-            known = ", ".join(sorted(PLACEHOLDERS))
+        if path.stem not in shipped:
+            known = ", ".join(sorted(shipped))
             raise ConfigurationError(f"{path}: no template has this name; the names are {known}")
         try:
             text = path.read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(f"{path}: cannot be read as UTF-8 text ({error})") from error
-        _check(path, text)
-        found[path.stem] = text
+        template, replaced = Template(text), Template(shipped[path.stem])
+        if not template.is_valid():
+            raise ConfigurationError(
+                f"{path}: a lone $ is not a placeholder; write $$ for a dollar"
+            )
+        used, wanted = set(template.get_identifiers()), set(replaced.get_identifiers())
+        if missing := wanted - used:
+            raise ConfigurationError(f"{path}: placeholder ${min(missing)} is missing")
+        if unknown := used - wanted:
+            raise ConfigurationError(f"{path}: placeholder ${min(unknown)} is unknown")
+        found[path.stem] = text.strip("\n")
     if not found:
         raise ConfigurationError(f"prompt folder {folder} holds no NAME.txt template")
     return found
-
-
-def _check(path: Path, text: str) -> None:
-    template = Template(text)
-    if not template.is_valid():
-        raise ConfigurationError(f"{path}: a lone $ is not a placeholder; write $$ for a dollar")
-    used, wanted = set(template.get_identifiers()), PLACEHOLDERS[path.stem]
-    if missing := wanted - used:
-        raise ConfigurationError(f"{path}: placeholder ${min(missing)} is missing")
-    if unknown := used - wanted:
-        raise ConfigurationError(f"{path}: placeholder ${min(unknown)} is unknown")

@@ -9,7 +9,7 @@ from conflictscore.benchmarks.conflicts.benchmark import conflicts
 from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR, GROUNDING, RECALL
 from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS
 from conflictscore.nodes.retrieve import given_documents
-from conflictscore.prompts import PLACEHOLDERS, PromptSet
+from conflictscore.prompts import PromptSet
 from conflictscore.records import ConflictType
 from tests.benchmarks.conflicts.lines import TYPES, official, result
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
@@ -55,11 +55,11 @@ def test_every_method_is_asked_for_citations_by_templates_of_the_same_fields(
     wording = conflicts(write_jsonl(tmp_path / "c.jsonl", [official()]), "free-form", 0).wording
 
     answering = {name: other for name, other in wording.items() if name != "decompose"}
-    assert {name for name in PLACEHOLDERS if name.startswith("free_form_")} == set(answering)
+    assert {name for name in PROMPTS.names if name.startswith("free_form_")} == set(answering)
     for name, other in wording.items():
-        assert PLACEHOLDERS[name] == PLACEHOLDERS[other]
+        assert PROMPTS.placeholders(name) == PROMPTS.placeholders(other)
     for other in answering.values():
-        said = PROMPTS.render(other, **dict.fromkeys(PLACEHOLDERS[other], "x"))
+        said = PROMPTS.render(other, **dict.fromkeys(PROMPTS.placeholders(other), "x"))
         assert "End each sentence with the numbers of the documents that it rests on" in said
 
 
