@@ -1,4 +1,4 @@
-"""The nouns: documents, claims, labels, reports, answers, attempts and flips.
+"""The nouns: documents, claims, labels, reports, answers, attempts, flips and runs.
 
 Everything here is immutable, typed and turns into plain JSON and back without loss
 (``model_dump(mode="json")`` / ``model_validate``); nothing here does I/O.
@@ -6,7 +6,7 @@ Everything here is immutable, typed and turns into plain JSON and back without l
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -23,6 +23,9 @@ __all__ = [
     "Label",
     "Method",
     "Record",
+    "Regeneration",
+    "Run",
+    "RunStatus",
     "Usage",
 ]
 
@@ -62,6 +65,10 @@ class Method(StrEnum):
     """Answer once, told to watch for conflicts, without ConflictScore."""
     REGENERATED_RAG = "regenerated-rag"
     """Answer as ``rag``, score, and answer again where a claim has evidence on both sides."""
+
+
+Regeneration = Literal["paper", "typed"]
+"""How an answer is regenerated: as the paper does, or as the type of the conflict asks (ours)."""
 
 
 class ConflictType(StrEnum):
@@ -319,3 +326,125 @@ class Usage(Record):
             cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
         )
+
+
+class RunStatus(StrEnum):
+    """What a run resulted in."""
+
+    SCORED = "scored"
+    """No claim of the first answer has evidence on both sides."""
+    CORRECTED = "corrected"
+    """The answer was changed."""
+    KEPT = "kept"
+    """A claim has evidence on both sides, and the answer stands all the same."""
+    ANNOTATED = "annotated"
+    """The answer bears a note that tells where its sources disagree."""
+    OBSERVED = "observed"
+    """The answer went out untouched, and was scored afterwards."""
+    PASSED_THROUGH = "passed-through"
+    """The answer went out as it was given, unchecked."""
+    FAILED = "failed"
+    """The answer could not be checked, or there is none."""
+    DROPPED = "dropped"
+    """The answer went out untouched and was never scored: too many others were waiting."""
+    UNFINISHED = "unfinished"
+    """The run was stopped on the way."""
+
+
+_SHOWN = (
+    *("question", "method", "answer", "first_answer", "flipped", "justification"),
+    *("documents", "report", "final_report", "usage", "run_id", "notes"),
+)
+_SHOWN_OF_A_SCORE = ("answer", "documents", "report", "usage", "run_id", "notes")
+_TYPED = {"regeneration", "conflict_type", "conflict_type_reason", "classification_error"}
+
+
+class Run(Record):
+    """What a run resulted in, whether or not its answer could be scored."""
+
+    question: str | None = None
+    """The question, as it stands alone; None where an answer was scored without one."""
+    asked: str | None = None
+    """The question as it was put, in its conversation."""
+    options: tuple[str, ...] = ()
+    """The two options of a multiple-choice question; none in free form."""
+    method: Method | None = None
+    """How the answer was produced; None where the loop never began."""
+    answer: str | None = None
+    """The answer that stands; None where there is none."""
+    first_answer: str | None = None
+    justification: str | None = None
+    """Why the answer was changed, or was given again, where a reason was had."""
+    flip: Flip | None = None
+    documents: tuple[Document, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    """Every scored answer, first to last."""
+    reason: str | None = None
+    """Why the loop ended where it did."""
+    notes: tuple[str, ...] = ()
+    """Degradations that the reader of the answer should know of."""
+    usage: Usage = Usage()
+    timings: dict[str, float] = Field(default_factory=dict)
+    """Seconds that each step took, all its rounds together."""
+    run_id: str | None = None
+    status: RunStatus = RunStatus.UNFINISHED
+    regeneration: Regeneration = "paper"
+    conflict_type: ConflictType | None = None
+    """How the documents relate; None where it was not asked for, or could not be had."""
+    conflict_type_reason: str | None = None
+    """The model's reason for that type, where it gave one."""
+    classification_error: str | None = None
+    """Why there is no type, where one was asked for."""
+
+    @property
+    def flipped(self) -> bool:
+        """Whether the answer that stands differs from the first by more than white space and case.
+
+        Where it does, and the loop went to its end, ``flip`` says more.
+        """
+        before, after = self.first_answer or "", self.answer or ""
+        return before.casefold().split() != after.casefold().split()
+
+    @property
+    def report(self) -> ConflictReport | None:
+        """The first answer's scores; None where it was not scored."""
+        return self.attempts[0].report if self.attempts else None
+
+    @property
+    def final_report(self) -> ConflictReport | None:
+        """The scores of the answer that stands, where that was regenerated; None elsewhere."""
+        last = self.attempts[-1] if self.attempts else None
+        return last.report if last and last.round and last.answer.text == self.answer else None
+
+    def unchecked(self, answer: str, reason: str) -> Self:
+        """The same run with an answer that was passed on as it was given, and why."""
+        both = {"answer": answer, "first_answer": answer, "status": RunStatus.PASSED_THROUGH}
+        why = {"reason": reason, "notes": (*self.notes, reason)}
+        return self.model_copy(update=both | why)
+
+    def summary(self, *more: str, texts: bool = True) -> dict[str, Any]:
+        """The run as plain JSON for readers, with its scores spelled out.
+
+        A run of typed regeneration has that and the type of the conflict at the end.
+
+        Args:
+            *more: Further fields to show: ``asked``, ``options``, ``flip``, ``attempts``,
+                ``reason`` or ``timings``.
+            texts: Whether documents have their text and metadata.
+        """
+        report, final = self.report, self.final_report
+        known = self.to_json() | {
+            "flipped": self.flipped,
+            "report": report.summary() if report else None,
+            "final_report": final.summary() if final else None,
+        }
+        if not texts:
+            known["documents"] = [
+                d.model_dump(mode="json", exclude={"text", "metadata"}) for d in self.documents
+            ]
+        shown = _SHOWN if self.question is not None else _SHOWN_OF_A_SCORE
+        return {name: known[name] for name in (*shown, *more)} | self.typed_summary()
+
+    def typed_summary(self) -> dict[str, Any]:
+        """What typed regeneration adds to a run's summary; nothing where it was not asked for."""
+        return self.model_dump(mode="json", include=_TYPED) if self.regeneration == "typed" else {}

@@ -21,6 +21,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.labelers import LabelerName
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
@@ -102,7 +103,8 @@ async def _cost(
     chat = ChatOpenAI(
         model=_MODEL, base_url=address, api_key=SecretStr("none"), callbacks=[prompts]
     )
-    context = run_context(chat, None, labeler=labeler, cache=False, context_window=128_000)
+    settings = LoopSettings(labeler=labeler, cache=False, context_window=128_000)
+    context = run_context(chat, None, settings)
     if context.whole_answer:
         claims = [Claim(number=1, text=" ".join(claim.text for claim in claims))]
     await label_table(

@@ -30,6 +30,7 @@ from conflictscore.benchmarks.conflict_detection.rows import VerdictFile
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.labelers import LABELERS, Labeler, LabelerName
 from conflictscore.labelers.registry import takers
 from measurements.accuracy_chart import Point, accuracy_chart
@@ -115,7 +116,8 @@ def _opened(
         return cast("Labeler", given)
     if model is None:
         raise InputError(f"--labeler {name} needs --model SPEC")
-    return run_context(model, None, labeler=given, base_url=base_url, cache=False).labeler
+    settings = LoopSettings(labeler=given, base_url=base_url, cache=False)
+    return run_context(model, None, settings).labeler
 
 
 async def _figures(

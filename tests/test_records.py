@@ -18,6 +18,9 @@ from conflictscore.records import (
     EvidenceLabel,
     Flip,
     Label,
+    Method,
+    Run,
+    RunStatus,
     Usage,
 )
 
@@ -109,6 +112,22 @@ _USAGES = st.builds(
     cache_read_tokens=_COUNTS,
     output_tokens=_COUNTS,
 )
+_RUNS = st.builds(
+    Run,
+    question=st.none() | _TEXTS,
+    options=st.lists(_TEXTS, max_size=2).map(tuple),
+    method=st.none() | st.sampled_from(Method),
+    answer=st.none() | _TEXTS,
+    first_answer=st.none() | _TEXTS,
+    flip=st.none() | _FLIPS,
+    documents=st.lists(_DOCUMENTS, max_size=2).map(tuple),
+    attempts=st.lists(_ATTEMPTS, max_size=2).map(tuple),
+    notes=st.lists(_TEXTS, max_size=2).map(tuple),
+    usage=_USAGES,
+    timings=st.dictionaries(_TEXTS, st.floats(0, 10), max_size=2),
+    status=st.sampled_from(RunStatus),
+    regeneration=st.sampled_from(["paper", "typed"]),
+)
 _RECORDS = st.one_of(
     _DOCUMENTS,
     _CLAIMS,
@@ -119,6 +138,7 @@ _RECORDS = st.one_of(
     _ATTEMPTS,
     _FLIPS,
     _USAGES,
+    _RUNS,
 )
 
 
@@ -406,3 +426,64 @@ def test_usages_add_up_field_by_field(one: Usage, other: Usage) -> None:
 def test_a_usage_from_before_the_prompt_cache_was_counted_is_read() -> None:
     before = {"calls": 2, "cached_calls": 1, "input_tokens": 30, "output_tokens": 4}
     assert Usage.model_validate(before).cache_read_tokens == 0
+
+
+_REPORT = ConflictReport(cs_c=0.0, cs_r=0.0, coverage=1.0)
+
+
+def _run(**known: Any) -> Run:
+    attempts = tuple(
+        Attempt(round=number, answer=Answer(text=text), report=_REPORT)
+        for number, text in enumerate(("In 1871.", "In 1874."))
+    )
+    source = Document(number=1, text="Lit in 1874.", title="Log", metadata={"date": "1874"})
+    asked = {"question": "When?", "first_answer": "In 1871.", "answer": "In 1874."}
+    return Run(**asked | {"attempts": attempts, "documents": (source,)} | known)
+
+
+def test_readers_of_a_run_see_its_scores_and_whether_the_answer_changed() -> None:
+    run = _run()
+
+    shown = run.summary()
+
+    assert [*shown] == [
+        *("question", "method", "answer", "first_answer", "flipped", "justification"),
+        *("documents", "report", "final_report", "usage", "run_id", "notes"),
+    ]
+    assert (shown["flipped"], shown["report"]) == (True, _REPORT.summary())
+    assert shown["final_report"] == _REPORT.summary()
+    assert json.loads(json.dumps(shown, allow_nan=False)) == shown
+    assert [*run.summary("flip", "reason")] == [*shown, "flip", "reason"]
+
+
+def test_sources_are_shown_without_their_texts_where_these_are_not_asked_for() -> None:
+    [source] = _run().summary(texts=False)["documents"]
+    assert source == {"number": 1, "title": "Log", "url": "", "duplicate_of": None}
+
+
+def test_only_a_run_of_typed_regeneration_is_shown_with_the_type_of_its_conflict() -> None:
+    typed = {"regeneration": "typed", "conflict_type": "outdated"}
+    assert "regeneration" not in _run().summary()
+    shown = _run(**typed).summary()
+    assert {name: shown[name] for name in typed} == typed
+    assert shown["classification_error"] is None
+
+
+def test_an_answer_that_was_scored_without_a_question_is_shown_as_such() -> None:
+    shown = _run(question=None).summary()
+    assert [*shown] == ["answer", "documents", "report", "usage", "run_id", "notes"]
+
+
+def test_the_answer_that_stands_has_a_final_report_only_where_it_is_the_one_that_was_scored() -> (
+    None
+):
+    assert _run(answer="In 1871.").final_report is None
+    assert _run(answer="Something else.").final_report is None
+
+
+def test_an_unchecked_run_says_why() -> None:
+    run = Run(question="When?", notes=("a search was slow",)).unchecked("In 1871.", "judge down")
+
+    assert (run.reason, run.notes) == ("judge down", ("a search was slow", "judge down"))
+    assert run.first_answer == run.answer == "In 1871."
+    assert (run.status, run.flipped, run.report) == (RunStatus.PASSED_THROUGH, False, None)

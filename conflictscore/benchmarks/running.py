@@ -19,7 +19,7 @@ from conflictscore.benchmarks.harness.setup import (
 from conflictscore.benchmarks.registry import open_benchmark, usual_methods
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
-from conflictscore.graph.create import Model
+from conflictscore.graph.settings import Model
 from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.prices import PriceTable
 from conflictscore.prompts import PromptSet

@@ -75,6 +75,7 @@ def open_labeler(settings: Mapping[str, Any], *, calibrated: bool = True) -> Ope
     """
     from conflictscore.cli.running import chosen_spec
     from conflictscore.graph.create import run_context
+    from conflictscore.graph.settings import LoopSettings
     from conflictscore.labelers.registry import LABELERS
     from conflictscore.storage.cache import ContentCache
 
@@ -87,9 +88,7 @@ def open_labeler(settings: Mapping[str, Any], *, calibrated: bool = True) -> Ope
     if kind and kind.needs == "nothing":
         cache = None if settings["no_cache"] else ContentCache.default()
         return OpenLabeler(cast("Labeler", chosen), cache, None)
-    context = run_context(
-        chosen_spec(settings),
-        None,
+    loop = LoopSettings(
         labeler=chosen,
         judge=settings["judge"],
         base_url=settings["base_url"],
@@ -97,4 +96,5 @@ def open_labeler(settings: Mapping[str, Any], *, calibrated: bool = True) -> Ope
         prompts=settings["prompts"],
         cache=not settings["no_cache"],
     )
+    context = run_context(chosen_spec(settings), None, loop)
     return OpenLabeler(context.labeler, context.cache, context.decomposer)

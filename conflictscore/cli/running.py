@@ -26,15 +26,15 @@ __all__ = [
 
 
 def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
-    """Open what a run needs, from the model options and what ``run_context`` takes besides."""
+    """Open what a run needs, from the model options and further :class:`LoopSettings`."""
     from conflictscore.cli.labeling import chosen_labeler
     from conflictscore.graph.create import run_context
+    from conflictscore.graph.settings import LoopSettings
     from conflictscore.models.ledger import Ledger
 
     calls, tokens = settings.get("max_calls"), settings.get("max_tokens")
-    return run_context(
-        chosen_spec(settings),
-        more.pop("retriever", None),
+    retriever = more.pop("retriever", None)
+    loop = LoopSettings(
         labeler=chosen_labeler(settings),
         judge=settings["judge"],
         base_url=settings["base_url"],
@@ -47,6 +47,7 @@ def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
         ledger=Ledger(max_calls=calls, max_tokens=tokens) if calls or tokens else None,
         **more,
     )
+    return run_context(chosen_spec(settings), retriever, loop)
 
 
 def chosen_spec(settings: Mapping[str, Any]) -> str:

@@ -1,28 +1,23 @@
 """The two entry points: from what a caller has to a compiled graph."""
 
 import os
-from math import inf
-from pathlib import Path
-from typing import Literal, get_args
+from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from conflictscore.errors import InputError
 from conflictscore.graph.scoring import ScoringGraph, build_scoring_graph
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
-from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
+from conflictscore.graph.settings import LoopOptions, LoopSettings, Model, ScoringOptions, takes
 from conflictscore.labelers.registry import claim_choice, make_labeler
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.ledger import Ledger, attach
+from conflictscore.models.ledger import attach
 from conflictscore.models.spec import default_spec, from_chat_model, open_model
-from conflictscore.nodes.state import Regeneration, RunContext
-from conflictscore.prompts import PromptSet
+from conflictscore.nodes.state import RunContext
 from conflictscore.records import Method
 from conflictscore.retrieval.pipeline import open_retrieval
 from conflictscore.retrieval.providers import configured_search
-from conflictscore.storage.cache import ContentCache
 
 __all__ = [
     "create_conflict_scorer",
@@ -31,28 +26,14 @@ __all__ = [
     "run_context",
 ]
 
-Model = str | BaseChatModel | LanguageModel
 
-_MOST_ROUNDS = 20
-
-
+@takes(LoopOptions)
 def create_self_correcting_rag(
     model: Model | None = None,
     retriever: BaseRetriever | None = None,
     *,
-    method: Method | str = Method.REGENERATED_RAG,
-    labeler: Labeler | LabelerName | LabelerFactory | None = None,
-    judge: Model | None = None,
-    base_url: str | None = None,
-    context_window: int | None = None,
-    prompts: PromptSet | str | Path | None = None,
-    max_rounds: int = 1,
-    regeneration: Regeneration = "paper",
-    cache: ContentCache | bool = True,
-    duplicates: Literal["vote", "once"] = "vote",
-    budget_seconds: float | None = None,
-    max_claims: int | None = None,
     checkpointer: BaseCheckpointSaver[str] | None = None,
+    **settings: Unpack[LoopOptions],
 ) -> SelfCorrectionGraph:
     """Make a LangGraph graph that answers a question and corrects itself.
 
@@ -100,56 +81,26 @@ def create_self_correcting_rag(
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
         ProviderError: The local model could not be fetched.
     """
-    context = run_context(
-        model,
-        retriever or _configured_search(),
-        method=method,
-        labeler=labeler,
-        judge=judge,
-        base_url=base_url,
-        context_window=context_window,
-        prompts=prompts,
-        max_rounds=max_rounds,
-        regeneration=regeneration,
-        cache=cache,
-        duplicates=duplicates,
-        budget_seconds=budget_seconds,
-        max_claims=max_claims,
-    )
+    if retriever is None and configured_search():
+        retriever = open_retrieval()
+    context = run_context(model, retriever, LoopSettings(**settings))
     return build_self_correction_graph(context, checkpointer=checkpointer)
 
 
+@takes(ScoringOptions)
 def create_conflict_scorer(
     judge: Model | None = None,
     *,
-    labeler: Labeler | LabelerName | LabelerFactory | None = None,
-    base_url: str | None = None,
-    context_window: int | None = None,
-    prompts: PromptSet | str | Path | None = None,
-    cache: ContentCache | bool = True,
-    duplicates: Literal["vote", "once"] = "vote",
-    budget_seconds: float | None = None,
-    max_claims: int | None = None,
     checkpointer: BaseCheckpointSaver[str] | None = None,
+    **settings: Unpack[ScoringOptions],
 ) -> ScoringGraph:
     """Make a LangGraph graph that scores an answer against documents that exist already.
 
     Invoke it with ``{"answer": …, "documents": [{"text": …}, …]}``; the final state has ``report``,
-    ``attempts``, ``notes`` and ``usage``. The arguments are those of
-    :func:`create_self_correcting_rag`.
+    ``attempts``, ``notes`` and ``usage``. The settings are those of
+    :func:`create_self_correcting_rag`, as far as they concern scoring.
     """
-    context = run_context(
-        judge,
-        None,
-        labeler=labeler,
-        base_url=base_url,
-        context_window=context_window,
-        prompts=prompts,
-        cache=cache,
-        duplicates=duplicates,
-        budget_seconds=budget_seconds,
-        max_claims=max_claims,
-    )
+    context = run_context(judge, None, LoopSettings(**settings))
     return build_scoring_graph(context, checkpointer=checkpointer)
 
 
@@ -169,102 +120,55 @@ def make_graph() -> SelfCorrectionGraph:
 
 
 def run_context(
-    model: Model | None,
-    retriever: BaseRetriever | None,
-    *,
-    method: Method | str = Method.REGENERATED_RAG,
-    labeler: Labeler | LabelerName | LabelerFactory | None = None,
-    judge: Model | None = None,
-    base_url: str | None = None,
-    context_window: int | None = None,
-    prompts: PromptSet | str | Path | None = None,
-    max_rounds: int = 1,
-    regeneration: Regeneration = "paper",
-    cache: ContentCache | bool = True,
-    duplicates: Literal["vote", "once"] = "vote",
-    budget_seconds: float | None = None,
-    max_claims: int | None = None,
-    max_calls: int | None = None,
-    ledger: Ledger | None = None,
+    model: Model | None, retriever: BaseRetriever | None, settings: LoopSettings | None = None
 ) -> RunContext:
-    """Open everything that a run needs; the arguments are those of the entry points.
+    """Open everything that a run needs.
 
-    ``max_calls``, at least 1, is the most calls in flight at an endpoint, 16 by default. ``ledger``
-    counts the calls of the models that are opened here, and holds them to its budget.
+    Args:
+        model: What answers, as for :func:`create_self_correcting_rag`.
+        retriever: Where documents come from; None where every question brings its own.
+        settings: What shapes the run; None for the defaults.
 
     Raises:
-        InputError: A setting is out of range.
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
         ProviderError: The local model could not be fetched.
     """
-    if not 0 <= max_rounds <= _MOST_ROUNDS:
-        raise InputError(f"max_rounds is {max_rounds}; give 0 to {_MOST_ROUNDS}")
-    try:
-        chosen_method = Method(method)
-    except ValueError:
-        raise InputError(f"unknown method {method!r}; one of {', '.join(Method)}") from None
-    if regeneration not in get_args(Regeneration):
-        known = ", ".join(get_args(Regeneration))
-        raise InputError(f"unknown regeneration {regeneration!r}; one of {known}")
-    if duplicates not in ("vote", "once"):
-        raise InputError(f"unknown duplicates {duplicates!r}; one of vote, once")
-    if budget_seconds is not None and not 0 < budget_seconds < inf:
-        raise InputError(f"budget_seconds is {budget_seconds}; give a number of seconds above 0")
-    _at_least_one("max_calls", max_calls)
-    if not isinstance(prompts, PromptSet):
-        prompts = PromptSet.load(folder=prompts)
-    store = (ContentCache.default() if cache else None) if isinstance(cache, bool) else cache
-
-    def opened(chosen: Model) -> LanguageModel:
-        if isinstance(chosen, LanguageModel):
-            return chosen
-        if isinstance(chosen, BaseChatModel):
-            return from_chat_model(
-                chosen, context_window=context_window, cache=store, max_calls=max_calls
-            )
-        # with an endpoint for the one of them, the other may still be the local model
-        url = None if chosen in mixed_in else base_url
-        return open_model(
-            chosen,
-            base_url=url,
-            context_window=context_window,
-            cache=store,
-            max_calls=max_calls,
-        )
-
+    settings = settings or LoopSettings()
+    judge, prompts, store = settings.judge, settings.open_prompts(), settings.open_cache()
     specs = [spec for spec in (model, judge) if isinstance(spec, str)]
     mixed_in = [spec for spec in specs if spec.partition(":")[0] == "local"]
     if len(mixed_in) == len(specs):
         mixed_in = []
-    generator = _counted(opened(default_spec() if model is None else model), ledger)
-    decomposer = generator if judge is None else _counted(opened(judge), ledger)
-    claims = claim_choice(labeler, _at_least_one("max_claims", max_claims))
+
+    def opened(chosen: Model) -> LanguageModel:
+        if isinstance(chosen, LanguageModel):
+            return chosen
+        window, calls = settings.context_window, settings.max_calls
+        if isinstance(chosen, BaseChatModel):
+            return from_chat_model(chosen, context_window=window, cache=store, max_calls=calls)
+        # with an endpoint for the one of them, the other may still be the local model
+        url = None if chosen in mixed_in else settings.base_url
+        return open_model(chosen, base_url=url, context_window=window, cache=store, max_calls=calls)
+
+    def counted(chosen: Model) -> LanguageModel:
+        model, ledger = opened(chosen), settings.ledger
+        return model if ledger is None else attach(model, ledger)
+
+    generator = counted(default_spec() if model is None else model)
+    decomposer = generator if judge is None else counted(judge)
+    claims = claim_choice(settings.labeler, settings.max_claims)
     return RunContext(
         generator=generator,
         decomposer=decomposer,
-        labeler=make_labeler(labeler, decomposer, prompts),
+        labeler=make_labeler(settings.labeler, decomposer, prompts),
         prompts=prompts,
         retriever=retriever,
-        method=chosen_method,
-        max_rounds=max_rounds,
-        regeneration=regeneration,
+        method=Method(settings.method),
+        max_rounds=settings.max_rounds,
+        regeneration=settings.regeneration,
         cache=store,
-        duplicates_vote=duplicates == "vote",
-        budget_seconds=budget_seconds,
+        duplicates_vote=settings.duplicates == "vote",
+        budget_seconds=settings.budget_seconds,
         max_claims=claims.max_claims,
         whole_answer=claims.whole_answer,
     )
-
-
-def _at_least_one(name: str, given: int | None) -> int | None:
-    if given is not None and given < 1:
-        raise InputError(f"{name} is {given}; give at least 1")
-    return given
-
-
-def _configured_search() -> BaseRetriever | None:
-    return open_retrieval() if configured_search() else None
-
-
-def _counted(model: LanguageModel, ledger: Ledger | None) -> LanguageModel:
-    return model if ledger is None else attach(model, ledger)

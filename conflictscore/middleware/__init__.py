@@ -7,13 +7,13 @@ if TYPE_CHECKING:
     from conflictscore.middleware.agent import ConflictScoreMiddleware
     from conflictscore.middleware.chat_model import SelfCorrectingChatModel
     from conflictscore.middleware.decorator import self_correct
-    from conflictscore.middleware.steps import Run
+    from conflictscore.records import Run
 
 __all__ = ["ConflictScoreMiddleware", "Run", "SelfCorrectingChatModel", "self_correct"]
 
 _HOMES = {
     "ConflictScoreMiddleware": "conflictscore.middleware.agent",
-    "Run": "conflictscore.middleware.steps",
+    "Run": "conflictscore.records",
     "SelfCorrectingChatModel": "conflictscore.middleware.chat_model",
     "self_correct": "conflictscore.middleware.decorator",
 }

@@ -1,18 +1,15 @@
 """Self-correction for LangChain agents, as a middleware of ``create_agent``."""
 
 from collections.abc import Awaitable, Callable
-from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired
+from dataclasses import replace
+from typing import Annotated, Any, NotRequired, Unpack
 
 from langchain_core.retrievers import BaseRetriever
 from langgraph.runtime import Runtime
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.graph.create import Model, run_context
-from conflictscore.labelers import Labeler, LabelerName
-from conflictscore.prompts import PromptSet
-from conflictscore.storage.cache import ContentCache
+from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import CorrectionOptions, LoopSettings, takes
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
@@ -23,9 +20,10 @@ except ModuleNotFoundError:
     ) from None
 
 from conflictscore.middleware.approval import decide_on
+from conflictscore.middleware.excuses import OnFailure
 from conflictscore.middleware.steps import AnswerAgain, AnswerFirst, Given, drive, drive_async
 from conflictscore.middleware.turn import Response, Settings, Turn
-from conflictscore.nodes.state import Regeneration
+from conflictscore.records import Regeneration
 
 __all__ = ["ConflictScoreMiddleware", "ConflictState"]
 
@@ -92,55 +90,37 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
             with a note in ``conflict`` and a warning in the log, ``raise`` raises the error.
 
     Raises:
-        InputError: A setting is out of range; without a judge, raised at the first answer.
+        InputError: A setting is out of range.
         ConfigurationError: The judge, its key or the prompt folder is missing or wrong.
     """
 
     state_schema = ConflictState
 
+    @takes(CorrectionOptions)
     def __init__(
         self,
         *,
         retriever: BaseRetriever | None = None,
-        judge: Model | None = None,
-        labeler: Labeler | LabelerName | None = None,
-        base_url: str | None = None,
-        context_window: int | None = None,
-        prompts: PromptSet | str | Path | None = None,
-        max_rounds: int = 1,
         regeneration: Regeneration = "paper",
-        cache: ContentCache | bool = True,
-        duplicates: Literal["vote", "once"] = "vote",
-        budget_seconds: float | None = None,
-        max_claims: int | None = None,
         approve_flips: bool = False,
-        on_failure: Literal["pass_through", "raise"] = "pass_through",
+        on_failure: OnFailure = "pass_through",
+        **settings: Unpack[CorrectionOptions],
     ) -> None:
         super().__init__()
         if on_failure not in ("pass_through", "raise"):
             raise InputError(f"on_failure is {on_failure!r}; give 'pass_through' or 'raise'")
-        if not isinstance(prompts, PromptSet):
-            prompts = PromptSet.load(folder=prompts)
-        store = (ContentCache.default() if cache else None) if isinstance(cache, bool) else cache
-        open_context = partial(
-            run_context,
-            labeler=labeler,
-            context_window=context_window,
-            prompts=prompts,
-            max_rounds=max_rounds,
-            regeneration=regeneration,
-            cache=store or False,
-            duplicates=duplicates,
-            budget_seconds=budget_seconds,
-            max_claims=max_claims,
-        )
-        opened = None if judge is None else open_context(judge, None, base_url=base_url)
+        chosen = LoopSettings(regeneration=regeneration, **settings)
+        prompts, cache = chosen.open_prompts(), chosen.open_cache()
+        chosen = replace(chosen, prompts=prompts, cache=cache or False)
+        opened = None
+        if chosen.judge is not None:
+            opened = run_context(chosen.judge, None, replace(chosen, judge=None))
+        # the address is the judge's alone: the model that answers is the agent's own
+        judge = opened.decomposer if opened else None
         self._settings = Settings(
             retriever=retriever,
-            judge=opened.decomposer if opened else None,
-            open_context=open_context,
+            loop=replace(chosen, judge=judge, base_url=None),
             prompts=prompts,
-            max_rounds=max_rounds,
             approve_flips=approve_flips,
             on_failure=on_failure,
         )

@@ -6,14 +6,12 @@ from typing import Any, TypeVar
 from langchain_core.messages import BaseMessage, RemoveMessage, message_to_dict, messages_from_dict
 from langgraph.types import interrupt
 
-from conflictscore.middleware.steps import Run, brief
-from conflictscore.nodes.decide import differs, flipped_by
+from conflictscore.nodes.decide import flipped_by
 from conflictscore.nodes.evidence import conflict_details
-from conflictscore.nodes.state import told_type
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Attempt, Document
+from conflictscore.records import Run, RunStatus
 
-__all__ = ["Proposal", "decide_on", "propose", "with_run"]
+__all__ = ["Proposal", "decide_on", "in_state", "propose", "with_run"]
 
 Proposal = dict[str, Any]
 """A flip that waits for a person, as plain JSON: ``replaces`` (the id of the first answer's
@@ -25,13 +23,21 @@ Message = TypeVar("Message", bound=BaseMessage)
 
 def with_run(message: Message, run: Run) -> Message:
     """The message with its run, in brief, in ``response_metadata["conflictscore"]``."""
-    metadata = {**message.response_metadata, "conflictscore": brief(run)}
+    metadata = {
+        **message.response_metadata,
+        "conflictscore": run.summary("flip", "reason", texts=False),
+    }
     return message.model_copy(update={"response_metadata": metadata})
+
+
+def in_state(run: Run) -> dict[str, Any]:
+    """The run as the agent's state has it, in ``conflict``."""
+    return run.summary("flip", "attempts", "reason")
 
 
 def propose(first: BaseMessage, message: BaseMessage, run: Run) -> Proposal:
     """Keep a flip for a person to decide on; the first answer stands until then."""
-    return {"replaces": first.id, "message": message_to_dict(message), "run": run}
+    return {"replaces": first.id, "message": message_to_dict(message), "run": run.to_json()}
 
 
 def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dict[str, Any]:
@@ -44,7 +50,7 @@ def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dic
         first: The first answer, as it stands in the history.
         prompts: Where the ``evidence`` templates are.
     """
-    run: Run = proposal["run"]
+    run = Run.model_validate(proposal["run"])
     request = _request(run, prompts)
     decision = interrupt(request)
     while not _usable(decision):
@@ -53,7 +59,7 @@ def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dic
         run = _rejected(run)
         return _update(run, with_run(first, run))
     [message] = messages_from_dict([proposal["message"]])
-    if isinstance(decision, Mapping):
+    if isinstance(decision, Mapping) and decision["edit"] != run.answer:
         run = _edited(run, decision["edit"])
         message = message.model_copy(update={"content": decision["edit"]})
     # Not under the first one's id: whoever streams messages was shown that one already.
@@ -61,25 +67,24 @@ def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dic
 
 
 def _update(run: Run, *messages: BaseMessage) -> dict[str, Any]:
-    return {"messages": list(messages), "conflict": run, "conflict_proposal": None}
+    return {"messages": list(messages), "conflict": in_state(run), "conflict_proposal": None}
 
 
 def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
-    changed = flipped_by(tuple(Attempt.model_validate(attempt) for attempt in run["attempts"]))
+    changed = flipped_by(run.attempts)
     claim = changed.reconsidered if changed else None
     if claim is None:
         raise ValueError("an answer changed without a claim to reconsider")
-    documents = [Document.model_validate(document) for document in run["documents"]]
-    shown = brief(run)
+    shown = run.summary("flip", texts=False)
     return {
         "action": "approve_flip",
-        "question": run["question"],
-        "flip": run["flip"],
-        "evidence": conflict_details(claim, documents, prompts),
+        "question": run.question,
+        "flip": shown["flip"],
+        "evidence": conflict_details(claim, run.documents, prompts),
         "documents": shown["documents"],
-        "cs_c": run["report"]["cs_c"],
-        "cs_r": run["report"]["cs_r"],
-        **told_type(run),
+        "cs_c": shown["report"]["cs_c"],
+        "cs_r": shown["report"]["cs_r"],
+        **run.typed_summary(),
         "choices": ["approve", "reject", {"edit": "the answer to give instead"}],
     }
 
@@ -92,25 +97,20 @@ def _usable(decision: object) -> bool:
 
 
 def _rejected(run: Run) -> Run:
-    return run | {
-        "answer": run["first_answer"],
-        "flipped": False,
+    note = "a person rejected the new answer, and the first one stands"
+    update = {
+        "answer": run.first_answer,
         "flip": None,
         "justification": None,
-        "final_report": None,
-        "notes": [*run["notes"], "a person rejected the new answer, and the first one stands"],
+        "notes": (*run.notes, note),
+        "status": RunStatus.KEPT,
     }
+    return run.model_copy(update=update)
 
 
 def _edited(run: Run, text: str) -> Run:
-    flipped = differs(run["first_answer"], text)
-    return run | {
-        "answer": text,
-        "flipped": flipped,
-        "flip": {**run["flip"], "after": text} if flipped else None,
-        "final_report": None,
-        "notes": [
-            *run["notes"],
-            "a person edited the new answer, and the edited text has no score",
-        ],
-    }
+    note = "a person edited the new answer, and the edited text has no score"
+    edited = run.model_copy(update={"answer": text, "notes": (*run.notes, note)})
+    if edited.flipped and run.flip is not None:
+        return edited.model_copy(update={"flip": run.flip.model_copy(update={"after": text})})
+    return edited.model_copy(update={"flip": None, "status": RunStatus.KEPT})

@@ -20,8 +20,9 @@ from pydantic import BaseModel, Field, PrivateAttr, SkipValidation, model_valida
 
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
-from conflictscore.graph.create import Model, run_context
+from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_self_correction_graph
+from conflictscore.graph.settings import LoopOptions, LoopSettings, Model
 from conflictscore.labelers import Labeler, LabelerName
 from conflictscore.middleware.chat_loop import ChatLoop, in_words
 from conflictscore.middleware.chat_runs import apart, running
@@ -30,9 +31,8 @@ from conflictscore.middleware.forms import Form, with_parameters
 from conflictscore.middleware.replies import as_chunk
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import default_spec
-from conflictscore.nodes.state import Regeneration
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Method
+from conflictscore.records import Method, Regeneration
 from conflictscore.storage.cache import ContentCache
 
 __all__ = ["SelfCorrectingChatModel"]
@@ -374,10 +374,12 @@ class SelfCorrectingChatModel(BaseChatModel):
             if self._opened is None or any(
                 self._opened.settings[name] is not settings[name] for name in _SETTINGS
             ):
-                arguments = dict(settings)
-                store, on_failure = arguments.pop("content_cache"), arguments.pop("on_failure")
-                context = run_context(**arguments, cache=store)
-                loop = ChatLoop(context, build_self_correction_graph(context), on_failure)
+                shaping = {
+                    name: settings[name] for name in LoopOptions.__annotations__ if name in settings
+                }
+                shaped = LoopSettings(**shaping, cache=self.content_cache)
+                context = run_context(self.model, self.retriever, shaped)
+                loop = ChatLoop(context, build_self_correction_graph(context), self.on_failure)
                 self._opened = _Opened(settings, loop)
             return self._opened.loop
 

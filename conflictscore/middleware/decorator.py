@@ -6,32 +6,29 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import Context
+from dataclasses import replace
 from functools import cached_property, partial, update_wrapper
-from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar, cast, overload
+from typing import Any, Generic, Protocol, TypeVar, Unpack, cast, overload
 
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
 from langgraph.errors import GraphBubbleUp
 
 from conflictscore.errors import ConfigurationError, ConflictScoreError, InputError, ProviderError
-from conflictscore.graph.create import Model, run_context
-from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
+from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import CorrectionOptions, LoopSettings, takes
 from conflictscore.middleware.calls import HIDDEN
 from conflictscore.middleware.steps import (
     AnswerAgain,
     AnswerFirst,
     Given,
-    Run,
     Steps,
     correction,
     drive,
     drive_async,
 )
 from conflictscore.nodes.state import RunContext
-from conflictscore.prompts import PromptSet
-from conflictscore.records import Document
-from conflictscore.storage.cache import ContentCache
+from conflictscore.records import Document, Run
 
 __all__ = ["AsyncSelfCorrecting", "SelfCorrecting", "self_correct"]
 
@@ -51,19 +48,11 @@ class _Decorator(Protocol):
     def __call__(self, function: Callable[[str, Documents], str], /) -> "SelfCorrecting": ...
 
 
+@takes(CorrectionOptions)
 def self_correct(
     *,
     retriever: BaseRetriever | None = None,
-    judge: Model | None = None,
-    labeler: Labeler | LabelerName | LabelerFactory | None = None,
-    base_url: str | None = None,
-    context_window: int | None = None,
-    prompts: PromptSet | str | Path | None = None,
-    max_rounds: int = 1,
-    cache: ContentCache | bool = True,
-    duplicates: Literal["vote", "once"] = "vote",
-    budget_seconds: float | None = None,
-    max_claims: int | None = None,
+    **settings: Unpack[CorrectionOptions],
 ) -> _Decorator:
     """Decorate a function of a question and documents, so that it looks again where they disagree.
 
@@ -110,20 +99,8 @@ def self_correct(
             or the function gave something else than text.
         NoDocumentsError: From a call: the retriever found nothing.
     """
-    open_context = partial(
-        run_context,
-        judge,
-        retriever,
-        labeler=labeler,
-        base_url=base_url,
-        context_window=context_window,
-        prompts=prompts,
-        max_rounds=max_rounds,
-        cache=cache,
-        duplicates=duplicates,
-        budget_seconds=budget_seconds,
-        max_claims=max_claims,
-    )
+    shaped = LoopSettings(**settings)
+    open_context = partial(run_context, shaped.judge, retriever, replace(shaped, judge=None))
 
     def decorate(function: Callable[[str, Documents], Any]) -> Any:
         called = [function, type(function).__call__]
@@ -208,10 +185,13 @@ class SelfCorrecting(_Decorated[Callable[[str, Documents], str]]):
 
     def __call__(self, question: str, documents: Sources | None = None) -> str:
         """The corrected answer."""
-        return cast("str", self.run(question, documents)["answer"])
+        return cast("str", self._run(question, documents).answer)
 
-    def run(self, question: str, documents: Sources | None = None) -> Run:
+    def run(self, question: str, documents: Sources | None = None) -> dict[str, Any]:
         """The whole run, with the corrected answer, the first one and the scores."""
+        return _shown(self._run(question, documents))
+
+    def _run(self, question: str, documents: Sources | None) -> Run:
         return drive(self._steps(question, documents), self._opened(), self._answer)
 
     def _answer(self, step: AnswerFirst | AnswerAgain) -> Given:
@@ -225,10 +205,13 @@ class AsyncSelfCorrecting(_Decorated[Callable[[str, Documents], Awaitable[str]]]
 
     async def __call__(self, question: str, documents: Sources | None = None) -> str:
         """The corrected answer."""
-        return cast("str", (await self.run(question, documents))["answer"])
+        return cast("str", (await self._run(question, documents)).answer)
 
-    async def run(self, question: str, documents: Sources | None = None) -> Run:
+    async def run(self, question: str, documents: Sources | None = None) -> dict[str, Any]:
         """The whole run, with the corrected answer, the first one and the scores."""
+        return _shown(await self._run(question, documents))
+
+    async def _run(self, question: str, documents: Sources | None) -> Run:
         context = await asyncio.to_thread(self._opened)
         return await drive_async(self._steps(question, documents), context, self._answer)
 
@@ -240,3 +223,7 @@ class AsyncSelfCorrecting(_Decorated[Callable[[str, Documents], Awaitable[str]]]
         with self._failures(step), self._unseen() as context:
             answer = await asyncio.create_task(answering(), context=context)
         return self._given(step, answer)
+
+
+def _shown(run: Run) -> dict[str, Any]:
+    return run.summary("flip", "attempts", "reason")

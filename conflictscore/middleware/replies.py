@@ -9,13 +9,10 @@ from langchain_core.messages.ai import add_usage
 from langchain_core.messages.tool import tool_call_chunk
 
 from conflictscore.nodes.decide import differs
-from conflictscore.nodes.state import RUN_FIELDS, told_type
-from conflictscore.records import Usage
+from conflictscore.nodes.state import run_of
+from conflictscore.records import Run, Usage
 
 __all__ = ["as_chunk", "corrected", "formed", "unscored"]
-
-_FIELDS = (*RUN_FIELDS, "asked", "flip")
-"""What a message keeps of a run."""
 
 
 def corrected(state: Mapping[str, Any], *, draft: AIMessage | None, name: str) -> AIMessage:
@@ -28,12 +25,12 @@ def corrected(state: Mapping[str, Any], *, draft: AIMessage | None, name: str) -
         name: What the answering model is called in the metadata, where that is not its own name:
             the tokens of the whole run are no tokens of one call.
     """
-    run = {key: state[key] for key in _FIELDS} | told_type(state)
-    metadata = {"model_name": name, "conflictscore": run}
-    usage = _usage(Usage.model_validate(state["usage"]))
+    run = run_of(state)
+    metadata = {"model_name": name, "conflictscore": run.summary("asked", "flip")}
+    usage = _usage(run.usage)
     if draft is None:
         return AIMessage(
-            content=state["answer"],
+            content=run.answer,
             response_metadata={"finish_reason": "stop", **metadata},
             usage_metadata=usage,
         )
@@ -41,26 +38,20 @@ def corrected(state: Mapping[str, Any], *, draft: AIMessage | None, name: str) -
         "response_metadata": {**draft.response_metadata, **metadata},
         "usage_metadata": add_usage(draft.usage_metadata, usage),
     }
-    if differs(draft.text, state["answer"]):
+    if differs(draft.text, run.answer or ""):
         # these were the draft's: how it ended, and how likely its tokens were
         update["response_metadata"] |= {"finish_reason": "stop"}
         update["response_metadata"].pop("logprobs", None)
-        update |= {"content": state["answer"], "additional_kwargs": {}}
+        update |= {"content": run.answer, "additional_kwargs": {}}
     return draft.model_copy(update=update)
 
 
 def unscored(reply: AIMessage, note: str, *, question: str) -> AIMessage:
     """A model's own reply, with why it was not scored."""
-    run = dict.fromkeys(_FIELDS) | {
-        "question": question,
-        "asked": question,
-        "answer": str(reply.text),
-        "first_answer": str(reply.text),
-        "flipped": False,
-        "documents": [],
-        "notes": [note],
-    }
-    metadata = {**reply.response_metadata, "conflictscore": run}
+    run = Run(question=question, asked=question).unchecked(str(reply.text), note)
+    # what the reply cost stands in its own usage
+    shown = run.summary("asked", "flip") | {"usage": None}
+    metadata = {**reply.response_metadata, "conflictscore": shown}
     return reply.model_copy(update={"response_metadata": metadata})
 
 

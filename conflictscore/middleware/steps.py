@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
-from uuid import uuid4
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -29,40 +28,28 @@ from conflictscore.nodes.record import record
 from conflictscore.nodes.retrieve import retrieve
 from conflictscore.nodes.score import score
 from conflictscore.nodes.state import (
-    RUN_FIELDS,
     RagState,
     RunContext,
     RunRuntime,
     attempts_of,
     conflict_type_of,
     documents_of,
+    run_of,
     timed,
-    told_type,
 )
 from conflictscore.prompts import PromptSet, material
-from conflictscore.records import Answer, ClaimEvidence, ConflictType, Document, Method, Usage
+from conflictscore.records import Answer, ClaimEvidence, ConflictType, Document, Run
 
 __all__ = [
     "AnswerAgain",
     "AnswerFirst",
     "Given",
     "NodeSteps",
-    "Run",
     "Steps",
-    "brief",
     "correction",
     "drive",
     "drive_async",
-    "unscored",
 ]
-
-Run = dict[str, Any]
-"""A finished run as plain JSON, with these fields of the graph's final state: ``question``,
-``method``, ``answer``, ``first_answer``, ``flipped``, ``justification``, ``flip``, ``documents``,
-``report``, ``final_report``, ``attempts``, ``reason``, ``notes``, ``usage`` and ``run_id``. An
-answer that was not scored has no reports and no attempts, and a note that says why. A run that was
-begun with typed regeneration has ``regeneration``, ``conflict_type``, ``conflict_type_reason`` and
-``classification_error`` as well."""
 
 _Node = Callable[[RagState, RunRuntime], Awaitable[dict[str, Any]]]
 _Chain = CompiledStateGraph[RagState, RunContext, RagState, RagState]
@@ -78,7 +65,6 @@ _NODES: Mapping[str, _Node] = {
     "justify": justify,
     "record": record,
 }
-_FIELDS = (*RUN_FIELDS, "flip", "attempts", "reason")
 _LOOK = ("decompose", "label", "score", "decide")
 
 
@@ -183,7 +169,7 @@ def correction(
     question, found = state["question"], documents_of(state)
     given: Given = yield AnswerFirst(question, found)
     if not given.text.strip():
-        return unscored(state, given.text, "the answer is empty, and has no score")
+        return run_of(state).unchecked(given.text, "the answer is empty, and has no score")
     state = yield NodeSteps(_LOOK, _drafted(state, given, "generate"))
     while state["decision"] == "regenerate":
         if state["regeneration"] == "typed" and "conflict_type" not in state:
@@ -202,7 +188,7 @@ def correction(
             state = _standing(state, failure)
     ending = ("justify", "record") if state["decision"] == "justify" else ("record",)
     state = yield NodeSteps(ending, state)
-    return _finished(state)
+    return run_of(state)
 
 
 def _classified(state: RagState, turns: _Turns) -> Generator[Step, Any, RagState]:
@@ -278,38 +264,6 @@ def _timed(given: Given, started: float) -> Given:
     return given._replace(seconds=given.seconds + time.perf_counter() - started)
 
 
-def unscored(state: RagState, answer: str, note: str) -> Run:
-    """The run of an answer that was left as it was given."""
-    return {
-        "question": state.get("question", ""),
-        "method": Method.REGENERATED_RAG.value,
-        "answer": answer,
-        "first_answer": answer,
-        "flipped": False,
-        "justification": None,
-        "flip": None,
-        "documents": state.get("documents", []),
-        "report": None,
-        "final_report": None,
-        "attempts": [],
-        "reason": note,
-        "notes": [*state.get("notes", []), note],
-        "usage": state.get("usage", Usage().model_dump()),
-        "run_id": state.get("run_id") or uuid4().hex,
-        **told_type(state),
-    }
-
-
-def brief(run: Run) -> dict[str, Any]:
-    """The run without its attempts, and with its documents by number, without their texts."""
-    sources = [
-        {key: value for key, value in document.items() if key not in ("text", "metadata")}
-        for document in run["documents"]
-    ]
-    kept = {field: value for field, value in run.items() if field != "attempts"}
-    return kept | {"documents": sources}
-
-
 def _drafted(
     state: RagState, given: Given, node: str, reconsidered: ClaimEvidence | None = None
 ) -> RagState:
@@ -338,8 +292,3 @@ def _standing(state: RagState, failure: str) -> RagState:
         "reason": note,
         "notes": [*state["notes"], note],
     }
-
-
-def _finished(state: RagState) -> Run:
-    values = cast("Mapping[str, Any]", state)
-    return {field: values[field] for field in _FIELDS} | told_type(values)

@@ -1,7 +1,7 @@
 """One answer of an agent: from what its model says first to what the agent says."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,19 +21,20 @@ from conflictscore.errors import (
     NoDocumentsError,
     UnreadableReplyError,
 )
-from conflictscore.middleware.approval import propose, with_run
+from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings
+from conflictscore.middleware.approval import in_state, propose, with_run
 from conflictscore.middleware.calls import CallWatch
 from conflictscore.middleware.excuses import OnFailure, excused
 from conflictscore.middleware.messages import asked_in, documents_from_messages
-from conflictscore.middleware.steps import AnswerAgain, Given, Run, Steps, correction, unscored
+from conflictscore.middleware.steps import AnswerAgain, Given, Steps, correction
 from conflictscore.models.cut import was_cut
 from conflictscore.models.failures import clear_error
-from conflictscore.models.language_model import LanguageModel
 from conflictscore.nodes.generate import cut_notes
 from conflictscore.nodes.regenerate import regeneration_prompt
 from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Usage
+from conflictscore.records import Method, Run
 
 __all__ = ["Response", "Settings", "Turn"]
 
@@ -47,12 +48,9 @@ class Settings:
     """What a middleware was set up with."""
 
     retriever: BaseRetriever | None
-    judge: LanguageModel | None
-    """None where the agent's own model judges."""
-    open_context: Callable[..., RunContext]
-    """Makes a run's context of model, retriever and judge; what else it takes is settled."""
+    loop: LoopSettings
+    """Its judge is open, or None where the agent's own model judges."""
     prompts: PromptSet
-    max_rounds: int
     approve_flips: bool
     on_failure: OnFailure
 
@@ -88,7 +86,7 @@ class Turn:
         self._documents = documents_from_messages(asked.since)
         self.watch = CallWatch()
         checkable = asked.question and (self._documents or settings.retriever)
-        self.hidden = bool(settings.max_rounds and checkable)
+        self.hidden = bool(settings.loop.max_rounds and checkable)
         self._said: list[_Said] = []
         self._foreign: Exception | None = None
 
@@ -122,13 +120,14 @@ class Turn:
             ConfigurationError: There is no judge, and the agent's model is no chat model; or the
                 labeler is unknown.
         """
-        settings, model = self._settings, _chat_model(self._request.model) or self._settings.judge
+        settings = self._settings
+        model = _chat_model(self._request.model) or settings.loop.judge
         if model is None:
             raise ConfigurationError(
                 f"the agent's model is no chat model but a {type(self._request.model).__name__},"
                 " so the answers need a judge: give judge="
             )
-        return settings.open_context(model, settings.retriever, judge=settings.judge)
+        return run_context(model, settings.retriever, settings.loop)
 
     def first(self) -> Given:
         """The draft."""
@@ -219,8 +218,8 @@ class Turn:
     def finished(self, run: Run) -> Response:
         """What to return after the steps."""
         run, first, last = self._with_usage(run), self._said[0], self._said[-1]
-        if not (self._settings.approve_flips and run["flipped"]):
-            return last.replaced(with_run(last.message, run), {"conflict": run})
+        if not (self._settings.approve_flips and run.flipped):
+            return last.replaced(with_run(last.message, run), {"conflict": in_state(run)})
         standing = first.message.model_copy(update={"id": first.message.id or str(uuid4())})
         proposal = propose(standing, last.message, run)
         return first.replaced(standing, {"conflict_proposal": proposal})
@@ -228,14 +227,15 @@ class Turn:
     def _left(self, reason: str, level: int = logging.WARNING) -> Response:
         note = f"the answer was left as it is: {reason}"
         _log.log(level, note)
-        run = self._with_usage(
-            unscored({"question": self._asked.question}, self.first().text, note)
+        begun = Run(
+            question=self._asked.question, method=Method.REGENERATED_RAG, run_id=uuid4().hex
         )
+        run = self._with_usage(begun.unchecked(self.first().text, note))
         draft = self._said[0]
-        return draft.replaced(draft.message, {"conflict": run})
+        return draft.replaced(draft.message, {"conflict": in_state(run)})
 
     def _with_usage(self, run: Run) -> Run:
-        return run | {"usage": (Usage.model_validate(run["usage"]) + self.watch.usage).to_json()}
+        return run.model_copy(update={"usage": run.usage + self.watch.usage})
 
 
 def _answer_in(response: ModelResponse[Any]) -> _Said | None:

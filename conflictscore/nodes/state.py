@@ -23,6 +23,9 @@ from conflictscore.records import (
     ConflictType,
     Document,
     Method,
+    Regeneration,
+    Run,
+    RunStatus,
     Usage,
 )
 from conflictscore.storage.cache import ContentCache
@@ -32,7 +35,6 @@ __all__ = [
     "Decision",
     "RagInput",
     "RagState",
-    "Regeneration",
     "RunContext",
     "RunRuntime",
     "ScorerInput",
@@ -42,6 +44,7 @@ __all__ = [
     "documents_of",
     "draft_of",
     "evidence_of",
+    "run_of",
     "spent",
     "time_left",
     "timed",
@@ -68,8 +71,6 @@ RUN_FIELDS = (
 
 Decision = Literal["regenerate", "justify", "record"]
 """Where the loop goes after an answer was scored."""
-Regeneration = Literal["paper", "typed"]
-"""How an answer is regenerated: as the paper does, or as the type of the conflict asks (ours)."""
 
 
 class RagInput(TypedDict, total=False):
@@ -214,6 +215,36 @@ def told_type(state: Mapping[str, Any]) -> dict[str, Any]:
     if state.get("regeneration") != "typed":
         return {}
     return {"regeneration": "typed", **{field: state.get(field) for field in _TYPED_FIELDS}}
+
+
+def run_of(state: Mapping[str, Any]) -> Run:
+    """What a run resulted in, from the final state of the graph or from what is known by now.
+
+    Args:
+        state: A state of the loop or of scoring alone, at any time.
+    """
+    known = {name: state[name] for name in Run.model_fields if state.get(name) is not None}
+    if "run_id" not in known:  # until documents have their numbers they are as the caller gave them
+        known.pop("documents", None)
+    known.setdefault("asked", known.get("question"))
+    run = Run.model_validate(known)
+    answers = [*(attempt.answer for attempt in run.attempts)]
+    if state.get("draft"):
+        answers.append(Answer.model_validate(state["draft"]))
+    texts = {"first_answer": answers[0].text, "answer": answers[-1].text} if answers else {}
+    run = run.model_copy(update={name: text for name, text in texts.items() if name not in state})
+    return run.model_copy(update={"status": _status(run, finished="flipped" in state)})
+
+
+def _status(run: Run, *, finished: bool) -> RunStatus:
+    report = run.report
+    if not finished or report is None:
+        return RunStatus.UNFINISHED
+    if report.error or (report.claims and report.cs_c is None):
+        return RunStatus.FAILED
+    if run.flipped:
+        return RunStatus.CORRECTED
+    return RunStatus.KEPT if report.conflicting else RunStatus.SCORED
 
 
 def claims_of(state: RagState) -> tuple[Claim, ...]:

@@ -12,6 +12,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from conflictscore import create_conflict_scorer, create_self_correcting_rag
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Document
 from conflictscore.retrieval.corpus import CorpusRetriever
@@ -113,7 +114,7 @@ def test_the_attempts_say_what_was_counted(model: ChatOpenAI) -> None:
 
 def test_they_vote_in_a_context_that_says_nothing_of_them(model: ChatOpenAI) -> None:
     graph = create_conflict_scorer(model, cache=False, duplicates="once")
-    opened = run_context(model, None, cache=False)
+    opened = run_context(model, None, LoopSettings(cache=False))
     own = RunContext(opened.generator, opened.decomposer, opened.labeler, opened.prompts)
     start: Any = {"answer": "It was lit in 1871.", "documents": QUESTION["documents"]}
 

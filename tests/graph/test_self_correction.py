@@ -286,9 +286,10 @@ def test_drafts_and_verdicts_are_not_streamed_as_messages(model: ChatOpenAI) -> 
 
 def test_a_run_may_bring_its_own_context(model: ChatOpenAI, world: World) -> None:
     from conflictscore.graph.create import run_context
+    from conflictscore.graph.settings import LoopSettings
 
     graph = loop(model)
-    once = run_context(model, None, method="rag", cache=False)
+    once = run_context(model, None, LoopSettings(method="rag", cache=False))
 
     assert graph.invoke(QUESTION, context=once)["method"] == "rag"
     assert world.asked["regenerate"] == 0

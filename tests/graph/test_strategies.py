@@ -8,6 +8,7 @@ from langchain_openai import ChatOpenAI
 
 from conflictscore.errors import InputError, NoDocumentsError, UnreadableReplyError
 from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.graph.strategies import Strategy, StrategyGraph, build_strategy_graph
 from conflictscore.records import ConflictType
 from tests.fakes.openai_server import OpenAIServer
@@ -29,7 +30,9 @@ def model(world: TypedWorld) -> Iterator[ChatOpenAI]:
 
 
 def strategy(model: ChatOpenAI, name: str, **settings: Any) -> StrategyGraph:
-    return build_strategy_graph(run_context(model, None, cache=False, **settings), name)
+    return build_strategy_graph(
+        run_context(model, None, LoopSettings(cache=False, **settings)), name
+    )
 
 
 def test_rag_answers_with_citations_and_hears_nothing_of_types(

@@ -11,6 +11,7 @@ from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import SelfCorrectionGraph
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.nodes.label import label
 from conflictscore.nodes.state import RagInput
 from conflictscore.prompts import PromptSet
@@ -198,7 +199,9 @@ async def test_time_is_kept_back_for_the_type_until_it_is_known(
     model: ChatOpenAI, world: TypedWorld, known: dict[str, Any], labelled: int
 ) -> None:
     """Of 2500 s an answer took 1000: with one more to come 500 are left, with two none."""
-    context = run_context(model, None, cache=False, regeneration="typed", budget_seconds=2500)
+    context = run_context(
+        model, None, LoopSettings(cache=False, regeneration="typed", budget_seconds=2500)
+    )
     documents = [{"number": n, **document} for n, document in enumerate(DISAGREEING, start=1)]
     state: Any = {
         "documents": documents,

@@ -12,18 +12,17 @@ from langchain_openai import ChatOpenAI
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConfigurationError, ContextWindowError, ProviderError
 from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware import steps
 from conflictscore.middleware.steps import (
     AnswerAgain,
     AnswerFirst,
     Given,
-    Run,
-    brief,
     correction,
     drive,
     drive_async,
-    unscored,
 )
+from conflictscore.records import Run
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.typed_world import TypedWorld
 from tests.world import DISAGREEING, World, scripted_model
@@ -51,10 +50,16 @@ def model(world: World) -> Iterator[ChatOpenAI]:
         yield scripted_model(server)
 
 
-def corrected(model: ChatOpenAI, *answers: str | Exception, **settings: Any) -> Run:
+def corrected(model: ChatOpenAI, *answers: str | Exception, **settings: Any) -> dict[str, Any]:
+    return shown(finished(model, *answers, **settings))
+
+
+def finished(model: ChatOpenAI, *answers: str | Exception, **settings: Any) -> Run:
     """The run over these answers of somebody's, in their order."""
     documents = settings.pop("documents", DISAGREEING)
-    context = run_context(model, settings.pop("retriever", None), cache=False, **settings)
+    context = run_context(
+        model, settings.pop("retriever", None), LoopSettings(cache=False, **settings)
+    )
     left = list(answers)
 
     def answer(step: AnswerFirst | AnswerAgain) -> Given:
@@ -64,6 +69,10 @@ def corrected(model: ChatOpenAI, *answers: str | Exception, **settings: Any) -> 
         return Given(given)
 
     return drive(correction(QUESTION, documents), context, answer)
+
+
+def shown(run: Run) -> dict[str, Any]:
+    return run.summary("flip", "attempts", "reason")
 
 
 @pytest.mark.parametrize(
@@ -193,9 +202,9 @@ def test_an_empty_answer_is_not_scored_and_the_run_has_the_same_fields(
 
 
 def test_a_brief_run_names_its_documents_without_their_texts(model: ChatOpenAI) -> None:
-    run = corrected(model, "It was lit in 1871.", "It was lit in 1874.")
+    whole = finished(model, "It was lit in 1871.", "It was lit in 1874.")
 
-    short = brief(run)
+    run, short = shown(whole), whole.summary("flip", "reason", texts=False)
 
     assert [d["title"] for d in short["documents"]] == ["Gazette", "Log", "Walks"]
     assert "The tower is white." not in json.dumps(short["documents"])
@@ -208,7 +217,7 @@ def test_the_request_for_another_answer_holds_both_sides_between_safe_marks(
     model: ChatOpenAI,
 ) -> None:
     asked: list[str] = []
-    context = run_context(model, None, cache=False)
+    context = run_context(model, None, LoopSettings(cache=False))
 
     def answer(step: AnswerFirst | AnswerAgain) -> Given:
         if isinstance(step, AnswerAgain):
@@ -225,13 +234,13 @@ def test_the_request_for_another_answer_holds_both_sides_between_safe_marks(
 
 
 async def test_the_asynchronous_driver_comes_to_the_same(model: ChatOpenAI) -> None:
-    context = run_context(model, None, cache=False)
+    context = run_context(model, None, LoopSettings(cache=False))
 
     async def answer(step: AnswerFirst | AnswerAgain) -> Given:
         await asyncio.sleep(0)
         return Given("It was lit in 1871." if isinstance(step, AnswerFirst) else "In 1874.")
 
-    run = await drive_async(correction(QUESTION, DISAGREEING), context, answer)
+    run = shown(await drive_async(correction(QUESTION, DISAGREEING), context, answer))
     same = await asyncio.to_thread(corrected, model, "It was lit in 1871.", "In 1874.")
 
     assert run["flipped"]
@@ -241,7 +250,7 @@ async def test_the_asynchronous_driver_comes_to_the_same(model: ChatOpenAI) -> N
 async def test_an_asynchronous_answer_that_fails_ends_or_stands_as_a_synchronous_one(
     model: ChatOpenAI,
 ) -> None:
-    context = run_context(model, None, cache=False)
+    context = run_context(model, None, LoopSettings(cache=False))
     errors: list[Exception] = [ProviderError("down", provider="p"), KeyError("a bug")]
 
     async def answer(step: AnswerFirst | AnswerAgain) -> Given:
@@ -249,19 +258,10 @@ async def test_an_asynchronous_answer_that_fails_ends_or_stands_as_a_synchronous
             return Given("It was lit in 1871.")
         raise errors.pop(0)
 
-    run = await drive_async(correction(QUESTION, DISAGREEING), context, answer)
+    run = shown(await drive_async(correction(QUESTION, DISAGREEING), context, answer))
     assert "down" in run["notes"][0]
     with pytest.raises(KeyError, match="a bug"):
         await drive_async(correction(QUESTION, DISAGREEING), context, answer)
-
-
-def test_an_unscored_run_says_why() -> None:
-    run = unscored({"question": QUESTION}, "It was lit.", "the judge was down")
-
-    assert run["notes"] == ["the judge was down"]
-    assert run["reason"] == "the judge was down"
-    assert run["first_answer"] == run["answer"] == "It was lit."
-    assert run["run_id"] != unscored({}, "", "")["run_id"]
 
 
 def test_the_time_that_an_answer_took_counts_against_the_budget(
@@ -269,9 +269,9 @@ def test_the_time_that_an_answer_took_counts_against_the_budget(
 ) -> None:
     ticks = iter([0.0, 30.0])
     monkeypatch.setattr(steps, "time", SimpleNamespace(perf_counter=ticks.__next__))
-    context = run_context(model, None, cache=False, budget_seconds=50)
+    context = run_context(model, None, LoopSettings(cache=False, budget_seconds=50))
 
-    run = drive(correction(QUESTION, DISAGREEING), context, lambda _: Given("In 1871."))
+    run = shown(drive(correction(QUESTION, DISAGREEING), context, lambda _: Given("In 1871.")))
 
     assert world.asked["label"] == 0
     assert run["report"]["coverage"] == 0
@@ -280,7 +280,7 @@ def test_the_time_that_an_answer_took_counts_against_the_budget(
 def test_the_time_that_an_answer_had_taken_before_counts_as_well(
     model: ChatOpenAI, world: World
 ) -> None:
-    context = run_context(model, None, cache=False, budget_seconds=50)
+    context = run_context(model, None, LoopSettings(cache=False, budget_seconds=50))
 
     drive(correction(QUESTION, DISAGREEING), context, lambda _: Given("In 1871.", seconds=60))
 

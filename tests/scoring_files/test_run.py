@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.graph.create import run_context
 from conflictscore.graph.scoring import build_scoring_graph
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.engine import Ended, LocalEngine
 from conflictscore.scoring_files.result import Result, score_row
@@ -251,9 +252,8 @@ def lamp_rows(path: Path, number: int) -> Path:
 
 def judged_by(server: OpenAIServer, cache: Path, **more: Any) -> RunContext:
     """Opened anew for every run, as each command opens its own."""
-    return run_context(
-        "scripted", None, base_url=server.base_url, cache=ContentCache(cache), **more
-    )
+    settings = LoopSettings(base_url=server.base_url, cache=ContentCache(cache), **more)
+    return run_context("scripted", None, settings)
 
 
 def test_failed_rows_are_scored_again_where_that_is_asked_for_and_no_others(

@@ -13,7 +13,8 @@ from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS, Benchmark
 from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
 from conflictscore.benchmarks.harness.templates import templates_read
 from conflictscore.errors import InputError
-from conflictscore.graph.create import Model, run_context
+from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings, Model
 from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
@@ -161,9 +162,7 @@ class Setup:
             "context_window": context_window,
             "max_calls": max_calls,
         }
-        context = run_context(
-            model,
-            retriever,
+        loop = LoopSettings(
             labeler=labeler,
             judge=judge,
             prompts=prompts,
@@ -173,9 +172,10 @@ class Setup:
             max_claims=settings.max_claims,
             **more,
         )
+        context = run_context(model, retriever, loop)
         grader = context.decomposer
         if answer_judge is not None:
-            grader = run_context(answer_judge, None, cache=cache, **more).generator
+            grader = run_context(answer_judge, None, LoopSettings(cache=cache, **more)).generator
         return cls(settings, context, grader, labeler)
 
     def worded(self, benchmark: Benchmark) -> "Setup":
@@ -257,9 +257,7 @@ class Setup:
         cache: ContentCache | None,
     ) -> RunContext:
         """The same collaborators with other models, templates and cache."""
-        return run_context(
-            generator,
-            self.context.retriever,
+        loop = LoopSettings(
             labeler=self.labeler,
             judge=decomposer,
             prompts=prompts,
@@ -268,6 +266,7 @@ class Setup:
             duplicates=self.settings.duplicates,
             max_claims=self.context.max_claims,
         )
+        return run_context(generator, self.context.retriever, loop)
 
 
 def _identity(labeler: Labeler) -> dict[str, Any] | None:

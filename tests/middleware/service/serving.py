@@ -19,6 +19,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware.service import ServiceSettings, create_app
 from conflictscore.middleware.service.service import Service
 from conflictscore.models.spec import open_model
@@ -195,10 +196,7 @@ def serving(
     opened = run_context(
         model,
         retriever or Listed(),
-        judge=judge,
-        base_url=upstream.base_url,
-        cache=False,
-        **context,
+        LoopSettings(judge=judge, base_url=upstream.base_url, cache=False, **context),
     )
     given = ServiceSettings(**(settings or {}))
     with listening(create_app(opened, given)) as (address, loop, app):

@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware.service import ServiceSettings, create_app
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import (
@@ -40,7 +41,7 @@ def test_it_can_be_mounted_under_a_path_of_another_app(
     upstream: OpenAIServer, chat: ChatOpenAI, mode: str
 ) -> None:
     service = create_app(
-        run_context(chat, Listed(), cache=False),
+        run_context(chat, Listed(), LoopSettings(cache=False)),
         ServiceSettings(mode=mode, no_auth=True),  # type: ignore[arg-type]
     )
     outer = FastAPI()
@@ -69,7 +70,7 @@ def finished(client: httpx2.Client, run_id: str) -> object:
 
 
 def test_a_model_that_is_no_endpoint_cannot_be_served() -> None:
-    context = run_context(FakeListChatModel(responses=["So."]), Listed(), cache=False)
+    context = run_context(FakeListChatModel(responses=["So."]), Listed(), LoopSettings(cache=False))
 
     with pytest.raises(ConfigurationError, match="no OpenAI-compatible endpoint"):
         create_app(context)
@@ -78,7 +79,9 @@ def test_a_model_that_is_no_endpoint_cannot_be_served() -> None:
 def test_without_a_search_only_what_tools_bring_is_checked(
     world: ChatWorld, chat: ChatOpenAI
 ) -> None:
-    app = create_app(run_context(chat, None, cache=False), ServiceSettings(no_auth=True))
+    app = create_app(
+        run_context(chat, None, LoopSettings(cache=False)), ServiceSettings(no_auth=True)
+    )
     body = {"model": "conflictscore", "messages": [{"role": "user", "content": QUESTION}]}
     brought = {"role": "tool", "tool_call_id": "1", "content": "The lamp was lit in 1871."}
 

@@ -1,0 +1,157 @@
+"""What shapes a run: one record, made by every door from its keyword arguments."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from math import inf
+from pathlib import Path
+from typing import Any, Literal, TypedDict, TypeVar, cast, get_args, get_type_hints
+
+from langchain_core.language_models import BaseChatModel
+
+from conflictscore.errors import InputError
+from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.ledger import Ledger
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Method, Regeneration
+from conflictscore.storage.cache import ContentCache
+
+__all__ = [
+    "CorrectionOptions",
+    "LoopOptions",
+    "LoopSettings",
+    "Model",
+    "ScoringOptions",
+    "takes",
+]
+
+Model = str | BaseChatModel | LanguageModel
+"""A spec, a LangChain chat model, or a model that is open already."""
+F = TypeVar("F", bound=Callable[..., Any])
+
+_MOST_ROUNDS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopSettings:
+    """What shapes a run, beside the model that answers and where its documents come from.
+
+    The settings are described at :func:`~conflictscore.create_self_correcting_rag`, except two:
+
+    Attributes:
+        max_calls: The most calls in flight at an endpoint, at least 1; None for 16.
+        ledger: Counts the calls of the models that are opened for the run, and holds them to its
+            budget.
+
+    Raises:
+        InputError: A setting is out of range; names the setting.
+    """
+
+    method: Method | str = Method.REGENERATED_RAG
+    labeler: Labeler | LabelerName | LabelerFactory | None = None
+    judge: Model | None = None
+    base_url: str | None = None
+    context_window: int | None = None
+    prompts: PromptSet | str | Path | None = None
+    max_rounds: int = 1
+    regeneration: Regeneration = "paper"
+    cache: ContentCache | bool = True
+    duplicates: Literal["vote", "once"] = "vote"
+    budget_seconds: float | None = None
+    max_claims: int | None = None
+    max_calls: int | None = None
+    ledger: Ledger | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.max_rounds <= _MOST_ROUNDS:
+            raise InputError(f"max_rounds is {self.max_rounds}; give 0 to {_MOST_ROUNDS}")
+        for name, known in (
+            ("method", tuple(Method)),
+            ("regeneration", get_args(Regeneration)),
+            ("duplicates", ("vote", "once")),
+        ):
+            if (given := getattr(self, name)) not in known:
+                raise InputError(f"unknown {name} {given!r}; one of {', '.join(known)}")
+        if self.budget_seconds is not None and not 0 < self.budget_seconds < inf:
+            raise InputError(
+                f"budget_seconds is {self.budget_seconds}; give a number of seconds above 0"
+            )
+        for name in ("max_calls", "max_claims"):
+            if (given := getattr(self, name)) is not None and given < 1:
+                raise InputError(f"{name} is {given}; give at least 1")
+
+    def open_prompts(self) -> PromptSet:
+        """The prompt set that is set.
+
+        Raises:
+            ConfigurationError: The folder or one of its templates is missing or wrong.
+        """
+        given = self.prompts
+        return given if isinstance(given, PromptSet) else PromptSet.load(folder=given)
+
+    def open_cache(self) -> ContentCache | None:
+        """The cache that is set; None for none."""
+        if isinstance(self.cache, bool):
+            return ContentCache.default() if self.cache else None
+        return self.cache
+
+
+class ScoringOptions(TypedDict, total=False):
+    """The settings that scoring alone takes as keyword arguments; see :class:`LoopSettings`."""
+
+    labeler: Labeler | LabelerName | LabelerFactory | None
+    base_url: str | None
+    context_window: int | None
+    prompts: PromptSet | str | Path | None
+    cache: ContentCache | bool
+    duplicates: Literal["vote", "once"]
+    budget_seconds: float | None
+    max_claims: int | None
+
+
+class CorrectionOptions(ScoringOptions, total=False):
+    """Those for correcting an answer that somebody else gives."""
+
+    judge: Model | None
+    max_rounds: int
+
+
+class LoopOptions(CorrectionOptions, total=False):
+    """Those of the whole loop."""
+
+    method: Method | str
+    regeneration: Regeneration
+
+
+def takes(options: type) -> Callable[[F], F]:
+    """Write the settings that a door takes as ``**settings`` out in its signature.
+
+    So ``help()`` shows each with its default, and another keyword is a TypeError as elsewhere.
+
+    Args:
+        options: The TypedDict that ``**settings`` unpacks.
+    """
+    defaults = {field.name: field.default for field in fields(LoopSettings)}
+
+    def decorate(door: F) -> F:
+        signature = inspect.signature(door)
+        named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        named += [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=kind
+            )
+            for name, kind in get_type_hints(options).items()
+        ]
+        written_out = signature.replace(parameters=named)
+
+        @wraps(door)
+        def checked(*args: Any, **given: Any) -> Any:
+            written_out.bind(*args, **given)
+            return door(*args, **given)
+
+        checked.__signature__ = written_out  # type: ignore[attr-defined]
+        return cast("F", checked)
+
+    return decorate
