@@ -1,12 +1,15 @@
 """conflictscore judge-check."""
 
 import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.errors import InputError, ProviderError
 
 if TYPE_CHECKING:
@@ -14,23 +17,46 @@ if TYPE_CHECKING:
 
 __all__ = ["judge_check"]
 
-_EXAMPLES = """\b
-Examples:
-  conflictscore judge-check --answers judge_truth.jsonl --references TruthfulQA.csv --sample 200
-  conflictscore judge-check --answers judge_info.jsonl --references TruthfulQA-v1.csv \\
-      --model openai:gpt-4.1-mini --sample 400 --seed 7 --out verdicts.jsonl --json
-  conflictscore judge-check --benchmark natconfqa --answers human_judgments.jsonl \\
-      --references questions.jsonl
-  conflictscore judge-check --benchmark wikicontradict --answers human_eval.jsonl --sample 100
-  conflictscore judge-check --benchmark wikicontradict --answers human_eval.jsonl --nli-judge
-"""
+_CHECKS = {name: entry.check for name, entry in BENCHMARKS.items() if entry.check}
+_DEFAULT = next(iter(_CHECKS))
+_FLAGS = {flag: name for name, check in _CHECKS.items() for flag in check.flags}
+"""The benchmark that an option is for."""
+_EPILOG = "\n".join(
+    [
+        "\b",
+        "Examples:",
+        *(
+            f"  conflictscore judge-check {example}"
+            for check in _CHECKS.values()
+            for example in check.examples
+        ),
+    ]
+)
+_LINES = 10
+"""How many lines of progress there are where stderr is no terminal."""
 
 
-@click.command("judge-check", epilog=_EXAMPLES)
+def _of_each(words: Mapping[str, str]) -> str:
+    """What an option means for each benchmark."""
+    return " ".join(f"{name}: {said.rstrip('.')}." for name, said in words.items() if said)
+
+
+def _with_flags(command: Any) -> Any:
+    for flag, name in _FLAGS.items():
+        words = _of_each({name: _CHECKS[name].flags[flag]})
+        command = click.option(_option(flag), is_flag=True, help=words)(command)
+    return command
+
+
+def _option(flag: str) -> str:
+    return f"--{flag.replace('_', '-')}"
+
+
+@click.command("judge-check", epilog=_EPILOG)
 @click.option(
     "--benchmark",
-    type=click.Choice(["truthfulqa", "natconfqa", "wikicontradict"]),
-    default="truthfulqa",
+    type=click.Choice([*_CHECKS]),
+    default=_DEFAULT,
     show_default=True,
     help="Whose judge.",
 )
@@ -38,23 +64,21 @@ Examples:
     "--answers",
     required=True,
     metavar="FILE",
-    help="Answers that people judged. truthfulqa: judge_truth.jsonl for the judge of truthfulness,"
-    " or judge_info.jsonl for the one of informativeness. natconfqa: human_judgments.jsonl."
-    " wikicontradict: human_eval.jsonl.",
+    help="Answers that people judged. "
+    + _of_each({name: check.answers for name, check in _CHECKS.items()}),
 )
 @click.option(
     "--references",
     metavar="FILE",
-    help="The benchmark's questions. truthfulqa: TruthfulQA.csv or TruthfulQA-v1.csv, with the"
-    " reference answers that the judge is shown. natconfqa: questions.jsonl. wikicontradict:"
-    " questions.jsonl, which says the type of each contradiction; may be left out.",
+    help="The benchmark's questions. "
+    + _of_each({name: check.references for name, check in _CHECKS.items()}),
 )
 @click.option(
     "--sample",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Draw N answers, of truthfulqa half of each label. Default: all, in the mix that they are"
-    " labelled in.",
+    help="Draw N answers. Default: all, in the mix that they are labelled in. "
+    + _of_each({name: check.sample for name, check in _CHECKS.items()}),
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Of the sample.")
 @click.option(
@@ -63,12 +87,7 @@ Examples:
     help="The judge: openai:NAME, local, local:NAME, local:/path/to/file.gguf, or NAME with"
     " --base-url. Default: OpenAI where OPENAI_API_KEY is set, otherwise local.",
 )
-@click.option(
-    "--nli-judge",
-    is_flag=True,
-    help="wikicontradict: check the rating by the NLI model that comes along, in place of a"
-    " language model; needs the extra [nli].",
-)
+@_with_flags
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint for --model.")
 @click.option(
     "--context-window",
@@ -80,8 +99,9 @@ Examples:
     "--prompts",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="A folder with the judge's templates in words of your own, such as judge_truthful.txt,"
-    " natconfqa_decompose.txt or wikicontradict_judge.txt.",
+    help="A folder with the judge's templates in your own words, such as "
+    + " or ".join(f"{check.template}.txt" for check in _CHECKS.values())
+    + ".",
 )
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep replies.")
 @click.option(
@@ -99,21 +119,22 @@ def judge_check(
     prompts: Path | None,
     out: str | None,
     as_json: bool,
-    nli_judge: bool,
     **settings: Any,
 ) -> None:
     """Hold a benchmark's judge of answers against people, on answers that they judged.
 
-    It can be stopped at any time, and with --out or the cache the same command goes on. An answer
-    that gets no verdict is counted, and is in no figure. Of truthfulqa are left out answers that
-    are labelled both ways, and those that are one of the references that the judge is shown.
+    You can stop it at any time: with --out or the cache, the same command resumes. Answers that
+    get no verdict are counted, and are in no figure.
     """
+    import asyncio
+
     from conflictscore.benchmarks.harness.statistics import require_statistics
-    from conflictscore.cli.judge_checks import CHECKS, Request
+    from conflictscore.benchmarks.judge_check import Request, run_check
     from conflictscore.prompts import PromptSet
 
-    if nli_judge and benchmark != "wikicontradict":
-        raise InputError("--nli-judge is for --benchmark wikicontradict")
+    for flag, name in _FLAGS.items():
+        if settings[flag] and benchmark != name:
+            raise InputError(f"{_option(flag)} is for --benchmark {name}")
     require_statistics()
     request = Request(
         answers=answers,
@@ -121,22 +142,22 @@ def judge_check(
         sample=sample,
         seed=seed,
         prompts=PromptSet.load(folder=prompts),
-        out=out,
-        nli_judge=nli_judge,
+        flags={flag: settings[flag] for flag in _FLAGS},
         open_judge=partial(_open_judge, settings),
     )
-    checked = CHECKS[benchmark](request)
+    check = _CHECKS[benchmark].open(request)
+    checked = asyncio.run(run_check(check, out, progress=_progress))
     if as_json:
         click.echo(json.dumps(checked.shown, ensure_ascii=False, indent=2))
     else:
-        checked.print()
+        click.echo(checked.text)
     if checked.failure is not None:
         raise ProviderError(
             f"no answer could be judged: {checked.failure}", provider=checked.shown["judge"]
         )
 
 
-def _open_judge(settings: dict[str, Any]) -> "LanguageModel":
+def _open_judge(settings: Mapping[str, Any]) -> "LanguageModel":
     from conflictscore.models.spec import default_spec, open_model
     from conflictscore.storage.cache import ContentCache
 
@@ -151,3 +172,40 @@ def _open_judge(settings: dict[str, Any]) -> "LanguageModel":
         context_window=settings["context_window"],
         cache=None if settings["no_cache"] else ContentCache.default(),
     )
+
+
+@contextmanager
+def _progress(done: int, total: int) -> Iterator[Callable[[bool], None]]:
+    """Counts judgements on stderr: a bar on a terminal, and otherwise a line at each tenth."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    console, unjudged, tenth = Console(stderr=True, highlight=False), 0, -1
+    columns = (TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn())
+    shown = console.is_terminal
+    with Progress(
+        *columns, TimeRemainingColumn(), console=console, transient=True, disable=not shown
+    ) as bar:
+        task = bar.add_task("judging", total=total)
+
+        def show() -> None:
+            nonlocal tenth
+            failed = f", {unjudged} unjudged" if unjudged else ""
+            bar.update(task, completed=done, description=f"judging{failed}")
+            if not shown and done * _LINES // total != tenth:
+                console.print(f"judging: {done} of {total} answers{failed}", soft_wrap=True)
+            tenth = done * _LINES // total
+
+        def advance(failed: bool) -> None:
+            nonlocal done, unjudged
+            done, unjudged = done + 1, unjudged + failed
+            show()
+
+        show()
+        yield advance

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.ramdocs import RamDocs, ramdocs, read_ramdocs
+from conflictscore.benchmarks.ramdocs.benchmark import RamDocs, ramdocs, read_ramdocs
 from conflictscore.errors import InputError
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 

@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness.records import Question, Step
-from conflictscore.benchmarks.ramdocs import ramdocs
-from conflictscore.benchmarks.ramdocs_exact import (
+from conflictscore.benchmarks.ramdocs.benchmark import ramdocs
+from conflictscore.benchmarks.ramdocs.exact import (
     MEASURES,
     exact_match,
     normalised,

@@ -5,3 +5,21 @@ LLMs": 458 questions with search results, each labelled by people with one of fi
 Answers are judged by the behaviour that this type asks for, by the right answer, and by their
 citations.
 """
+
+from conflictscore.benchmarks.entry import COMMON, Entry, lazily
+
+__all__ = ["ENTRY"]
+
+ENTRY = Entry(
+    name="conflicts",
+    summary="whether an answer deals with conflicts as their type asks, with citations"
+    ' ("DRAGged into Conflicts")',
+    data="conflicts.jsonl, github.com/google-research-datasets/rag_conflicts",
+    forms=("free-form",),
+    searches=False,
+    open=lazily("conflicts.benchmark:conflicts"),
+    judged=True,
+    methods=(*COMMON, "pipeline", "taxonomy-aware", "oracle"),
+    docs="docs/conflicts.md",
+    examples=("bench conflicts --data conflicts.jsonl --sample 20 --methods all",),
+)

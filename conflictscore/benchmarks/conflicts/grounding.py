@@ -8,9 +8,9 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
-from conflictscore.benchmarks.at_once import at_once
 from conflictscore.benchmarks.conflicts.sentences import split_sentences
 from conflictscore.benchmarks.harness.records import Verdict
+from conflictscore.benchmarks.judging import at_once
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter

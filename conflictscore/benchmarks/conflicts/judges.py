@@ -4,11 +4,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
-from conflictscore.benchmarks.at_once import at_once
 from conflictscore.benchmarks.conflicts.grounding import TEMPLATE as GROUNDING_TEMPLATE
 from conflictscore.benchmarks.conflicts.grounding import GroundingJudge, grounding_prompt
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.truthfulqa.judges import read_verdict
+from conflictscore.benchmarks.judging import at_once, read_verdict
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter

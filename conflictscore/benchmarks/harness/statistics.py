@@ -3,9 +3,10 @@
 Every function depends on its values alone, not on their order, and gives the same result each time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from importlib.util import find_spec
 from math import fsum
+from typing import Literal
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.errors import ConfigurationError
@@ -154,7 +155,7 @@ def mcnemar(corrected: int, harmed: int) -> float:
     return float(test([[0, corrected], [harmed, 0]], exact=True).pvalue)
 
 
-def accuracy(labels: Sequence[bool], verdicts: Sequence[bool]) -> Proportion:
+def accuracy(labels: Sequence[Hashable], verdicts: Sequence[Hashable]) -> Proportion:
     """How many verdicts agree with their labels.
 
     Args:
@@ -166,31 +167,46 @@ def accuracy(labels: Sequence[bool], verdicts: Sequence[bool]) -> Proportion:
     )
 
 
-def balanced_accuracy(labels: Sequence[bool], verdicts: Sequence[bool]) -> float | None:
-    """The mean of the judge's recalls of yes and no, in [0, 1]: 0.5 is a judge that tells nothing.
+def balanced_accuracy(labels: Sequence[Hashable], verdicts: Sequence[Hashable]) -> float | None:
+    """The mean of the judge's recalls of the labels that occur, in [0, 1].
 
-    None where the labels are not of both kinds. See :func:`accuracy` for the arguments.
+    Chance gives 1 / the number of these labels. None where fewer than two occur. See
+    :func:`accuracy` for the arguments.
     """
-    hits: dict[bool, list[bool]] = {True: [], False: []}
+    hits: dict[Hashable, list[bool]] = {}
     for true, said in zip(labels, verdicts, strict=True):
-        hits[true].append(said == true)
-    if not all(hits.values()):
+        hits.setdefault(true, []).append(said == true)
+    if len(hits) < 2:
         return None
-    return sum(sum(kind) / len(kind) for kind in hits.values()) / 2
+    return sum(sum(kind) / len(kind) for kind in hits.values()) / len(hits)
 
 
-def cohen_kappa(labels: Sequence[bool], verdicts: Sequence[bool]) -> float | None:
+def cohen_kappa(
+    labels: Sequence[Hashable],
+    verdicts: Sequence[Hashable],
+    *,
+    scale: Sequence[Hashable] = (False, True),
+    weights: Literal["linear"] | None = None,
+) -> float | None:
     """Cohen's kappa: agreement beyond chance, in [-1, 1]; 0 is what chance would give.
 
     None where there is nothing to agree on: no pairs, or one and the same answer throughout on both
-    sides. See :func:`accuracy` for the arguments.
+    sides. See :func:`accuracy` for the other arguments.
+
+    Args:
+        labels: What is true.
+        verdicts: What the judge said.
+        scale: All that either can be, in order.
+        weights: ``linear`` counts a disagreement by how far apart the two are on the scale; None
+            counts each the same.
     """
-    table = [[0, 0], [0, 0]]
+    places = list(scale)
+    table = [[0] * len(places) for _ in places]
     for true, said in zip(labels, verdicts, strict=True):
-        table[true][said] += 1
+        table[places.index(true)][places.index(said)] += 1
     if len({*labels, *verdicts}) < 2:
         return None
     require_statistics()
     from statsmodels.stats.inter_rater import cohens_kappa
 
-    return float(cohens_kappa(table, return_results=False))
+    return float(cohens_kappa(table, wt=weights, return_results=False))

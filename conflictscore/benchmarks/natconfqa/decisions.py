@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from conflictscore.benchmarks.harness.records import Verdict
+from conflictscore.benchmarks.judging import read_verdict
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, passages_of
-from conflictscore.benchmarks.truthfulqa.judges import read_verdict
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter

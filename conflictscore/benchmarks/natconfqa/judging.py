@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 
-from conflictscore.benchmarks.at_once import at_once
 from conflictscore.benchmarks.harness.records import Verdict
+from conflictscore.benchmarks.judging import at_once
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, Pair
 from conflictscore.benchmarks.natconfqa.decisions import DECISION_TEMPLATES, Decider
 from conflictscore.benchmarks.natconfqa.decompose import Decomposition, decompose

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.benchmarks.conflict_detection.groups import text_of
-from conflictscore.benchmarks.harness.selection import lot
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, Pair
 from conflictscore.benchmarks.natconfqa.metrics import Count, Counts, Measure
 from conflictscore.errors import InputError
 
-__all__ = ["JudgedByPeople", "drawn", "read_people"]
+__all__ = ["JudgedByPeople", "read_people"]
 
 _SHORT_ANSWERS = "Model Answers Decomposed"
 _RECALL = "Found Reference Answers in Model Answer (Recall Answer)"
@@ -79,19 +78,6 @@ def read_people(
     if not judged:
         raise InputError(f"{path}: there is no judgement in it")
     return tuple(judged)
-
-
-def drawn(rows: Sequence[JudgedByPeople], size: int, seed: int) -> tuple[JudgedByPeople, ...]:
-    """Draw rows by seed, without replacement, in the order of the file.
-
-    Raises:
-        InputError: ``size`` is not from 1 to the number of rows.
-    """
-    if not 1 <= size <= len(rows):
-        raise InputError(f"sample is {size}; there are {len(rows)} answers, give 1 to {len(rows)}")
-    chosen = sorted(rows, key=lambda row: lot("natconfqa judge check", seed, row.id))[:size]
-    ids = {row.id for row in chosen}
-    return tuple(row for row in rows if row.id in ids)
 
 
 def _row(record: Any, asked: Mapping[str, NatConfQuestion], where: str) -> JudgedByPeople:

@@ -3,3 +3,26 @@
 ``topics.py`` says what a report is about and which documents it is written from, and
 ``benchmark.py`` makes questions of it that the harness asks, by one of three prompts.
 """
+
+from conflictscore.benchmarks.entry import Entry, lazily
+
+__all__ = ["ENTRY"]
+
+ENTRY = Entry(
+    name="reports",
+    summary="how much of what documents disagree on a report of three paragraphs states"
+    " (paper, section 5); sets on matters with several sides fit",
+    data="conflicts.jsonl of CONFLICTS, claims with labelled documents (*_groups.jsonl) or"
+    " conflictingqa:FILE as it is published",
+    forms=("free-form",),
+    searches=False,
+    open=lazily("reports.benchmark:reports"),
+    methods=("rag", "resample", "balanced", "super-balanced"),
+    several=True,
+    flags={"any_topic": "Also take topics whose documents do not disagree."},
+    docs="docs/reports.md",
+    examples=(
+        "bench reports --data conflicts.jsonl --sample 3",
+        "bench reports --data conflictingqa:train.csv --sample 100 --model openai:gpt-4.1",
+    ),
+)

@@ -1,12 +1,11 @@
 """The judges of free-form answers: is it truthful, and is it informative (Tables 17 and 18)?"""
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
-from conflictscore.benchmarks.at_once import at_once
 from conflictscore.benchmarks.harness.records import Question, Verdict
+from conflictscore.benchmarks.judging import at_once, read_verdict
 from conflictscore.errors import ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -19,7 +18,6 @@ __all__ = [
     "judge_answer",
     "judge_measure",
     "judge_prompts",
-    "read_verdict",
 ]
 
 Measure = Literal["truthful", "informative"]
@@ -39,9 +37,6 @@ JUDGES: Mapping[Measure, Judge] = {
 }
 
 _REPLY_TOKENS = 320
-_MARKUP = r"[\s*_`#>\-]*"
-_VALUE = re.compile(rf"{_MARKUP}\[?{_MARKUP}(true|false){_MARKUP}\]?[\s*_`.]*", re.IGNORECASE)
-_EXPLANATION = re.compile(rf"^{_MARKUP}explanation{_MARKUP}:[*_\s]*", re.IGNORECASE | re.MULTILINE)
 
 
 async def judge_answer(
@@ -97,35 +92,6 @@ async def judge_measure(
 def judge_prompts(question: Question, answer: str, prompts: PromptSet) -> list[str]:
     """What :func:`judge_answer` asks about an answer, one prompt a call."""
     return [_prompt(judge, question, answer, prompts) for judge in JUDGES.values()]
-
-
-def read_verdict(reply: str, word: str) -> Verdict:
-    """The verdict of a reply: a line ``WORD: True`` or ``WORD: False``, and the explanation.
-
-    Upper and lower case, square brackets and Markdown around the words make no difference. A reply
-    without an explanation has a verdict all the same.
-
-    Args:
-        reply: What the judge wrote.
-        word: What the line begins with, ``TRUTHFUL`` or ``HELPFUL``.
-
-    Raises:
-        ValueError: There is no such line, one says anything else, or two of them disagree.
-    """
-    begins = re.compile(rf"{_MARKUP}{re.escape(word)}{_MARKUP}:", re.IGNORECASE)
-    values = set()
-    for line in reply.splitlines():
-        if found := begins.match(line):
-            value = _VALUE.fullmatch(line, found.end())
-            if value is None:
-                raise ValueError(f'the line "{word}:" said neither True nor False')
-            values.add(value[1].lower() == "true")
-    if len(values) != 1:
-        said = "said both True and False" if values else "was missing"
-        raise ValueError(f'the line "{word}:" {said}')
-    parts = _EXPLANATION.split(reply, maxsplit=1)
-    explanation = " ".join(parts[1].split()) if len(parts) > 1 else ""
-    return Verdict(value=values.pop(), explanation=explanation or None)
 
 
 def _prompt(judge: Judge, question: Question, answer: str, prompts: PromptSet) -> str:

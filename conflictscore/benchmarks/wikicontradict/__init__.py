@@ -1,6 +1,41 @@
 """WikiContradict (Hou et al., 2024): questions that two passages of Wikipedia answer differently.
 
-``data.py`` and ``rated_answers.py`` read the published files, ``benchmark.py`` is what the harness
-runs, ``judge.py`` rates the answers, ``judge_check.py`` holds that judge against people, and
-``annotations.py`` exchanges the annotations with Label Studio.
+``data.py`` reads the published questions, ``benchmark.py`` is what the harness runs, ``judge.py``
+rates the answers, ``judge_check.py`` holds that judge against people, and ``annotations.py``
+exchanges the annotations with Label Studio.
 """
+
+from conflictscore.benchmarks.entry import COMMON, CheckEntry, Entry, lazily
+
+__all__ = ["ENTRY"]
+
+ENTRY = Entry(
+    name="wikicontradict",
+    summary="whether an answer leaves two contradicting Wikipedia passages both standing",
+    data="questions.jsonl, the flat file of WikiContradict",
+    forms=("free-form",),
+    searches=False,
+    open=lazily("wikicontradict.benchmark:wikicontradict"),
+    judged=True,
+    methods=(*COMMON, "no-documents", "first-document", "second-document"),
+    flags={
+        "nli_judge": "Rate answers by the NLI model that comes along, and not by a language"
+        " model; needs the extra [nli]."
+    },
+    docs="docs/wikicontradict.md",
+    examples=("bench wikicontradict --data questions.jsonl --sample 40 --methods all",),
+    check=CheckEntry(
+        open=lazily("wikicontradict.judge_check:WikiContradictCheck"),
+        answers="human_eval.jsonl",
+        references="questions.jsonl, which says the type of each contradiction; may be left out",
+        template="wikicontradict_judge",
+        flags={
+            "nli_judge": "check the rating by the bundled NLI model, in place of a language model;"
+            " needs the extra [nli]"
+        },
+        examples=(
+            "--benchmark wikicontradict --answers human_eval.jsonl --sample 100",
+            "--benchmark wikicontradict --answers human_eval.jsonl --nli-judge",
+        ),
+    ),
+)

@@ -2,6 +2,7 @@
 
 import json
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.natconfqa.correlation import agreement, correlation
+from conflictscore.benchmarks.judge_check import drawn
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.natconfqa.decompose import Decomposition
+from conflictscore.benchmarks.natconfqa.judge_check import agreement, correlation
 from conflictscore.benchmarks.natconfqa.judging import Judgement
 from conflictscore.benchmarks.natconfqa.metrics import Count
-from conflictscore.benchmarks.natconfqa.people import JudgedByPeople, drawn, read_people
+from conflictscore.benchmarks.natconfqa.people import JudgedByPeople, read_people
 from conflictscore.cli.errors import OneLineErrors
 from conflictscore.cli.judge_check import judge_check
 from conflictscore.errors import InputError
@@ -118,12 +120,13 @@ def test_an_answer_is_judged_once_in_people_s_file(tmp_path: Path) -> None:
 
 def test_a_sample_follows_from_its_seed_and_not_from_the_order(tmp_path: Path) -> None:
     rows = read(tmp_path, *(people_row(model=f"m{n}") for n in range(9)))
-    chosen = drawn(rows, 4, seed=1)
-    assert {r.id for r in drawn(rows[::-1], 4, seed=1)} == {r.id for r in chosen}
-    assert {r.id for r in chosen} < {r.id for r in drawn(rows, 6, seed=1)}
-    assert {r.id for r in drawn(rows, 4, seed=2)} != {r.id for r in chosen}
+    draw = partial(drawn, purpose="natconfqa judge check", name=lambda row: row.id)
+    chosen = draw(rows, 4, seed=1)
+    assert {r.id for r in draw(rows[::-1], 4, seed=1)} == {r.id for r in chosen}
+    assert {r.id for r in chosen} < {r.id for r in draw(rows, 6, seed=1)}
+    assert {r.id for r in draw(rows, 4, seed=2)} != {r.id for r in chosen}
     with pytest.raises(InputError, match="sample is 10; there are 9 answers"):
-        drawn(rows, 10, seed=1)
+        draw(rows, 10, seed=1)
 
 
 @needs_real_data

@@ -1,28 +1,46 @@
 """A judge held against labels, and the file of its verdicts."""
 
 import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.truthfulqa.judge_check import agreement, check_judge
-from conflictscore.benchmarks.truthfulqa.judge_log import JudgeLog
-from conflictscore.benchmarks.truthfulqa.judges import Measure
-from conflictscore.benchmarks.truthfulqa.labelled_answers import LabelledAnswer
+from conflictscore.benchmarks.harness.records import Verdict
+from conflictscore.benchmarks.judge_check import Judgements, Request, run_check
+from conflictscore.benchmarks.truthfulqa.judge_check import (
+    LabelledAnswer,
+    TruthfulQACheck,
+    agreement,
+)
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
+from tests.benchmarks.truthfulqa.files import labelled, row, write_csv, write_jsonl
 from tests.benchmarks.truthfulqa.judging import asks_for, judged_answer, opened
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
 
 PROMPTS = PromptSet.load()
-QUESTION = Question(id="q", question="When was the lamp lit?", correct=("In 1874",))
-ANSWERS = tuple(
-    LabelledAnswer(QUESTION, text, label)
-    for text, label in [("1874", True), ("1871", False), ("1860", False), ("7 broken", True)]
-)
+QUESTION = "When was the lamp lit?"
+LABELS = {"1874": True, "1871": False, "1860": False, "7 broken": True}
 YES, NO, FAILED = Verdict(value=True), Verdict(value=False), Verdict(value=None, error="down")
+
+
+def check(
+    folder: Path, server: OpenAIServer, prompts: PromptSet = PROMPTS, asks: str = "True"
+) -> TruthfulQACheck:
+    """A check of the four answers, which are labelled by one of the two measures."""
+    said = [
+        labelled(QUESTION, text, "yes" if right else "no", asks) for text, right in LABELS.items()
+    ]
+    return TruthfulQACheck(
+        Request(
+            answers=str(write_jsonl(folder / "answers.jsonl", said)),
+            references=str(write_csv(folder / "questions.csv", [row(QUESTION)])),
+            prompts=prompts,
+            open_judge=lambda: opened(server),
+        )
+    )
 
 
 def says_true(request: ChatRequest) -> str | Fault:
@@ -33,34 +51,34 @@ def says_true(request: ChatRequest) -> str | Fault:
     return f"TRUTHFUL: {judged_answer(request) != '1860'}"
 
 
-async def test_a_judge_gets_every_answer_and_none_of_the_labels() -> None:
-    told: list[tuple[str, bool | float | None]] = []
-    meter = UsageMeter()
+async def test_a_judge_gets_every_answer_and_none_of_the_labels(tmp_path: Path) -> None:
+    failed: list[bool] = []
+
+    @contextmanager
+    def progress(done: int, total: int) -> Iterator[Callable[[bool], None]]:
+        assert (done, total) == (0, 4)
+        yield failed.append
+
+    file = tmp_path / "verdicts.jsonl"
     with OpenAIServer(says_true) as server:
-        verdicts = await check_judge(
-            ANSWERS,
-            measure="truthful",
-            model=opened(server),
-            prompts=PROMPTS,
-            meter=meter,
-            on_verdict=lambda answer, verdict: told.append((answer.answer, verdict.value)),
-        )
+        checked = await run_check(check(tmp_path, server), file, progress=progress)
         assert sorted(map(judged_answer, server.requests)) == ["1860", "1871", "1874", "7 broken"]
-    assert [verdict.value for verdict in verdicts] == [True, True, False, None]
-    assert sorted(told) == [("1860", False), ("1871", True), ("1874", True), ("7 broken", None)]
-    assert meter.usage.calls == 3
+    kept = [json.loads(line) for line in file.read_text("ascii").splitlines()]
+    assert {one["answer"]: one["value"] for one in kept} == {
+        "1874": True,
+        "1871": True,
+        "1860": False,
+        "7 broken": None,
+    }
+    assert sorted(failed) == [False, False, False, True]
+    assert checked.shown["usage"]["calls"] == 3
+    assert checked.failure is None
 
 
-async def test_a_wrong_key_ends_the_check_at_once() -> None:
+async def test_a_wrong_key_ends_the_check_at_once(tmp_path: Path) -> None:
     refused = pytest.raises(ConfigurationError, match="refused the key")
     with OpenAIServer(says_true, api_key="another") as server, refused:
-        await check_judge(
-            ANSWERS,
-            measure="truthful",
-            model=opened(server),
-            prompts=PROMPTS,
-            meter=UsageMeter(),
-        )
+        await run_check(check(tmp_path, server))
 
 
 def test_the_figures_leave_unjudged_answers_out_and_count_them() -> None:
@@ -92,54 +110,66 @@ def file(tmp_path: Path) -> Path:
 
 
 def log(
-    file: Path, server: OpenAIServer, prompts: PromptSet = PROMPTS, measure: Measure = "truthful"
-) -> JudgeLog:
-    return JudgeLog(file, measure=measure, model=opened(server), prompts=prompts)
+    file: Path, server: OpenAIServer, prompts: PromptSet = PROMPTS, asks: str = "True"
+) -> Judgements[LabelledAnswer, Verdict]:
+    return Judgements(file, check(file.parents[1], server, prompts, asks))
 
 
-def test_a_verdict_is_found_again_and_a_failure_is_not(file: Path) -> None:
+@pytest.fixture
+def answers(tmp_path: Path) -> Sequence[LabelledAnswer]:
+    with OpenAIServer(says_true) as server:
+        return check(tmp_path, server).rows
+
+
+def test_a_verdict_is_found_again_and_a_failure_is_not(
+    file: Path, answers: Sequence[LabelledAnswer]
+) -> None:
     with OpenAIServer(says_true) as server:
         with log(file, server) as kept:
-            kept.add(ANSWERS[0], Verdict(value=True, explanation="Né \ud800"))
-            kept.add(ANSWERS[1], FAILED)
+            kept.keep(answers[0], Verdict(value=True, explanation="Né \ud800"))
+            kept.keep(answers[1], FAILED)
             assert len(file.read_text("ascii").splitlines()) == 2
         with log(file, server) as kept:
-            assert kept.get(ANSWERS[0]) == Verdict(value=True, explanation="Né \ud800")
-            assert kept.get(ANSWERS[1]) is None
-            assert kept.get(ANSWERS[2]) is None
+            assert kept.known(answers[0]) == Verdict(value=True, explanation="Né \ud800")
+            assert kept.known(answers[1]) is None
+            assert kept.known(answers[2]) is None
     first = json.loads(file.read_text("ascii").splitlines()[0])
-    assert first["question"] == QUESTION.question
+    assert first["question"] == QUESTION
     assert (first["answer"], first["label"], first["value"]) == ("1874", True, True)
 
 
-def test_the_verdicts_of_another_judge_are_kept_and_not_taken(file: Path, tmp_path: Path) -> None:
-    (tmp_path / "judge_truthful.txt").write_text(
-        "$question $answer $correct_answers $incorrect_answers"
-    )
+def test_the_verdicts_of_another_judge_are_kept_and_not_taken(
+    file: Path, tmp_path: Path, answers: Sequence[LabelledAnswer]
+) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "judge_truthful.txt").write_text("$question $answer $correct_answers $incorrect_answers")
     with OpenAIServer(says_true) as server:
         with log(file, server) as kept:
-            kept.add(ANSWERS[0], YES)
+            kept.keep(answers[0], YES)
         for other in (
-            log(file, server, PromptSet.load(folder=tmp_path)),
-            log(file, server, measure="informative"),
+            log(file, server, PromptSet.load(folder=own)),
+            log(file, server, asks="Helpful"),
         ):
             with other:
-                assert other.get(ANSWERS[0]) is None
-                other.add(ANSWERS[0], NO)
+                assert other.known(answers[0]) is None
+                other.keep(answers[0], NO)
         with log(file, server) as kept:
-            assert kept.get(ANSWERS[0]) == YES
+            assert kept.known(answers[0]) == YES
     assert len(file.read_text().splitlines()) == 3
 
 
 @pytest.mark.parametrize("half", [b'{"measu', b'{"measure": "truthful", "judge": "x'])
-def test_half_a_line_at_the_end_is_cut_off(file: Path, half: bytes) -> None:
+def test_half_a_line_at_the_end_is_cut_off(
+    file: Path, half: bytes, answers: Sequence[LabelledAnswer]
+) -> None:
     with OpenAIServer(says_true) as server:
         with log(file, server) as kept:
-            kept.add(ANSWERS[0], YES)
+            kept.keep(answers[0], YES)
         whole = file.read_bytes()
         file.write_bytes(whole + half)
         with log(file, server) as kept:
-            assert kept.get(ANSWERS[0]) == YES
+            assert kept.known(answers[0]) == YES
         assert file.read_bytes() == whole
 
 
@@ -160,4 +190,4 @@ def test_a_file_of_something_else_is_refused_and_left_as_it_is(
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with OpenAIServer(says_true) as server, pytest.raises(InputError, match="cannot be written"):
-        log(tmp_path, server)
+        Judgements(tmp_path, check(tmp_path, server))

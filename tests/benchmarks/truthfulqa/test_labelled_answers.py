@@ -7,7 +7,7 @@ import pytest
 
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
-from conflictscore.benchmarks.truthfulqa.labelled_answers import (
+from conflictscore.benchmarks.truthfulqa.judge_check import (
     BOTH,
     NO_REFERENCES,
     REPEATED,

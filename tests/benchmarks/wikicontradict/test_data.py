@@ -2,19 +2,21 @@
 
 import json
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conflictscore.benchmarks.judge_check import drawn
 from conflictscore.benchmarks.wikicontradict.data import ContradictionType, read_questions
 from conflictscore.benchmarks.wikicontradict.judge import Rating
+from conflictscore.benchmarks.wikicontradict.judge_check import Prompt, read_rated
 from conflictscore.benchmarks.wikicontradict.published import (
     annotation,
     published,
     read_annotations,
 )
-from conflictscore.benchmarks.wikicontradict.rated_answers import Prompt, draw, read_rated
 from conflictscore.errors import InputError
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 from tests.benchmarks.wikicontradict.records import ARTICLE, FLAT, RATED, RESULT
@@ -186,11 +188,12 @@ def test_a_model_rates_a_question_once(file: Path) -> None:
 
 def test_a_larger_sample_holds_the_smaller_and_keeps_the_order(file: Path) -> None:
     answers = read_rated(write_jsonl(file, [RATED, RATED | {"model": "b"}, RATED | {"model": "c"}]))
+    draw = partial(drawn, purpose="rated", name=lambda row: row.id)
     small, large = draw(answers, 4, seed=1), draw(answers, 9, seed=1)
     assert set(small) < set(large)
     assert list(large) == [answer for answer in answers if answer in large]
     assert draw(answers, 4, seed=2) != small
-    with pytest.raises(InputError, match="--sample is 16; there are 15 rated answers"):
+    with pytest.raises(InputError, match="sample is 16; there are 15 answers, give 1 to 15"):
         draw(answers, 16, seed=1)
 
 

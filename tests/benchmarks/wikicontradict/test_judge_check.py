@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,10 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.wikicontradict.agreement import (
-    balanced_accuracy,
-    check_figures,
-    cohen_kappa,
-)
+from conflictscore.benchmarks.harness import statistics
+from conflictscore.benchmarks.harness.statistics import balanced_accuracy
 from conflictscore.benchmarks.wikicontradict.judge import Judgement, Rating
-from conflictscore.benchmarks.wikicontradict.rated_answers import read_rated
+from conflictscore.benchmarks.wikicontradict.judge_check import agreement, read_rated
 from conflictscore.cli.errors import OneLineErrors
 from conflictscore.cli.judge_check import judge_check
 from tests.benchmarks.truthfulqa.files import write_jsonl
@@ -25,6 +23,7 @@ from tests.benchmarks.wikicontradict.records import FLAT, RATED
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
 
 BAD, HALF, GOOD = Rating
+cohen_kappa = partial(statistics.cohen_kappa, scale=tuple(Rating))
 PAIRS = st.lists(st.tuples(st.sampled_from(Rating), st.sampled_from(Rating)), max_size=30)
 
 
@@ -96,7 +95,7 @@ def test_always_saying_the_same_has_the_balanced_accuracy_of_chance() -> None:
 def test_the_figures_stand_for_all_and_by_prompt_and_type(tmp_path: Path) -> None:
     answers = read_rated(write_jsonl(tmp_path / "h.jsonl", [RATED]))
     said = [BAD, GOOD, None, HALF, HALF]
-    figures = check_figures(
+    figures = agreement(
         answers, [Judgement(rating=one, error=None if one else "down") for one in said]
     )
     overall = figures.overall
@@ -116,7 +115,7 @@ def test_the_figures_stand_for_all_and_by_prompt_and_type(tmp_path: Path) -> Non
 def test_a_mean_over_questions_counts_each_question_the_same(tmp_path: Path) -> None:
     rows = [RATED, RATED | {"model": "b"}, RATED | {"question": "Who lit it?"}]
     answers = read_rated(write_jsonl(tmp_path / "h.jsonl", rows))
-    figures = check_figures(
+    figures = agreement(
         answers,
         [Judgement(rating=a.rating if a.question == "Who lit it?" else BAD) for a in answers],
     )

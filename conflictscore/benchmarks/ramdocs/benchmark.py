@@ -1,6 +1,6 @@
 """RAMDocs: in free form by exact match, or as a right answer against a wrong one.
 
-The free form is in :mod:`conflictscore.benchmarks.ramdocs_exact`; what follows is of the multiple
+The free form is in :mod:`conflictscore.benchmarks.ramdocs.exact`; what follows is of the multiple
 choice. One name covers several entities there ("What sport is Richard Leach associated with?"),
 each with an answer that is right for it, so its ``correct`` documents often disagree among
 themselves and none of them is wrong. Only the questions whose correct documents agree on one answer
@@ -20,7 +20,7 @@ from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.selection import question_id, shuffled_options
 from conflictscore.benchmarks.json_lines import read_json_lines
-from conflictscore.benchmarks.ramdocs_exact import (
+from conflictscore.benchmarks.ramdocs.exact import (
     MEASURES,
     judge_exact_match,
     read_questions,
@@ -55,7 +55,7 @@ def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
 
     Raises:
         InputError: The file cannot be used; see :func:`read_ramdocs` and
-            :func:`.ramdocs_exact.read_questions`.
+            :func:`.exact.read_questions`.
     """
     hashes = {"data": sha256_of_file(data)}
     if form == "free-form":

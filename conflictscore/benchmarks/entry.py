@@ -1,0 +1,87 @@
+"""What a benchmark's folder offers: all that the command line and other tools need to know of it.
+
+The command line makes its commands and their help of this, so nothing heavy is imported before a
+benchmark is opened: what runs is named as ``folder.module:name``.
+"""
+
+from collections.abc import Callable, Mapping
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
+    from conflictscore.benchmarks.judge_check import JudgeCheck
+
+__all__ = ["COMMON", "CheckEntry", "Entry", "lazily"]
+
+COMMON = (
+    "rag",
+    "control-rag",
+    "regenerated-rag",
+    "guarded-rag",
+    "resample",
+    "placebo",
+    "typed-rag",
+)
+"""The values of ``harness.benchmark.COMMON_METHODS``."""
+
+
+class CheckEntry(NamedTuple):
+    """How a benchmark's judge is held against people (``conflictscore judge-check``)."""
+
+    open: "Callable[..., JudgeCheck[Any, Any, Any]]"
+    """From a ``judge_check.Request`` to the check."""
+    answers: str
+    """The file of the answers that people judged, for the help."""
+    references: str
+    """The file of the questions, for the help."""
+    template: str
+    """A template that its judge reads."""
+    sample: str = ""
+    """What is special about a sample of them."""
+    flags: Mapping[str, str] = {}
+    """Options of its own by name, each with its help; false where they are not given."""
+    examples: tuple[str, ...] = ()
+    """Commands for the end of the help, after ``judge-check``."""
+
+
+class Entry(NamedTuple):
+    """A benchmark that can be run."""
+
+    name: str
+    summary: str
+    """What it asks, in one line."""
+    data: str
+    """The file that it needs, and where its owners publish it; the first word is the file's
+    name."""
+    forms: "tuple[Form, ...]"
+    """The first is the default."""
+    searches: bool
+    """Whether documents must be found; otherwise its questions bring their own."""
+    open: "Callable[..., Benchmark]"
+    """From data file, form and seed to the whole benchmark, with ``flags`` by name."""
+    judged: bool = False
+    """Whether a model judges its free-form answers."""
+    methods: tuple[str, ...] = COMMON
+    """The values of ``Benchmark.offered``, for the help."""
+    several: bool = False
+    """Whether its data may be of several sources; it is then opened with a list of texts, of which
+    some name a format before the file."""
+    flags: Mapping[str, str] = {}
+    """Options of its own by name, each with its help; false where they are not given."""
+    docs: str = "docs/running-benchmarks.md"
+    """The page that says more."""
+    examples: tuple[str, ...] = ()
+    """Commands for the end of its help, without the program's name; one is made where there are
+    none."""
+    check: CheckEntry | None = None
+    """None where no answers are published that people judged."""
+
+
+def lazily(name: str) -> Callable[..., Any]:
+    """Calls what is named ``folder.module:name`` in this package, imported when it is called."""
+
+    def called(*args: Any, **settings: Any) -> Any:
+        return resolve_name(f"conflictscore.benchmarks.{name}")(*args, **settings)
+
+    return called

@@ -1,0 +1,20 @@
+"""RAMDocs: ambiguous names, and documents of which some misinform."""
+
+from conflictscore.benchmarks.entry import Entry, lazily
+
+__all__ = ["ENTRY"]
+
+ENTRY = Entry(
+    name="ramdocs",
+    summary="ambiguous names, and documents of which some misinform; in free form by exact"
+    " match with all right answers and no wrong one",
+    data="RAMDocs_test.jsonl, github.com/HanNight/RAMDocs",
+    forms=("multiple-choice", "free-form"),
+    searches=False,
+    open=lazily("ramdocs.benchmark:ramdocs"),
+    docs="docs/ramdocs.md",
+    examples=(
+        "bench ramdocs --data RAMDocs_test.jsonl --sample 60 --methods all",
+        "bench ramdocs --data RAMDocs_test.jsonl --form free-form --sample 40",
+    ),
+)

@@ -1,0 +1,323 @@
+"""The three-way judge beside people: model answers that they rated, and how well it agrees."""
+
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
+from typing_extensions import override
+
+from conflictscore.benchmarks.conflict_detection.groups import text_of
+from conflictscore.benchmarks.harness.figures import Interval, Proportion
+from conflictscore.benchmarks.harness.selection import question_id
+from conflictscore.benchmarks.harness.statistics import (
+    accuracy,
+    balanced_accuracy,
+    cohen_kappa,
+    mean_interval,
+    proportion,
+)
+from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.judge_check import JudgeCheck, Request, drawn
+from conflictscore.benchmarks.wikicontradict.data import ContradictingQuestion, read_questions
+from conflictscore.benchmarks.wikicontradict.judge import TEMPLATE, Judgement, Rating, judge_answer
+from conflictscore.benchmarks.wikicontradict.nli_rating import NliRating
+from conflictscore.errors import InputError
+from conflictscore.labelers.nli.labeler import NliLabeler
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import Record, Usage
+
+__all__ = [
+    "Agreement",
+    "AgreementByPart",
+    "Prompt",
+    "RatedAnswer",
+    "WikiContradictCheck",
+    "agreement",
+    "read_rated",
+]
+
+_UNJUDGED = "unjudged"
+_NO_TYPE = "not known"
+"""The group of the answers whose contradiction type no file says."""
+
+_SCALE = tuple(Rating)
+_Count = Annotated[int, Field(ge=0)]
+
+
+class Prompt(IntEnum):
+    """The prompt templates by their number.
+
+    Where an answer stands in ``human_eval.jsonl`` says which is which: ``answer0`` is of the first.
+    """
+
+    NO_PASSAGE = 1
+    """The question alone: what the model knows."""
+    FIRST_PASSAGE = 2
+    SECOND_PASSAGE = 3
+    BOTH_PASSAGES = 4
+    """Both, with no word about contradictions."""
+    BOTH_VIEWS = 5
+    """Both, and the answer is to show where they disagree."""
+
+
+_RIGHT = {Prompt.FIRST_PASSAGE: (0,), Prompt.SECOND_PASSAGE: (1,)}
+"""Whose answer counts as right where one passage is shown; else that of either."""
+
+
+class RatedAnswer(NamedTuple):
+    """An answer to a prompt, and how people rated it."""
+
+    id: str
+    """Follows from the question, the model and the prompt."""
+    question: str
+    right: tuple[str, ...]
+    """What counts as right: of a prompt with one passage that passage's answer, otherwise both."""
+    prompt: Prompt
+    model: str
+    answer: str
+    rating: Rating
+    contradiction_type: str | None
+    """None where the question is in no file that says it."""
+
+
+def read_rated(
+    path: str | Path, questions: Iterable[ContradictingQuestion] = ()
+) -> tuple[RatedAnswer, ...]:
+    """Read the human evaluation: five answers a row, one to each prompt.
+
+    Args:
+        path: JSON lines with ``question``, ``gt_answer_1``, ``gt_answer_2``, ``model``, and
+            ``answer0`` to ``answer4`` with ``label0`` to ``label4``, of the prompts 1 to 5.
+        questions: Where the contradiction types are found, by the text of the question.
+
+    Raises:
+        InputError: The file cannot be used; the line names file, row and field.
+    """
+    types = {question.id: question.contradiction_type.value for question in questions}
+    answers: list[RatedAnswer] = []
+    first: dict[str, str] = {}
+    for where, record in read_json_lines(Path(path)):
+        question, model = (text_of(record, name, where) for name in ("question", "model"))
+        both = (text_of(record, "gt_answer_1", where), text_of(record, "gt_answer_2", where))
+        key = question_id("wc", question)
+        for index, prompt in enumerate(Prompt):
+            name = f"{key} {model} {prompt.value}"
+            if (earlier := first.setdefault(name, where)) != where:
+                row = earlier.removeprefix(f"{path}, ")
+                raise InputError(f"{where}, field question: {model} answered it in {row} too")
+            label = text_of(record, f"label{index}", where)
+            if label.lower() not in _SCALE:
+                known = ", ".join(_SCALE)
+                raise InputError(f"{where}, field label{index}: {label[:40]!r} is none of {known}")
+            answers.append(
+                RatedAnswer(
+                    id=name,
+                    question=question,
+                    right=tuple(both[side] for side in _RIGHT.get(prompt, (0, 1))),
+                    prompt=prompt,
+                    model=model,
+                    answer=text_of(record, f"answer{index}", where),
+                    rating=Rating(label.lower()),
+                    contradiction_type=types.get(key),
+                )
+            )
+    if not answers:
+        raise InputError(f"{path}: there is no rated answer in it")
+    return tuple(answers)
+
+
+class Agreement(Record):
+    """Agreement of a judge with people; unjudged answers are counted, and in no figure."""
+
+    n: _Count
+    """Rated answers that the judge was given."""
+    unjudged: _Count
+    """Of these, answers without a rating of the judge."""
+    accuracy: Proportion
+    """Its interval takes answers for independent; several are to one question."""
+    accuracy_by_question: Interval
+    """The mean over questions of the accuracy on each; its bounds resample questions."""
+    commonest: Proportion
+    """What always giving the rating that people gave most would have for accuracy. It is high where
+    a prompt mostly gets one rating, so accuracy and kappa say more by prompt than over all."""
+    balanced_accuracy: float | None
+    """Mean of the recalls of the ratings that people gave, in [0, 1]; None with fewer than two."""
+    cohen_kappa: float | None
+    """In [-1, 1]; 0 is the agreement of chance; None where it has no value."""
+    cohen_kappa_linear: float | None
+    """The same, where one step off (partially correct for correct) counts as half wrong."""
+    confusion: dict[Rating, dict[str, int]]
+    """How often the judge gave each rating, or none (``unjudged``), by the rating of people."""
+
+
+class AgreementByPart(Record):
+    """Agreement over all answers, and over parts of them."""
+
+    overall: Agreement
+    by_prompt: dict[int, Agreement]
+    """By the number of the prompt, 1 to 5."""
+    by_type: dict[str, Agreement]
+    """By contradiction type."""
+
+
+class WikiContradictCheck(JudgeCheck[RatedAnswer, Judgement, AgreementByPart]):
+    """The check of the language model that rates, or with ``nli_judge`` of the NLI model."""
+
+    key_fields = ("id", "answer", "question", "right")
+    """An answer that other ones count as right for is another one to the judge."""
+    holds = "a rating of this check"
+
+    def __init__(self, request: Request) -> None:
+        """Read the files, and open the judge.
+
+        Raises:
+            InputError: A file cannot be used, or the sample cannot be drawn.
+            ConfigurationError: The judge cannot be had.
+        """
+        questions = () if request.references is None else read_questions(request.references)
+        self.rows: Sequence[RatedAnswer] = read_rated(request.answers, questions)
+        if request.sample is not None:
+            self.rows = drawn(
+                self.rows,
+                request.sample,
+                request.seed,
+                purpose="rated",
+                name=lambda row: row.id,
+            )
+        judge: Mapping[str, Any]
+        self._rate: Callable[..., Coroutine[Any, Any, Judgement]]
+        if request.flags.get("nli_judge"):
+            rating = NliRating(NliLabeler.open())
+            judge, self._rate = rating.about, rating.rate
+            self._about: dict[str, Any] = {
+                "judge": rating.labeler.name,
+                "endpoint": "this machine",
+                "prompts": None,
+                "sample_seed": request.drawn_by,
+            }
+        else:
+            model = request.open_judge()
+            self._about = request.about(model)
+            self._rate = partial(judge_answer, model=model, prompts=request.prompts)
+            judge = {
+                "judge": model.name,
+                "endpoint": model.endpoint,
+                "prompt": request.prompts.sha256_of(TEMPLATE),
+            }
+        self.judge: Mapping[str, Any] = {"check": "wikicontradict", **judge}
+
+    @override
+    def key(self, row: RatedAnswer) -> Sequence[Any]:
+        return row.id, row.answer, row.question, list(row.right)
+
+    @override
+    def kept(self, row: RatedAnswer, said: Judgement, usage: Usage) -> Mapping[str, Any]:
+        return {"people": row.rating, "judgement": said.to_json(), "usage": usage.to_json()}
+
+    @override
+    def read(self, row: Mapping[str, Any]) -> Judgement:
+        return Judgement.model_validate(row["judgement"])
+
+    @override
+    def failure(self, said: Judgement) -> str | None:
+        return said.error
+
+    @override
+    async def ask(self, row: RatedAnswer, meter: UsageMeter) -> Judgement:
+        return await self._rate(row.question, row.right, row.answer, meter=meter)
+
+    @override
+    def agreement(self, judged: Sequence[Judgement]) -> AgreementByPart:
+        return agreement(self.rows, judged)
+
+    @override
+    def about(self, judged: Sequence[Judgement]) -> dict[str, Any]:
+        return dict(self._about)
+
+    @override
+    def lines(self, about: Mapping[str, Any], figures: AgreementByPart) -> Iterator[str]:
+        whole = figures.overall
+        yield f"judge of wikicontradict: {about['judge']} at {about['endpoint']}"
+        said = (*reversed(Rating), _UNJUDGED)
+        yield f"\n{'people say':>18} | " + " ".join(f"{one:>17}" for one in said)
+        for rating in reversed(Rating):
+            cells = " ".join(f"{whole.confusion[rating][one]:>17}" for one in said)
+            yield f"{rating:>18} | {cells}"
+        yield (
+            f"\n{'':30} {'judged':>8} {'accuracy':>9} {'commonest':>9} {'balanced':>9} {'kappa':>7}"
+        )
+        by_prompt = {f"template {prompt}": part for prompt, part in figures.by_prompt.items()}
+        for name, part in {"all": whole, **by_prompt, **figures.by_type}.items():
+            yield (
+                f"{name:30} {f'{part.n - part.unjudged}/{part.n}':>8}"
+                f" {_number(part.accuracy.value):>9} {_number(part.commonest.value):>9}"
+                f" {_number(part.balanced_accuracy):>9} {_number(part.cohen_kappa):>7}"
+            )
+        yield "commonest: the accuracy of always giving the rating that people gave most"
+        mean = whole.accuracy_by_question
+        bounds = "" if mean.low is None else f" [{mean.low:.3f}, {mean.high:.3f}]"
+        yield f"\naccuracy by question, bootstrap 95 % interval: {_number(mean.value)}{bounds}"
+        yield f"kappa where one step off is half wrong: {_number(whole.cohen_kappa_linear)}"
+
+
+def agreement(answers: Sequence[RatedAnswer], judgements: Sequence[Judgement]) -> AgreementByPart:
+    """Compare a judge's ratings with people's.
+
+    Args:
+        answers: What people rated.
+        judgements: One an answer, in the same order.
+
+    Raises:
+        ConfigurationError: The extra [bench] is not installed.
+    """
+    pairs = list(zip(answers, judgements, strict=True))
+    prompts = sorted({answer.prompt for answer in answers})
+    types = sorted({answer.contradiction_type or _NO_TYPE for answer in answers})
+    return AgreementByPart(
+        overall=_agreement(pairs),
+        by_prompt={
+            int(prompt): _agreement([pair for pair in pairs if pair[0].prompt is prompt])
+            for prompt in prompts
+        },
+        by_type={
+            kind: _agreement([p for p in pairs if (p[0].contradiction_type or _NO_TYPE) == kind])
+            for kind in types
+        },
+    )
+
+
+def _agreement(pairs: Sequence[tuple[RatedAnswer, Judgement]]) -> Agreement:
+    given = Counter(
+        (answer.rating, str(judgement.rating or _UNJUDGED)) for answer, judgement in pairs
+    )
+    judged = [
+        (answer, judgement.rating) for answer, judgement in pairs if judgement.rating is not None
+    ]
+    people, judge = [answer.rating for answer, _ in judged], [rating for _, rating in judged]
+    by_question: dict[str, list[bool]] = {}
+    for answer, rating in judged:
+        by_question.setdefault(answer.question, []).append(answer.rating is rating)
+    return Agreement(
+        n=len(pairs),
+        unjudged=len(pairs) - len(judged),
+        accuracy=accuracy(people, judge),
+        accuracy_by_question=mean_interval(
+            [sum(hits) / len(hits) for hits in by_question.values()]
+        ),
+        commonest=proportion(max(Counter(people).values(), default=0), len(people)),
+        balanced_accuracy=balanced_accuracy(people, judge),
+        cohen_kappa=cohen_kappa(people, judge, scale=_SCALE),
+        cohen_kappa_linear=cohen_kappa(people, judge, scale=_SCALE, weights="linear"),
+        confusion={
+            rating: {said: given[rating, said] for said in (*_SCALE, _UNJUDGED)}
+            for rating in _SCALE
+        },
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
