@@ -22,24 +22,26 @@ from openai import AsyncOpenAI
 from pydantic import SecretStr
 
 from conflictscore.benchmarks.harness.benchmark import Benchmark
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
+from conflictscore.benchmarks.harness.methods.asker import Asker
+from conflictscore.benchmarks.harness.methods.method import Asked
+from conflictscore.benchmarks.harness.methods.registry import method_of
+from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.run import Limits, arun_benchmark
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup
-from conflictscore.benchmarks.harness.steps import Steps
 from conflictscore.models.ledger import Ledger
 from conflictscore.nodes.state import documents_of
-from conflictscore.records import Attempt
+from conflictscore.records import Attempt, Document
 from measurements.service_load import started
 
 __all__ = ["main"]
 
 _METHODS = (
-    BenchmarkMethod.RAG,
-    BenchmarkMethod.CONTROL_RAG,
-    BenchmarkMethod.REGENERATED_RAG,
-    BenchmarkMethod.GUARDED_RAG,
-    BenchmarkMethod.RESAMPLE,
-    BenchmarkMethod.PLACEBO,
+    "rag",
+    "control-rag",
+    "regenerated-rag",
+    "guarded-rag",
+    "resample",
+    "placebo",
 )
 """Those that the simulated endpoint has a reply for."""
 
@@ -155,18 +157,21 @@ async def _harness(
 async def _steps(quiz: Benchmark, address: str, concurrency: int) -> Took:
     async with _client(address) as http:
         context = replace(_setup(address, http).context, cache=None)
-        steps = Steps(context, context.generator, Ledger().step)
+        asker = Asker(context, context.generator, Ledger().step)
 
         async def ask(question: Question) -> None:
-            found = await steps.documents(question)
+            found = await asker.documents(question)
             documents = documents_of({"documents": found["documents"]})
-            await steps.resample(question, documents)
-            loop = await steps.loop(question, documents)
+
+            async def itself() -> tuple[Question, tuple[Document, ...]]:
+                return question, documents
+
+            asked = Asked(question, documents, itself)
+            await method_of("resample").ask(asker, asked)
+            loop = await method_of("rag").ask(asker, asked)
             first = Attempt.model_validate(loop["attempts"][0])
-            if first.report is not None and first.report.reconsider is not None:
-                claim = first.report.evidence(first.report.reconsider)
-                await steps.placebo(question, documents, first.answer, claim, question, documents)
-            await steps.control_rag(question, documents)
+            await method_of("placebo").ask(asker, replace(asked, first=first))
+            await method_of("control-rag").ask(asker, asked)
 
         with _timed() as took:
             await _each(quiz.questions, ask, concurrency)

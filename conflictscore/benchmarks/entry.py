@@ -8,22 +8,13 @@ from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
+
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
     from conflictscore.benchmarks.judge_check import JudgeCheck
 
-__all__ = ["COMMON", "CheckEntry", "Entry", "lazily"]
-
-COMMON = (
-    "rag",
-    "control-rag",
-    "regenerated-rag",
-    "guarded-rag",
-    "resample",
-    "placebo",
-    "typed-rag",
-)
-"""The values of ``harness.benchmark.COMMON_METHODS``."""
+__all__ = ["CheckEntry", "Entry", "lazily"]
 
 
 class CheckEntry(NamedTuple):
@@ -62,7 +53,7 @@ class Entry(NamedTuple):
     """From data file, form and seed to the whole benchmark, with ``flags`` by name."""
     judged: bool = False
     """Whether a model judges its free-form answers."""
-    methods: tuple[str, ...] = COMMON
+    methods: tuple[str, ...] = COMMON_METHODS
     """The values of ``Benchmark.offered``, for the help."""
     several: bool = False
     """Whether its data may be of several sources; it is then opened with a list of texts, of which

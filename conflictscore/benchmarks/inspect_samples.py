@@ -1,7 +1,7 @@
 """The work on the samples of an Inspect task: the harness's own, on Inspect's models."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -10,10 +10,10 @@ from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.benchmarks.harness.benchmark import Benchmark
 from conflictscore.benchmarks.harness.listening import Silent
-from conflictscore.benchmarks.harness.records import Question, Step, StepRecord
-from conflictscore.benchmarks.harness.session import Session
+from conflictscore.benchmarks.harness.methods.asker import Asker, UsageScope
+from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.session import MemoryStore, Session
 from conflictscore.benchmarks.harness.setup import Ready, RunSettings, Setup
-from conflictscore.benchmarks.harness.steps import Steps, UsageScope
 from conflictscore.benchmarks.inspect_model import language_model
 from conflictscore.errors import ProviderError
 from conflictscore.models.language_model import LanguageModel
@@ -43,8 +43,8 @@ class _Found:
         return self._values[question.id]
 
 
-class _SampleSteps(Steps):
-    """The steps of a sample, whose documents may have been found for another."""
+class _SampleAsker(Asker):
+    """Asks for a sample, whose documents may have been found for another."""
 
     def __init__(
         self,
@@ -64,21 +64,6 @@ class _SampleSteps(Steps):
         except ProviderError as error:
             self._on_failure(error)
             raise
-
-
-class _Memory:
-    """The records of one sample, which Inspect's log keeps and no folder."""
-
-    def __init__(self, questions: Sequence[Question]) -> None:
-        self.questions = questions
-        self.done: dict[tuple[str, Step, str], StepRecord] = {}
-
-    def records(self) -> Sequence[StepRecord]:
-        return tuple(self.done.values())
-
-    def append(self, record: StepRecord) -> StepRecord:
-        self.done[record.question, record.step, record.key] = record
-        return record
 
 
 class Bench:
@@ -125,13 +110,13 @@ class Bench:
         )
         resampler = _resampler(generator, self.settings)
         return Session(
-            store=_Memory(self._benchmark.questions),
+            store=MemoryStore(self._benchmark.questions),
             ready=Ready(setup.context, resampler, setup.answer_judge),
             benchmark=self._benchmark,
             settings=self.settings,
             ledger=ledger,
             listener=Silent(),
-            steps=_SampleSteps(
+            asker=_SampleAsker(
                 setup.context, resampler, ledger.step, found=self._found, on_failure=on_failure
             ),
         )

@@ -21,13 +21,8 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import TaskState
 from pydantic import BaseModel
 
-from conflictscore.benchmarks.harness.records import (
-    BASELINE,
-    BenchmarkMethod,
-    MethodResult,
-    QuestionResult,
-    Verdict,
-)
+from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult, Verdict
 from conflictscore.benchmarks.harness.summarise import figures
 from conflictscore.records import ConflictReport, Document, EvidenceLabel, Label
 
@@ -36,13 +31,13 @@ __all__ = ["RESULT", "Kept", "Measured", "against_rag", "metrics_of", "verdicts"
 RESULT = "conflictscore"
 """Where a sample's store holds its :class:`Kept`."""
 
-_MAIN = (BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG, BASELINE)
+_MAIN = ("regenerated-rag", "guarded-rag", BASELINE)
 
 
 class Measured(BaseModel):
     """What the scores of a task are of."""
 
-    methods: tuple[BenchmarkMethod, ...]
+    methods: tuple[str, ...]
     """The methods of the run, ended or not."""
     measures: tuple[str, ...]
     """What answers are judged by."""
@@ -50,7 +45,7 @@ class Measured(BaseModel):
     """Those of the measures whose values are numbers in [0, 1] rather than yes or no."""
 
     @property
-    def named(self) -> dict[str, tuple[BenchmarkMethod, str]]:
+    def named(self) -> dict[str, tuple[str, str]]:
         """Method and measure of every value, by its name."""
         return {
             self.name(method, measure): (method, measure)
@@ -58,9 +53,9 @@ class Measured(BaseModel):
             for measure in self.measures
         }
 
-    def name(self, method: BenchmarkMethod, measure: str) -> str:
+    def name(self, method: str, measure: str) -> str:
         """What a value is called: by its method, and where there are several by its measure."""
-        return f"{method} {measure}" if len(self.measures) > 1 else method.value
+        return f"{method} {measure}" if len(self.measures) > 1 else method
 
 
 class Kept(BaseModel):
@@ -235,7 +230,7 @@ def _explanation(kept: Kept) -> str:
             ]
     if result.justification:
         lines += ["", f"**Justification**: {_plain(result.justification)}"]
-    if result.guard is not None and BenchmarkMethod.GUARDED_RAG in measured.methods:
+    if result.guard is not None and "guarded-rag" in measured.methods:
         stands = "stands" if result.guard.stands else "is refused"
         lines += [
             "",

@@ -16,7 +16,7 @@ from langchain_core.retrievers import BaseRetriever
 from conflictscore.benchmarks.harness.answerable import with_documents
 from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
+from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.session import now
 from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods, refuse_methods
 from conflictscore.benchmarks.harness.shortening import shortened
@@ -196,7 +196,7 @@ def _several(given: _Texts | None) -> list[str]:
     return [given] if isinstance(given, str) else list(given or ())
 
 
-def _chosen(methods: _Texts, benchmark: Benchmark) -> tuple[BenchmarkMethod, ...]:
+def _chosen(methods: _Texts, benchmark: Benchmark) -> tuple[str, ...]:
     names = _several(methods)
     return chosen_methods(benchmark.offered if "all" in names else names)
 

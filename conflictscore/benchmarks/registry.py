@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conflictscore.benchmarks.entry import Entry
+from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ _FOLDERS = (
 )
 """Each offers an ``ENTRY``, and imports nothing heavy for it."""
 
-_USUAL = ("rag", "control-rag", "regenerated-rag", "guarded-rag", "balanced", "super-balanced")
-
 BENCHMARKS: Mapping[str, Entry] = {
     folder: import_module(f"conflictscore.benchmarks.{folder}").ENTRY for folder in _FOLDERS
 }
@@ -32,7 +31,7 @@ BENCHMARKS: Mapping[str, Entry] = {
 
 def usual_methods(offered: Sequence[str]) -> list[str]:
     """Those offered that are run where none are named: the papers' and the guard."""
-    return [method for method in _USUAL if method in offered]
+    return [name for name, method in METHODS.items() if method.usual and name in offered]
 
 
 def open_benchmark(

@@ -76,7 +76,7 @@ def run_benchmark(
         form: ``multiple-choice`` or ``free-form``; by default the benchmark's first.
         model: What answers: a spec or any LangChain chat model.
         retriever: Any LangChain retriever; not needed where questions bring their documents.
-        methods: Names of :class:`~conflictscore.benchmarks.harness.records.BenchmarkMethod` that
+        methods: Names of ``harness.methods.registry.METHODS`` that
             the benchmark offers (``benchmark.offered``); ``rag`` is always run. None for
             the papers' methods and ``guarded-rag``.
         labeler: ``json``, ``choice`` or one of your own, whose calls are then not counted.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.registry import BENCHMARKS, usual_methods
 from conflictscore.cli.bench_dry_run import dry_run
 from conflictscore.cli.bench_options import (
@@ -27,31 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["bench"]
 
-_METHODS = {
-    "rag": "answers from the documents, with no word about conflicts",
-    "control-rag": "answers once, told to watch for conflicts",
-    "regenerated-rag": "rag, asked again where a claim has evidence on both sides (the paper's)",
-    "guarded-rag": "regenerated-rag, where a flip stands only if it is better supported (ours)",
-    "resample": "a second sample of rag: the noise floor",
-    "placebo": "regenerated-rag with another question's evidence: what asking again does alone",
-    "typed-rag": "rag, asked again as the type of the conflict asks (ours)",
-    "pipeline": "tells the type of the conflict, then answers as it asks",
-    "taxonomy-aware": "tells the type and answers in one call",
-    "oracle": "answers with people's type told: an upper bound of the two above",
-    "no-documents": "answers the question alone",
-    "first-document": "answers from the first document alone",
-    "second-document": "answers from the second document alone",
-    "balanced": "writes a report with care and all sides (the paper's)",
-    "super-balanced": "writes a report by rules: hedge, attribute, name every view (the paper's)",
-}
-"""What ``BenchmarkMethod`` names, in a line each."""
-
 _PASSAGES = ("passage_tokens", "passages", "ranking")
 """The settings of how documents are cut."""
 
 
 _EPILOG = "\n".join(
-    ["\b", "Methods:", *(f"  {name:15}  {words}" for name, words in _METHODS.items())]
+    ["\b", "Methods:", *(f"  {name:15}  {method.summary}" for name, method in METHODS.items())]
 )
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from conflictscore.benchmarks.harness.benchmark import Benchmark
     from conflictscore.benchmarks.harness.plan import PlannedLabeler
-    from conflictscore.benchmarks.harness.records import Question, Step
+    from conflictscore.benchmarks.harness.records import Question
     from conflictscore.benchmarks.harness.setup import Setup
     from conflictscore.models.prices import PriceTable
     from conflictscore.records import Document
@@ -125,11 +125,17 @@ def _labels_note(setup: "Setup") -> str | None:
 
 def _done(
     folder: Path, benchmark: "Benchmark", setup: "Setup", *, retry_failed: bool
-) -> "Collection[tuple[str, Step]]":
+) -> "Collection[tuple[str, str]]":
     """What is not asked any more, by question: what is recorded, and what cannot follow it."""
     from conflictscore.benchmarks.harness.failing import failures
-    from conflictscore.benchmarks.harness.records import Step
-    from conflictscore.benchmarks.harness.results import ON_THE_LOOP, results
+    from conflictscore.benchmarks.harness.methods.registry import (
+        DOCUMENTS,
+        GRADE,
+        LOOP,
+        STEPS,
+        begins_with_first,
+    )
+    from conflictscore.benchmarks.harness.results import results
     from conflictscore.benchmarks.harness.store import RunStore
 
     if not (folder / "manifest.json").exists():
@@ -137,16 +143,14 @@ def _done(
     store = RunStore.read(folder)
     records, methods = store.done.values(), setup.settings.methods
     # a grade is of one answer: a question's are done where none of its answers waits for one
-    done: set[tuple[str, Step]] = {
-        (r.question, r.step) for r in records if r.step is not Step.GRADE
-    }
+    done: set[tuple[str, str]] = {(r.question, r.step) for r in records if r.step != GRADE}
     for result in results(
         store.questions, store.records(), methods=methods, measures=benchmark.measures
     ):
         ended = [result.methods.get(method) for method in methods]
         if all(of and (of.answer is None or of.verdicts) for of in ended):
-            done.add((result.question.id, Step.GRADE))
-    following = {Step.DOCUMENTS: tuple(Step), Step.LOOP: ON_THE_LOOP}
+            done.add((result.question.id, GRADE))
+    following = {DOCUMENTS: STEPS, LOOP: tuple(filter(begins_with_first, STEPS))}
     if not retry_failed:
         lost = [r for r in records if r.error is not None]
         return done | {(r.question, step) for r in lost for step in following.get(r.step, ())}

@@ -49,7 +49,7 @@ def _print_few(figures: Figures, measure: str, console: Console) -> None:
         values = (
             category.measures.get(method.method, {}).get(measure) for category in figures.categories
         )
-        add_row(table, method.method.value, *map(_with_n, values))
+        add_row(table, method.method, *map(_with_n, values))
     console.print(table)
 
 

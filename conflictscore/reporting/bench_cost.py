@@ -62,7 +62,7 @@ def print_cost(
     _print_usage("model", cost.usage.items(), console)
     if verbose:
         console.print()
-        _print_usage("step", ((step.value, used) for step, used in cost.by_step.items()), console)
+        _print_usage("step", ((step, used) for step, used in cost.by_step.items()), console)
     if found := sum(used.cache_read_tokens for used in cost.usage.values()):
         console.print(Text(f"of the tokens in, {found:,} were in a provider's prompt cache"))
     console.print(Text(f"dollars: {money(cost.money, cost.unknown_prices)}"))
@@ -77,7 +77,7 @@ def print_cost(
         tokens = cost.tokens_per_net_correction.get(method)
         add_row(
             table,
-            method.value,
+            method,
             f"{net:+,}" if net else "0",
             "no gain" if net <= 0 else money(dollars),
             "no gain" if net <= 0 else "unknown" if tokens is None else f"{tokens:,.0f}",

@@ -5,8 +5,9 @@ from itertools import count
 
 from conflictscore.benchmarks.harness.benchmark import ACCURACY, SCORES
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
-from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
 from conflictscore.reporting.figure_text import counted, p_value, percent, points, span
+from conflictscore.reporting.flips import SECOND_LOOKS
 from conflictscore.reporting.measures import change_words, is_graded
 from conflictscore.reporting.paper_figures import PaperFigures
 
@@ -21,10 +22,6 @@ NEEDED_PAIRS = next(pairs for pairs in count(1) if 2 * 0.5**pairs < _ALPHA)
 them go one way, its two-sided p is ``2 / 2**pairs``. By a graded measure, with fewer than these p
 rests on an approximation or cannot fall so low either."""
 
-_CONTROLS = {
-    BenchmarkMethod.RESAMPLE: "Sampled once more from the same prompt, at its own temperature",
-    BenchmarkMethod.PLACEBO: "Shown another question's evidence",
-}
 _JUDGE_CHECKS = {
     "truthful": "truthfulqa",
     "conflicts recall": "natconfqa",
@@ -33,11 +30,6 @@ _JUDGE_CHECKS = {
 """By a benchmark's first measure, which answers rated by people its judge can be held against."""
 _UNCHECKED = ("expected behaviour",)
 """First measures of benchmarks that come without answers rated by people."""
-_SECOND_LOOKS = (
-    BenchmarkMethod.REGENERATED_RAG,
-    BenchmarkMethod.GUARDED_RAG,
-    BenchmarkMethod.TYPED_RAG,
-)
 
 
 def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
@@ -52,7 +44,7 @@ def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
         *_comparisons(figures, paper),
         *_controls(figures),
         *_few_revised(figures),
-        *_upper_bound(figures),
+        *_caveats(figures),
         *_paper_itself(figures, paper),
     )
 
@@ -117,7 +109,7 @@ def _judges(figures: Figures) -> Iterator[str]:
 
 def _unscored(figures: Figures) -> int:
     """First answers without a pair of claim and document, as where no claims could be had."""
-    answered = sum(m.questions - m.failed for m in figures.methods if m.method is BASELINE)
+    answered = sum(m.questions - m.failed for m in figures.methods if m.method == BASELINE)
     return max(0, answered - figures.coverage.n)
 
 
@@ -125,7 +117,7 @@ def _comparisons(figures: Figures, paper: PaperFigures | None) -> Iterator[str]:
     tested = [
         pair
         for pair in figures.paired
-        if pair.measure == figures.measures[0] and pair.method not in _CONTROLS
+        if pair.measure == figures.measures[0] and not method_of(pair.method).control
     ]
     graded = is_graded(figures, figures.measures[0])
     for pair in tested:
@@ -195,9 +187,10 @@ def _against_paper(told: str, *, fits: bool, holds_zero: bool) -> str:
 def _controls(figures: Figures) -> Iterator[str]:
     better, worse = change_words(figures, figures.measures[0])
     for pair in figures.paired:
-        if pair.measure == figures.measures[0] and pair.method in _CONTROLS and pair.n:
+        control = method_of(pair.method).control
+        if pair.measure == figures.measures[0] and control and pair.n:
             yield (
-                f"{_CONTROLS[pair.method]} ({pair.method}), the result changed on"
+                f"{control} ({pair.method}), the result changed on"
                 f" {pair.corrected + pair.harmed:,} of {counted(pair.n, 'question')}:"
                 f" {pair.corrected:,} {better}, {pair.harmed:,} {worse}."
                 f"{_where_in_conflict(figures, pair.method)} A method that does no better shows"
@@ -205,9 +198,9 @@ def _controls(figures: Figures) -> Iterator[str]:
             )
 
 
-def _where_in_conflict(figures: Figures, method: BenchmarkMethod) -> str:
+def _where_in_conflict(figures: Figures, method: str) -> str:
     """What a control did to the answers that a second look asks about: the fair comparison."""
-    moved = next((moved for moved in figures.transitions if moved.method is method), None)
+    moved = next((moved for moved in figures.transitions if moved.method == method), None)
     if moved is None:
         return ""
     better, worse = change_words(figures, figures.measures[0])
@@ -223,7 +216,7 @@ def _few_revised(figures: Figures) -> Iterator[str]:
     harmed = f"{worse} values" if is_graded(figures, figures.measures[0]) else "harms"
     for moved in figures.transitions:
         harms = moved.harms
-        if moved.method not in _SECOND_LOOKS:
+        if moved.method not in SECOND_LOOKS:
             continue
         if harms.low is None:
             yield (
@@ -239,12 +232,8 @@ def _few_revised(figures: Figures) -> Iterator[str]:
             )
 
 
-def _upper_bound(figures: Figures) -> Iterator[str]:
-    if any(method.method is BenchmarkMethod.ORACLE for method in figures.methods):
-        yield (
-            "oracle is told the type of the conflict that people gave: an upper bound, and nothing"
-            " that can be used where nobody knows it."
-        )
+def _caveats(figures: Figures) -> Iterator[str]:
+    return filter(None, (method_of(method.method).caveat for method in figures.methods))
 
 
 def _paper_itself(figures: Figures, paper: PaperFigures | None) -> Iterator[str]:

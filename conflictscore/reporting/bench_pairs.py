@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from conflictscore.benchmarks.harness.figures import Figures, Paired
-from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
+from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.reporting.figure_text import one_line, p_value, points, span
 from conflictscore.reporting.measures import change_words, is_graded
 from conflictscore.reporting.paper_figures import PaperFigures
@@ -29,7 +29,7 @@ def print_pairs(figures: Figures, paper: PaperFigures | None, console: Console) 
         pairs = [pair for pair in figures.paired if pair.measure == measure]
         _print(f"Against {BASELINE}, question by question", figures, pairs, paper, console)
     for control in dict.fromkeys(pair.against for pair in figures.controls):
-        pairs = [pair for pair in figures.controls if pair.against is control]
+        pairs = [pair for pair in figures.controls if pair.against == control]
         _print(f"Against {control}, question by question", figures, pairs, None, console)
 
 
@@ -50,7 +50,7 @@ def _print(
     for pair in pairs:
         add_row(
             table,
-            pair.method.value,
+            pair.method,
             *_counts(pair, graded=graded),
             p_value(pair.p_value),
             points(pair.difference.value),
@@ -73,7 +73,7 @@ def _counts(pair: Paired, *, graded: bool) -> list[str]:
 
 
 def _paper_row(
-    table: Table, method: BenchmarkMethod, reported: float, paper: PaperFigures, *, before: int
+    table: Table, method: str, reported: float, paper: PaperFigures, *, before: int
 ) -> None:
     """The counts are known for ``regenerated-rag`` in multiple choice alone.
 
@@ -84,7 +84,7 @@ def _paper_row(
         paper: Where it is from.
         before: How many columns stand between the name and the two counts.
     """
-    told = paper.transitions if method is BenchmarkMethod.REGENERATED_RAG else None
+    told = paper.transitions if method == "regenerated-rag" else None
     counts = ["", "", ""]
     if told is not None:
         counts = [f"{told.corrections}", f"{told.harms}", p_value(told.p_value)]

@@ -13,13 +13,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from conflictscore.benchmarks.harness.records import (
-    BASELINE,
-    BenchmarkMethod,
-    QuestionResult,
-    Step,
-    StepRecord,
-)
+from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.harness.records import QuestionResult, StepRecord
 from conflictscore.records import Usage
 from conflictscore.reporting.figure_text import counted, money, one_line, seconds
 from conflictscore.reporting.flips import FlipKind, flip_kind
@@ -77,8 +72,8 @@ class BenchProgress:
         self._started = self._last_line = clock()
         self._done = self._resumed = self._failed = self._line_done = 0
         self._worked: set[str] = set()
-        self._in_flight: dict[tuple[str, Step], None] = {}
-        self._flips: dict[BenchmarkMethod, Counter[str]] = {}
+        self._in_flight: dict[tuple[str, str], None] = {}
+        self._flips: dict[str, Counter[str]] = {}
         self._reasons: set[str] = set()
         self._spent: tuple[Usage, float | None] | None = None
         self._live = Live(
@@ -105,7 +100,7 @@ class BenchProgress:
         if self._enabled:
             self._say(self._line())
 
-    def started(self, question_id: str, step: Step) -> None:
+    def started(self, question_id: str, step: str) -> None:
         """A step began."""
         with self._lock:
             self._in_flight[question_id, step] = None
@@ -127,7 +122,7 @@ class BenchProgress:
             self._resumed += name not in self._worked
             self._failed += any(method.error is not None for method in result.methods.values())
             for method in result.methods:
-                if method is not BASELINE:
+                if method != BASELINE:
                     flips = self._flips.setdefault(method, Counter())
                     if kind := flip_kind(result, method, self._measure, falls=self._falls):
                         flips[self._kinds.get(kind, "other")] += 1

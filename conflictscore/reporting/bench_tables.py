@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Proportion, Transitions
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult
+from conflictscore.benchmarks.harness.methods.registry import method_of
+from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.reporting.bench_categories import print_categories
 from conflictscore.reporting.bench_cost import print_cost, print_failures
 from conflictscore.reporting.bench_findings import findings
@@ -33,14 +34,6 @@ _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...]
     ("harms_of_conflict", lambda paper: (paper.harms, paper.conflict)),
 )
 """Rows of the transitions, and the paper's count and total of each."""
-
-_SECOND_LOOKS = (
-    BenchmarkMethod.REGENERATED_RAG,
-    BenchmarkMethod.GUARDED_RAG,
-    BenchmarkMethod.PLACEBO,
-    BenchmarkMethod.TYPED_RAG,
-)
-"""The methods that answer again because of a conflict."""
 
 
 def print_figures(
@@ -108,7 +101,7 @@ def _print_measure(
     table = plain_table("method", *columns, "n", *extra)
     for method in shown:
         value = method.measures[measure]
-        cells = [method.method.value, *_estimate(value)]
+        cells = [method.method, *_estimate(value)]
         if isinstance(value, Proportion):
             cells.append(f"{value.count:,}")
         cells.append(f"{value.n:,}")
@@ -136,7 +129,7 @@ def _print_claims(figures: Figures, console: Console) -> None:
     table = plain_table("method", "claims", "labelled %", "n")
     for one in figures.claims:
         mean = "none" if one.claims.value is None else f"{one.claims.value:.1f}"
-        add_row(table, one.method.value, mean, percent(one.coverage.value), f"{one.claims.n:,}")
+        add_row(table, one.method, mean, percent(one.coverage.value), f"{one.claims.n:,}")
     heading(console, "Claims of an answer")
     console.print(table)
     aside(console, "means over answers that were taken apart; labelled: of pairs with a document")
@@ -145,12 +138,14 @@ def _print_claims(figures: Figures, console: Console) -> None:
 def _print_transitions(
     figures: Figures, paper: PaperFigures | None, console: Console, *, verbose: bool
 ) -> None:
-    shown = [moved for moved in figures.transitions if verbose or moved.method in _SECOND_LOOKS]
+    shown = [
+        moved for moved in figures.transitions if verbose or method_of(moved.method).looks_again
+    ]
     if shown:
         heading(console, "Answers with conflict")
     for moved in shown:
         told = None
-        if paper is not None and moved.method is BenchmarkMethod.REGENERATED_RAG:
+        if paper is not None and moved.method == "regenerated-rag":
             told = paper.transitions
         table = plain_table("", "count", "of", "%", "95 % interval", *(["paper"] if told else []))
         for name, reported in _OUTCOMES:
@@ -200,7 +195,7 @@ def _print_scores(figures: Figures, console: Console) -> None:
         ):
             add_row(
                 table,
-                scores.method.value if name == "CS-C" else "",
+                scores.method if name == "CS-C" else "",
                 name,
                 _mean(overall),
                 f"{overall.n:,}",

@@ -28,7 +28,7 @@ def print_types(figures: Figures, paper: PaperFigures | None, console: Console) 
         value = told.accuracy
         add_row(
             table,
-            told.method.value,
+            told.method,
             percent(value.value),
             span(percent(value.low), percent(value.high)),
             f"{value.count:,}",

@@ -9,12 +9,8 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
-from conflictscore.benchmarks.harness.records import (
-    BenchmarkMethod,
-    MethodResult,
-    QuestionResult,
-    Step,
-)
+from conflictscore.benchmarks.harness.methods.registry import METHODS
+from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import Usage
 from conflictscore.reporting.files import write_whole
@@ -24,8 +20,6 @@ from conflictscore.reporting.report.run import ReportRun
 
 __all__ = ["export_table"]
 
-_STEPS = {method: Step(method.value) for method in BenchmarkMethod if method.value in set(Step)}
-"""The methods that are a step of their own; the others are of ``loop``."""
 _BEFORE_MEASURES: dict[str, str] = {
     "run": "string",
     "id": "string",
@@ -135,7 +129,7 @@ def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
             "question": question.question,
             "options": list(question.options),
             "gold": question.gold,
-            "method": method.value,
+            "method": method,
             "error": ended.error,
             "conflict_type": question.conflict_type,
             "predicted_type": result.predicted.get(method),
@@ -148,9 +142,9 @@ def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
         }
         if row["flipped"] and method in SECOND_LOOKS:
             row["justification"] = justification(result, method)
-        if method is BenchmarkMethod.PLACEBO:
+        if method == "placebo":
             row["donor"] = result.donor
-        if method is BenchmarkMethod.GUARDED_RAG and result.guard is not None:
+        if method == "guarded-rag" and result.guard is not None:
             row |= {f"guard_{name}": value for name, value in result.guard.to_json().items()}
         yield row
 
@@ -170,11 +164,11 @@ def _answer(ended: MethodResult) -> dict[str, Any]:
     return found
 
 
-def _spent(result: QuestionResult, method: BenchmarkMethod) -> dict[str, Any]:
-    step = _STEPS.get(method, Step.LOOP)
+def _spent(result: QuestionResult, method: str) -> dict[str, Any]:
+    step = METHODS[method].step or method
     spent = result.usage.get(step)
     usage = {} if spent is None else reduce(add, spent.values(), Usage()).to_json()
-    return {"step": step.value, "seconds": result.seconds.get(step), **usage}
+    return {"step": step, "seconds": result.seconds.get(step), **usage}
 
 
 def _whole(value: Any) -> Any:

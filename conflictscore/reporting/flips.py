@@ -2,14 +2,13 @@
 
 from enum import StrEnum
 
-from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod, QuestionResult
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS, method_of
+from conflictscore.benchmarks.harness.records import QuestionResult
 
 __all__ = ["SECOND_LOOKS", "FlipKind", "flip_kind", "justification", "second_look"]
 
-SECOND_LOOKS = (
-    BenchmarkMethod.REGENERATED_RAG,
-    BenchmarkMethod.GUARDED_RAG,
-    BenchmarkMethod.TYPED_RAG,
+SECOND_LOOKS = tuple(
+    name for name in METHODS if method_of(name).looks_again and not method_of(name).control
 )
 """The methods that regenerate, the one that tells most first."""
 
@@ -27,7 +26,7 @@ class FlipKind(StrEnum):
     """There is no verdict before or after."""
 
 
-def second_look(result: QuestionResult) -> BenchmarkMethod | None:
+def second_look(result: QuestionResult) -> str | None:
     """The method that shows what regeneration came to; None where none of them was run.
 
     This is ``regenerated-rag``. Where it was not run it is ``guarded-rag``, and the flips that this
@@ -37,7 +36,7 @@ def second_look(result: QuestionResult) -> BenchmarkMethod | None:
 
 
 def flip_kind(
-    result: QuestionResult, method: BenchmarkMethod, measure: str, *, falls: bool = False
+    result: QuestionResult, method: str, measure: str, *, falls: bool = False
 ) -> FlipKind | None:
     """What the difference between the baseline's answer and a method's was worth.
 
@@ -61,9 +60,9 @@ def flip_kind(
     return FlipKind.CORRECTION if (after < before) is falls else FlipKind.HARM
 
 
-def justification(result: QuestionResult, method: BenchmarkMethod) -> str | None:
+def justification(result: QuestionResult, method: str) -> str | None:
     """The model's reason for the answer of a second look; None where it gave none."""
-    if method is not BenchmarkMethod.TYPED_RAG:
+    if method != "typed-rag":
         return result.justification
     answer = result.methods[method].answer
     return None if answer is None else answer.justification

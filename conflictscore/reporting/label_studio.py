@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from conflictscore.benchmarks.harness.records import BASELINE, QuestionResult
+from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.errors import InputError
 from conflictscore.records import EvidenceLabel, Label
 from conflictscore.reporting.annotations import Annotation, ChangeVerdict, Review

@@ -6,7 +6,6 @@ paper gives no intervals and no p. The reports are of its Table 3. The others ar
 ``published_figures``.
 """
 
-from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.reporting.paper_records import PaperFigures, PaperTransitions, PublishedTable
 from conflictscore.reporting.published_figures import CONFLICTS, NATCONFQA
 
@@ -17,9 +16,9 @@ _FREE_FORM = PaperFigures(
     model="gpt-4.1-mini",
     questions=779,
     measures={
-        BenchmarkMethod.RAG: {"truthful": 0.787, "informative": 0.915},
-        BenchmarkMethod.CONTROL_RAG: {"truthful": 0.816, "informative": 0.932},
-        BenchmarkMethod.REGENERATED_RAG: {"truthful": 0.824, "informative": 0.932},
+        "rag": {"truthful": 0.787, "informative": 0.915},
+        "control-rag": {"truthful": 0.816, "informative": 0.932},
+        "regenerated-rag": {"truthful": 0.824, "informative": 0.932},
     },
     whose="the paper's",
 )
@@ -29,9 +28,9 @@ _MULTIPLE_CHOICE = PaperFigures(
     model="gpt-4.1-mini",
     questions=779,
     measures={
-        BenchmarkMethod.RAG: {"accuracy": 0.8421},
-        BenchmarkMethod.CONTROL_RAG: {"accuracy": 0.8447},
-        BenchmarkMethod.REGENERATED_RAG: {"accuracy": 0.8524},
+        "rag": {"accuracy": 0.8421},
+        "control-rag": {"accuracy": 0.8447},
+        "regenerated-rag": {"accuracy": 0.8524},
     },
     transitions=PaperTransitions(
         conflict=248, retained=224, revised=24, corrections=16, harms=8, p_value=0.1516
@@ -44,9 +43,9 @@ _REPORTS = PaperFigures(
     model="GPT-4.1",
     questions=100,
     measures={
-        BenchmarkMethod.RAG: {"cs-c": 0.524, "cs-r": 0.152},
-        BenchmarkMethod.BALANCED: {"cs-c": 0.523, "cs-r": 0.152},
-        BenchmarkMethod.SUPER_BALANCED: {"cs-c": 0.543, "cs-r": 0.172},
+        "rag": {"cs-c": 0.524, "cs-r": 0.152},
+        "balanced": {"cs-c": 0.523, "cs-r": 0.152},
+        "super-balanced": {"cs-c": 0.543, "cs-r": 0.172},
     },
     whose="the paper's",
     note="of ConflictingQA, on their main entities",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
+from conflictscore.benchmarks.harness.methods.registry import BASELINE
 
 __all__ = ["PaperFigures", "PaperTransitions", "PublishedTable"]
 
@@ -48,7 +48,7 @@ class PaperFigures:
     """The answering model."""
     questions: int
     """What all measures are over."""
-    measures: Mapping[BenchmarkMethod, Mapping[str, float]]
+    measures: Mapping[str, Mapping[str, float]]
     """By method and measure, in [0, 1]."""
     transitions: PaperTransitions | None = None
     """None where the paper does not count them."""
@@ -61,11 +61,11 @@ class PaperFigures:
     types_source: str = ""
     tables: tuple[PublishedTable, ...] = ()
 
-    def value(self, method: BenchmarkMethod, measure: str) -> float | None:
+    def value(self, method: str, measure: str) -> float | None:
         """A figure in [0, 1]; None where the paper has none."""
         return self.measures.get(method, {}).get(measure)
 
-    def difference(self, method: BenchmarkMethod, measure: str) -> float | None:
+    def difference(self, method: str, measure: str) -> float | None:
         """Method less baseline, in [-1, 1]; None where the paper lacks one of them."""
         value, baseline = self.value(method, measure), self.value(BASELINE, measure)
         return None if value is None or baseline is None else value - baseline

@@ -5,20 +5,17 @@ not among them. Both papers give figures of several models: one of them stands b
 and all of them in a table below.
 """
 
-from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.reporting.paper_records import PaperFigures, PublishedTable
 
 __all__ = ["CONFLICTS", "NATCONFQA"]
 
 _STRATEGIES = (
-    BenchmarkMethod.RAG,
-    BenchmarkMethod.PIPELINE,
-    BenchmarkMethod.TAXONOMY_AWARE,
-    BenchmarkMethod.ORACLE,
+    "rag",
+    "pipeline",
+    "taxonomy-aware",
+    "oracle",
 )
-_STRATEGY_NAMES = tuple(
-    "vanilla" if method is BenchmarkMethod.RAG else method.value for method in _STRATEGIES
-)
+_STRATEGY_NAMES = tuple("vanilla" if method == "rag" else method for method in _STRATEGIES)
 
 _BEHAVIOUR, _RECALL, _GROUNDING = "expected behaviour", "answer recall", "grounding"
 
@@ -114,7 +111,7 @@ NATCONFQA = PaperFigures(
     model="gpt-4o",
     questions=269,
     measures={
-        BenchmarkMethod.RAG: {
+        "rag": {
             "answers precision": 0.924,
             "answers recall": 0.593,
             "answers f1": 0.675,
@@ -122,7 +119,7 @@ NATCONFQA = PaperFigures(
             "conflicts recall": 0.378,
             "conflicts f1": 0.672,
         },
-        BenchmarkMethod.CONTROL_RAG: {
+        "control-rag": {
             "answers precision": 0.946,
             "answers recall": 0.66,
             "answers f1": 0.735,

@@ -6,19 +6,18 @@ from typing import NamedTuple
 from rich.console import Console
 
 from conflictscore.benchmarks.harness.figures import Figures, Proportion
-from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from conflictscore.reporting.figure_text import percent
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
 
 __all__ = ["RatingRow", "print_ratings", "rating_rows"]
 
-_TEMPLATES: Mapping[BenchmarkMethod, int] = {
-    BenchmarkMethod.NO_DOCUMENTS: 1,
-    BenchmarkMethod.FIRST_DOCUMENT: 2,
-    BenchmarkMethod.SECOND_DOCUMENT: 3,
-    BenchmarkMethod.RAG: 4,
-    BenchmarkMethod.CONTROL_RAG: 5,
+_TEMPLATES: Mapping[str, int] = {
+    "no-documents": 1,
+    "first-document": 2,
+    "second-document": 3,
+    "rag": 4,
+    "control-rag": 5,
 }
 """Which of the paper's prompt templates a method asks by."""
 
@@ -26,7 +25,7 @@ _TEMPLATES: Mapping[BenchmarkMethod, int] = {
 class RatingRow(NamedTuple):
     """How the answers of one method were rated."""
 
-    method: BenchmarkMethod
+    method: str
     template: int | None
     """The number of the paper's prompt template, 1 to 5; None where it has none."""
     correct: int
@@ -84,6 +83,6 @@ def print_ratings(figures: Figures, console: Console) -> None:
     table = plain_table("method", "template", *names, "n")
     for row in rows:
         template = "" if row.template is None else f"{row.template}"
-        add_row(table, row.method.value, template, *row.cells, f"{row.n:,}")
+        add_row(table, row.method, template, *row.cells, f"{row.n:,}")
     console.print(table)
     aside(console, "template: the paper's prompt template that the method asks by")

@@ -25,8 +25,8 @@ from inspect_ai.model import (
     get_model,
 )
 
-from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult, Step
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, LOOP
+from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.inspect_scores import RESULT
 from conflictscore.benchmarks.inspect_tasks import conflicts, natconfqa, ramdocs, truthfulqa
 from conflictscore.errors import InputError
@@ -46,8 +46,8 @@ from tests.fakes.search_server import Reply as Found
 from tests.talking import Shelf
 from tests.world import World
 
-EVERY = [method.value for method in COMMON_METHODS]
-AGAIN = BenchmarkMethod.REGENERATED_RAG
+EVERY = list(COMMON_METHODS)
+AGAIN = "regenerated-rag"
 COLUMNS = (
     "Type",
     "Category",
@@ -364,7 +364,7 @@ def test_inspect_counts_every_call_by_role(evaluate: Evaluate) -> None:
     assert form is not None
     assert form.strict
     assert "answer" in (form.json_schema.required or [])
-    counted = kept(of_lamp(log, 0)).usage[Step.LOOP]
+    counted = kept(of_lamp(log, 0)).usage[LOOP]
     assert counted["mockllm/lamps"].calls + counted["mockllm/judge"].calls == 2 + 6
     judged = counted["mockllm/judge"]
     assert (judged.input_tokens, judged.cache_read_tokens) == (7 * judged.calls, 3 * judged.calls)
@@ -389,7 +389,7 @@ def test_a_provider_of_inspect_gets_schema_and_log_probabilities_over_the_wire(
         assert letters == [1] * 6
         assert not forms
     usage = log.stats.model_usage["openai-api/lamps/scripted"]
-    counted = kept(of_lamp(log, 0)).usage[Step.LOOP]["openai-api/lamps/scripted"]
+    counted = kept(of_lamp(log, 0)).usage[LOOP]["openai-api/lamps/scripted"]
     assert (usage.input_tokens, usage.output_tokens) == (
         counted.input_tokens,
         counted.output_tokens,
@@ -537,7 +537,7 @@ def test_natconfqa_is_scored_by_recall_and_by_the_precision_of_what_is_named(
     assert metrics(log)["rag conflicts precision undefined"] == 1
     assert found["control-rag conflicts precision"] == 1.0
     assert found["control-rag conflicts recall"] == 0.5
-    answer = kept(sample).methods[BenchmarkMethod.CONTROL_RAG].answer
+    answer = kept(sample).methods["control-rag"].answer
     assert answer is not None
     assert answer.text == natconf.BOTH
 
@@ -546,7 +546,7 @@ def test_wikicontradict_is_found_by_its_name_with_the_methods_that_it_alone_offe
     evaluate_task: Evaluate, tmp_path: Path
 ) -> None:
     data = write_jsonl(tmp_path / "w.jsonl", [FLAT])
-    methods = [method.value for method in wiki.TEMPLATES]
+    methods = list(wiki.TEMPLATES)
 
     log = evaluate_task(
         "conflictscore/wikicontradict",

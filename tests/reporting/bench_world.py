@@ -12,14 +12,8 @@ from conflictscore.benchmarks.harness.figures import (
     Transitions,
     TypeAccuracy,
 )
-from conflictscore.benchmarks.harness.records import (
-    BenchmarkMethod,
-    MethodResult,
-    Question,
-    QuestionResult,
-    Step,
-    Verdict,
-)
+from conflictscore.benchmarks.harness.methods.registry import LOOP
+from conflictscore.benchmarks.harness.records import MethodResult, Question, QuestionResult, Verdict
 from conflictscore.records import Answer, ConflictType, Usage
 
 __all__ = [
@@ -35,7 +29,7 @@ __all__ = [
     "types",
 ]
 
-RAG, REGENERATED = BenchmarkMethod.RAG, BenchmarkMethod.REGENERATED_RAG
+RAG, REGENERATED = "rag", "regenerated-rag"
 
 
 def share(count: int, n: int, low: float = 0.1, high: float = 0.9) -> Proportion:
@@ -46,7 +40,7 @@ def share(count: int, n: int, low: float = 0.1, high: float = 0.9) -> Proportion
 
 
 def method(
-    name: BenchmarkMethod,
+    name: str,
     right: int,
     n: int,
     *,
@@ -70,7 +64,7 @@ def paired(
     p: float | None,
     bounds: tuple[float, float] | None = None,
     n: int = 100,
-    name: BenchmarkMethod = REGENERATED,
+    name: str = REGENERATED,
     measure: str = "accuracy",
 ) -> Paired:
     low, high = bounds or (None, None)
@@ -88,7 +82,7 @@ def paired(
 
 
 def transitions(
-    corrections: int, harms: int, conflict: int, *, name: BenchmarkMethod = REGENERATED
+    corrections: int, harms: int, conflict: int, *, name: str = REGENERATED
 ) -> Transitions:
     revised = corrections + harms
     return Transitions(
@@ -110,7 +104,7 @@ def cost(money: float | None = 0.1234, unknown: tuple[str, ...] = ()) -> Cost:
     used = Usage(calls=412, cached_calls=35, input_tokens=120_331, output_tokens=8_812)
     return Cost(
         usage={"gpt-4.1-mini": used},
-        by_step={Step.LOOP: used},
+        by_step={LOOP: used},
         money=money,
         unknown_prices=unknown,
         seconds=3725,
@@ -155,7 +149,7 @@ def figures(**changes: object) -> Figures:
 
 
 def graded_pair(
-    higher: int, lower: int, *, p: float | None, name: BenchmarkMethod = REGENERATED, n: int = 100
+    higher: int, lower: int, *, p: float | None, name: str = REGENERATED, n: int = 100
 ) -> Paired:
     return Paired(
         method=name,
@@ -170,7 +164,7 @@ def graded_pair(
     )
 
 
-def types(method: BenchmarkMethod = BenchmarkMethod.PIPELINE) -> TypeAccuracy:
+def types(method: str = "pipeline") -> TypeAccuracy:
     """Of ten questions six types were told right, and one not at all."""
     outdated, opinions = ConflictType.OUTDATED, ConflictType.CONFLICTING_OPINIONS
     return TypeAccuracy(
@@ -184,7 +178,7 @@ def types(method: BenchmarkMethod = BenchmarkMethod.PIPELINE) -> TypeAccuracy:
 def graded_figures(**changes: object) -> Figures:
     """100 questions in free form by a graded measure, with methods that tell types."""
 
-    def graded(name: BenchmarkMethod, mean: float | None, n: int = 100) -> MethodFigures:
+    def graded(name: str, mean: float | None, n: int = 100) -> MethodFigures:
         known = mean is not None
         value = Interval(
             value=mean, low=0.4 if known else None, high=0.6 if known else None, n=n if known else 0

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from conflictscore.benchmarks.harness.methods.registry import LOOP, METHODS
 from conflictscore.benchmarks.harness.records import (
-    BenchmarkMethod,
     Guard,
     MethodResult,
     Question,
     QuestionResult,
-    Step,
     Verdict,
 )
 from conflictscore.benchmarks.harness.summarise import figures
@@ -28,10 +27,10 @@ from conflictscore.reporting.report.run import ReportRun
 
 __all__ = ["HOSTILE", "PWN", "SNIPPET", "choice", "documents", "evidence", "free", "graded", "run"]
 
-RAG, CONTROL = BenchmarkMethod.RAG, BenchmarkMethod.CONTROL_RAG
-REGENERATED, GUARDED = BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG
-RESAMPLE, PLACEBO = BenchmarkMethod.RESAMPLE, BenchmarkMethod.PLACEBO
-TYPED, PIPELINE = BenchmarkMethod.TYPED_RAG, BenchmarkMethod.PIPELINE
+RAG, CONTROL = "rag", "control-rag"
+REGENERATED, GUARDED = "regenerated-rag", "guarded-rag"
+RESAMPLE, PLACEBO = "resample", "placebo"
+TYPED, PIPELINE = "typed-rag", "pipeline"
 
 SNIPPET = "the lamp  was lit\nin 1874"
 """As a judge quotes it: white space and case are not the document's."""
@@ -155,8 +154,8 @@ def choice(
         if flipped
         else None,
         "donor": "another lamp",
-        "usage": {Step.LOOP: {"model-a": Usage(calls=5, input_tokens=900, output_tokens=60)}},
-        "seconds": {Step.LOOP: 2.5},
+        "usage": {LOOP: {"model-a": Usage(calls=5, input_tokens=900, output_tokens=60)}},
+        "seconds": {LOOP: 2.5},
     }
     return QuestionResult(**fields | changes)
 
@@ -244,7 +243,7 @@ def graded(
 
 def run(name: str, results: Sequence[QuestionResult], **changes: Any) -> ReportRun:
     """A finished run, with the figures that these results have."""
-    methods = [m for m in BenchmarkMethod if any(m in result.methods for result in results)]
+    methods = [m for m in METHODS if any(m in result.methods for result in results)]
     judged = {name for r in results for of in r.methods.values() for name in of.verdicts}
     measures = next((m for m in _MEASURES if m[0] in judged), _MEASURES[0])
     fields: dict[str, Any] = {

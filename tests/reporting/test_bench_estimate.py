@@ -13,7 +13,7 @@ from conflictscore.benchmarks.harness.estimate import (
     Range,
     StepAmount,
 )
-from conflictscore.benchmarks.harness.records import Step
+from conflictscore.benchmarks.harness.methods.registry import LOOP
 from conflictscore.reporting.bench_estimate import print_estimate
 
 
@@ -34,8 +34,8 @@ def estimate(
     return Estimate(
         questions=30,
         assumed_documents=assumed,
-        parts=tuple(StepAmount(**dict(whole), step=Step.LOOP, model=model) for model in models),
-        by_step={Step.LOOP: whole},
+        parts=tuple(StepAmount(**dict(whole), step=LOOP, model=model) for model in models),
+        by_step={LOOP: whole},
         by_model=dict.fromkeys(models, whole),
         total=whole,
         unknown_prices=() if cost else models,

@@ -13,7 +13,8 @@ import pytest
 from rich.console import Console
 
 from conflictscore.benchmarks.harness.listening import Listener
-from conflictscore.benchmarks.harness.records import Step, StepRecord
+from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS, LOOP
+from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.records import Usage
 from conflictscore.reporting.bench_progress import BenchProgress
 from tests.reporting.bench_world import changed
@@ -72,9 +73,9 @@ class Watched:
 
 
 def work(progress: BenchProgress, question: str, *, error: str | None = None) -> None:
-    progress.started(question, Step.LOOP)
+    progress.started(question, LOOP)
     value = None if error else {"reason": ""}
-    progress.ended(StepRecord(question=question, step=Step.LOOP, value=value, error=error))
+    progress.ended(StepRecord(question=question, step=LOOP, value=value, error=error))
     progress.question(changed(False, True, question=question, error=error))
 
 
@@ -179,10 +180,10 @@ def test_what_is_in_flight_is_named_until_it_ends() -> None:
     watched = Watched()
     listener: Listener = watched.progress
     for number in range(6):
-        listener.started(f"q-{number}", Step.DOCUMENTS)
+        listener.started(f"q-{number}", DOCUMENTS)
     assert "now: q-0 documents, q-1 documents, q-2 documents, q-3 documents and 2" in watched.panel
     work(watched.progress, "q-0")
-    done = StepRecord(question="q-0", step=Step.DOCUMENTS, value={})
+    done = StepRecord(question="q-0", step=DOCUMENTS, value={})
     listener.ended(done)
     assert "now: q-1 documents" in watched.panel
 
@@ -197,7 +198,7 @@ def test_nothing_is_written_where_it_is_off() -> None:
 def test_untrusted_text_cannot_steer_the_terminal() -> None:
     watched = Watched()
     hostile = "[red]\x1b[2J\u202ex\r\n[/red]"
-    watched.progress.started(hostile, Step.LOOP)
+    watched.progress.started(hostile, LOOP)
     assert "[red]" in watched.panel
     with watched.progress as progress:
         work(progress, hostile, error=hostile)
@@ -210,7 +211,7 @@ def test_untrusted_text_cannot_steer_the_terminal() -> None:
 @pytest.mark.parametrize("width", [20, 80])
 def test_the_display_is_no_wider_than_the_terminal(width: int) -> None:
     watched = Watched(width=width)
-    watched.progress.started("q-1", Step.LOOP)
+    watched.progress.started("q-1", LOOP)
     work(watched.progress, "q-2")
     watched.clock.now += 30
     assert max(map(len, watched.panel.splitlines())) <= width
@@ -231,11 +232,11 @@ def test_no_color_leaves_no_colour(monkeypatch: pytest.MonkeyPatch, no_color: bo
 INTERRUPTED = """
 import time
 from rich.console import Console
-from conflictscore.benchmarks.harness.records import Step
+
 from conflictscore.reporting.bench_progress import BenchProgress
 
 with BenchProgress(Console(stderr=True), enabled=True, total=3, measure="accuracy") as progress:
-    progress.started("q-1", Step.LOOP)
+    progress.started("q-1", "loop")
     while True:
         time.sleep(60)
 """

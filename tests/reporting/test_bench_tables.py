@@ -13,7 +13,7 @@ from conflictscore.benchmarks.harness.figures import (
     MethodFigures,
     Proportion,
 )
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult
+from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from conflictscore.reporting.bench_tables import print_figures
 from conflictscore.reporting.paper_figures import PaperFigures, paper_figures
@@ -61,7 +61,7 @@ def test_a_method_stands_with_its_interval_its_counts_and_the_papers_figure() ->
 
 
 def test_free_form_has_a_table_a_measure() -> None:
-    truthful = method(BenchmarkMethod.RAG, 7, 10, measure="truthful")
+    truthful = method("rag", 7, 10, measure="truthful")
     both = truthful.model_copy(
         update={"measures": {**truthful.measures, "informative": share(9, 10)}}
     )
@@ -125,7 +125,7 @@ def test_more_published_figures_show_in_verbose_only() -> None:
 
 def test_failed_and_unjudged_show_only_where_there_are_any() -> None:
     assert "unjudged" not in shown(figures())
-    methods = (method(BenchmarkMethod.RAG, 5, 9, failed=2, unjudged=1),)
+    methods = (method("rag", 5, 9, failed=2, unjudged=1),)
     text = shown(figures(methods=methods, failed=2))
     assert row(text, "method", "Accuracy")[-3:] == ["n", "failed", "unjudged"]
     assert row(text, "rag")[-3:] == ["9", "2", "1"]
@@ -157,7 +157,7 @@ def test_what_has_no_answers_to_count_is_none_and_not_0_percent() -> None:
 
 
 def test_methods_that_look_at_no_conflict_have_their_transitions_in_verbose_only() -> None:
-    given = figures(transitions=(transitions(1, 1, 10, name=BenchmarkMethod.RESAMPLE),))
+    given = figures(transitions=(transitions(1, 1, 10, name="resample"),))
     assert "Answers with conflict" not in shown(given)
     assert "resample: 10 first answers with conflict" in shown(given, verbose=True)
 
@@ -173,7 +173,7 @@ def test_categories_and_steps_show_in_verbose_only() -> None:
 def test_a_few_categories_stand_beside_the_methods_without_being_asked_for() -> None:
     kinds = ["no-conflict", "complementary", "conflicting-opinions", "outdated", "misinformation"]
     whole: dict[str, Proportion | Interval] = {"accuracy": share(161, 161)}
-    right = {BenchmarkMethod.RAG: whole}
+    right = {"rag": whole}
     categories = tuple(
         CategoryFigures(category=kind, questions=161, measures=right) for kind in kinds
     )
@@ -186,14 +186,14 @@ def test_a_few_categories_stand_beside_the_methods_without_being_asked_for() -> 
 
 
 def test_three_ratings_are_counted_back_from_their_two_measures() -> None:
-    def rated(name: BenchmarkMethod, correct: int, some: int) -> MethodFigures:
+    def rated(name: str, correct: int, some: int) -> MethodFigures:
         made = method(name, correct, 10, measure=MEASURES[0])
         return made.model_copy(update={"measures": {**made.measures, MEASURES[1]: share(some, 10)}})
 
     methods = (
-        rated(BenchmarkMethod.RAG, 3, 8),
-        rated(BenchmarkMethod.REGENERATED_RAG, 0, 10),
-        rated(BenchmarkMethod.NO_DOCUMENTS, 1, 1),
+        rated("rag", 3, 8),
+        rated("regenerated-rag", 0, 10),
+        rated("no-documents", 1, 1),
     )
     text = shown(figures(measures=MEASURES, methods=methods, paired=(), categories=()))
     lines = text[text.index("Ratings") :].splitlines()[3:6]
@@ -208,7 +208,7 @@ def test_three_ratings_are_counted_back_from_their_two_measures() -> None:
 def test_a_published_figure_without_decimals_has_one_as_the_others() -> None:
     paper = paper_figures("conflicts", "free-form")
     assert paper is not None
-    told = method(BenchmarkMethod.TAXONOMY_AWARE, 5, 10, measure="expected behaviour")
+    told = method("taxonomy-aware", 5, 10, measure="expected behaviour")
     text = shown(figures(measures=("expected behaviour",), methods=(told,)), paper=paper)
     assert row(text, "taxonomy-aware")[-1] == "70.0"
 
@@ -244,7 +244,7 @@ def test_input_from_the_providers_prompt_cache_is_told_where_there_was_any() -> 
 
 
 def test_without_a_net_correction_there_is_no_price_of_one() -> None:
-    spent = cost().model_copy(update={"net_corrections": {BenchmarkMethod.REGENERATED_RAG: -1}})
+    spent = cost().model_copy(update={"net_corrections": {"regenerated-rag": -1}})
     text = shown(figures(cost=spent))
     assert row(text, "regenerated-rag", "net corrections")[1:] == ["-1", "no gain", "no gain"]
 
@@ -297,7 +297,7 @@ def test_80_columns_keep_the_name_of_every_method_on_one_line() -> None:
 def test_a_run_without_any_question_ended_is_printed() -> None:
     empty = figures(
         ended=0,
-        methods=(method(BenchmarkMethod.RAG, 0, 0),),
+        methods=(method("rag", 0, 0),),
         paired=(paired(0, 0, p=None, n=0),),
         coverage=Interval(value=None),
         scores=(),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.harness.records import Question, Step
+from conflictscore.benchmarks.harness.records import Question
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import Usage
 from conflictscore.reporting.exports import export_table
@@ -103,7 +103,7 @@ def test_a_grade_is_a_number_and_a_method_stands_with_its_step_and_the_type_that
     from pyarrow import parquet
 
     used = Usage(calls=3, input_tokens=500, cache_read_tokens=384, output_tokens=40)
-    spent = {Step.TYPED_RAG: {"model-a": used}}
+    spent = {"typed-rag": {"model-a": used}}
     results = [graded("a", 0.5, 1.0, usage=spent), graded("b", None, 0.25, told=None)]
     for suffix in (".csv", ".parquet", ".jsonl"):
         assert export_table([run("graded", results)], tmp_path / f"answers{suffix}") == 8

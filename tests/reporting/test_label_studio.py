@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.errors import InputError
 from conflictscore.reporting.annotations import ChangeVerdict, Review
 from conflictscore.reporting.label_studio import export_tasks, read_annotations
@@ -70,7 +69,7 @@ def test_there_is_a_task_for_each_flip_with_what_a_reviewer_needs(tmp_path: Path
 
 def test_where_only_typed_rag_looked_again_its_reason_is_shown(tmp_path: Path) -> None:
     whole = graded("a", 0.5, 1.0)
-    methods = {m: whole.methods[m] for m in (BenchmarkMethod.RAG, BenchmarkMethod.TYPED_RAG)}
+    methods = {m: whole.methods[m] for m in ("rag", "typed-rag")}
     export_tasks([run("typed", [whole.model_copy(update={"methods": methods})])], tmp_path)
     [task] = exported(tmp_path)
     assert (task["kind"], task["justification"]) == ("correction", "The newer log says 1874.")

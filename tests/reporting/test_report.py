@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
+from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES as RATED
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import ConflictType, Document
@@ -157,7 +157,7 @@ def test_a_flip_by_typed_rag_has_a_card_of_its_own_with_the_type_that_was_told()
     assert ("ann: worse" in regenerated, "ann: worse" in typed) == (True, False)
     assert "typed-rag" in found.attributes("option", "value")
     kept = graded("b", 0.5, 0.5, told=None)
-    methods = {**kept.methods, BenchmarkMethod.TYPED_RAG: kept.methods[BenchmarkMethod.RAG]}
+    methods = {**kept.methods, "typed-rag": kept.methods["rag"]}
     found = page(run("demo", [kept.model_copy(update={"methods": methods})]))
     assert len(found.all("article")) == 1
 
@@ -317,9 +317,7 @@ def test_a_run_without_conflict_or_answer_still_has_a_report() -> None:
         "a",
         0,
         0,
-        methods={
-            BenchmarkMethod.RAG: choice("a", 0, None).methods[BenchmarkMethod.REGENERATED_RAG]
-        },
+        methods={"rag": choice("a", 0, None).methods["regenerated-rag"]},
         conflict=None,
         reconsidered=None,
     )
@@ -359,9 +357,9 @@ def hostile_run(name: str = HOSTILE) -> Any:
         justification=HOSTILE,
         donor=HOSTILE,
     )
-    failed = choice("b", 0, None).methods[BenchmarkMethod.REGENERATED_RAG]
+    failed = choice("b", 0, None).methods["regenerated-rag"]
     failed = failed.model_copy(update={"error": HOSTILE})
-    flip = flip.model_copy(update={"methods": flip.methods | {BenchmarkMethod.RESAMPLE: failed}})
+    flip = flip.model_copy(update={"methods": flip.methods | {"resample": failed}})
     return run(
         name,
         [flip, free("f", (HOSTILE, True), (f"{HOSTILE} 1874", None), category=HOSTILE)],

@@ -12,7 +12,6 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.reporting.report.page import write_report
 from tests.browser import Reader, browser, severe
 from tests.middleware.service.serving import until
@@ -112,7 +111,7 @@ def test_flips_are_filtered_by_guard_run_and_category(reader: Reader, report: Pa
 def test_flips_by_typed_rag_can_be_seen_alone(reader: Reader, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     kept = graded("reef", 0.5, 0.5)
-    same = {**kept.methods, BenchmarkMethod.TYPED_RAG: kept.methods[BenchmarkMethod.RAG]}
+    same = {**kept.methods, "typed-rag": kept.methods["rag"]}
     results = [graded("tower", 0.5, 1.0), kept.model_copy(update={"methods": same})]
     write_report([run("graded", results)], out)
     reader.open(out.as_uri())

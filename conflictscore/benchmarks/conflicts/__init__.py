@@ -6,7 +6,8 @@ Answers are judged by the behaviour that this type asks for, by the right answer
 citations.
 """
 
-from conflictscore.benchmarks.entry import COMMON, Entry, lazily
+from conflictscore.benchmarks.entry import Entry, lazily
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 
 __all__ = ["ENTRY"]
 
@@ -19,7 +20,7 @@ ENTRY = Entry(
     searches=False,
     open=lazily("conflicts.benchmark:conflicts"),
     judged=True,
-    methods=(*COMMON, "pipeline", "taxonomy-aware", "oracle"),
+    methods=(*COMMON_METHODS, "pipeline", "taxonomy-aware", "oracle"),
     docs="docs/conflicts.md",
     examples=("bench conflicts --data conflicts.jsonl --sample 20 --methods all",),
 )

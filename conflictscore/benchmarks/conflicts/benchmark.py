@@ -11,16 +11,17 @@ from conflictscore.benchmarks.conflicts.judges import (
     judge_answer,
     judge_prompts,
 )
-from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS, Benchmark, Form
+from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
+from conflictscore.benchmarks.harness.records import Question
 
 __all__ = ["conflicts"]
 
 _STRATEGIES = (
-    BenchmarkMethod.PIPELINE,
-    BenchmarkMethod.TAXONOMY_AWARE,
-    BenchmarkMethod.ORACLE,
+    "pipeline",
+    "taxonomy-aware",
+    "oracle",
 )
 _CITED = {
     "free_form_rag": "cited_rag",

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from conflictscore.benchmarks.harness.estimate import Assumptions
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question, Verdict
+from conflictscore.benchmarks.harness.methods.method import Form
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
+from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.harness.selection import select
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -13,26 +15,12 @@ from conflictscore.prompts import PromptSet
 
 __all__ = [
     "ACCURACY",
-    "COMMON_METHODS",
     "SCORES",
     "AnswerJudge",
     "Benchmark",
     "Form",
     "JudgePrompts",
 ]
-
-COMMON_METHODS = (
-    BenchmarkMethod.RAG,
-    BenchmarkMethod.CONTROL_RAG,
-    BenchmarkMethod.REGENERATED_RAG,
-    BenchmarkMethod.GUARDED_RAG,
-    BenchmarkMethod.RESAMPLE,
-    BenchmarkMethod.PLACEBO,
-    BenchmarkMethod.TYPED_RAG,
-)
-"""The methods that every benchmark can be run with."""
-
-Form = Literal["multiple-choice", "free-form"]
 
 ACCURACY = "accuracy"
 """The measure of a multiple choice: whether the right option was chosen."""
@@ -98,7 +86,7 @@ class Benchmark:
     otherwise; of first answers, second samples and reports."""
     assumptions: Assumptions | None = None
     """What a dry run cannot count, where that is other than usual."""
-    offered: tuple[BenchmarkMethod, ...] = COMMON_METHODS
+    offered: tuple[str, ...] = COMMON_METHODS
     """The methods that make sense here; ``--methods all`` is these."""
     hashes: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the files that the questions come from, by name."""

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum
 
 from conflictscore.benchmarks.harness.figures import Cost
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult, Step
+from conflictscore.benchmarks.harness.methods.registry import LOOP, STEPS, method_of
+from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.records import Usage
 
 __all__ = ["Money", "run_cost"]
@@ -25,13 +26,10 @@ Money = Callable[[Mapping[str, Usage]], tuple[float | None, tuple[str, ...]]]
 
 _ByModel = Mapping[str, Usage]
 
-_LOOP_ALONE = (BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG)
-_SECOND_LOOK = (*_LOOP_ALONE, BenchmarkMethod.PLACEBO, BenchmarkMethod.TYPED_RAG)
-
 
 def run_cost(
     results: Sequence[QuestionResult],
-    net_corrections: Mapping[BenchmarkMethod, int],
+    net_corrections: Mapping[str, int],
     *,
     money: Money | None,
     first_usage: Mapping[str, _ByModel],
@@ -48,7 +46,7 @@ def run_cost(
     priced = money or _no_price
     usage = _sum(models for result in results for models in result.usage.values())
     dollars, unknown = priced(usage)
-    steps = [step for step in Step if any(step in result.usage for result in results)]
+    steps = [step for step in STEPS if any(step in result.usage for result in results)]
     spent = {method: _beyond_baseline(results, method, first_usage) for method in net_corrections}
     return Cost(
         usage=usage,
@@ -73,19 +71,20 @@ def run_cost(
 
 def _beyond_baseline(
     results: Iterable[QuestionResult],
-    method: BenchmarkMethod,
+    method: str,
     first_usage: Mapping[str, _ByModel],
 ) -> dict[str, Usage] | None:
     """See the module; None where it is not known what a first answer cost."""
+    look = method_of(method)
     parts: list[_ByModel] = []
     for result in results:
-        if method not in _LOOP_ALONE:
-            parts.append(result.usage.get(Step(method.value), {}))
-        if method in _SECOND_LOOK and Step.LOOP in result.usage:
+        if look.step != LOOP:
+            parts.append(result.usage.get(look.step, {}))
+        if look.looks_again and LOOP in result.usage:
             first = first_usage.get(result.question.id)
             if first is None:
                 return None
-            parts.append(_less(result.usage[Step.LOOP], first))
+            parts.append(_less(result.usage[LOOP], first))
     return _sum(parts)
 
 

@@ -19,6 +19,7 @@ from conflictscore.benchmarks.harness.estimate import (
     Range,
     StepAmount,
 )
+from conflictscore.benchmarks.harness.methods.registry import STEPS
 from conflictscore.benchmarks.harness.plan import (
     Plan,
     PlannedCall,
@@ -27,7 +28,7 @@ from conflictscore.benchmarks.harness.plan import (
     TokenCounts,
 )
 from conflictscore.benchmarks.harness.planned_calls import PlannedQuestion
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question, Step
+from conflictscore.benchmarks.harness.records import Question
 from conflictscore.models.prices import PriceTable
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Document
@@ -45,7 +46,7 @@ _MESSAGE_TOKENS = 8
 def estimate(
     questions: Sequence[Question],
     *,
-    methods: Collection[BenchmarkMethod],
+    methods: Collection[str],
     documents: Callable[[Question], Sequence[Document] | None],
     generator: PlannedModel,
     judge: PlannedModel,
@@ -58,7 +59,7 @@ def estimate(
     assumptions: Assumptions | None = None,
     judge_prompts: JudgePrompts | None = None,
     scored: bool = False,
-    done: Collection[tuple[str, Step]] = (),
+    done: Collection[tuple[str, str]] = (),
 ) -> Estimate:
     """Estimate what is still to come of a run.
 
@@ -109,7 +110,7 @@ def estimate(
                     begun = True
         ahead += begun
         assumed += begun and found is None
-    in_order = sorted(sums, key=lambda place: list(Step).index(place[0]))
+    in_order = sorted(sums, key=lambda place: STEPS.index(place[0]))
     parts = tuple(_part(place, sums[place], prices) for place in in_order)
     nothing = Amount(calls=_NONE, input_tokens=_NONE, output_tokens=_NONE, cost=_NONE)
     return Estimate(
@@ -124,7 +125,7 @@ def estimate(
     )
 
 
-_Place = tuple[Step, str, str]
+_Place = tuple[str, str, str]
 """Step, the model's name, and where it answers."""
 
 

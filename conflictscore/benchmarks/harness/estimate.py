@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from conflictscore.benchmarks.harness.records import Step
 from conflictscore.records import Record
 
 __all__ = ["LEVELS", "Amount", "Assumptions", "Estimate", "Level", "Range", "StepAmount"]
@@ -109,7 +108,7 @@ class Amount(Record):
 class StepAmount(Amount):
     """What the calls to one model in one step are expected to take."""
 
-    step: Step
+    step: str
     model: str
 
 
@@ -123,7 +122,7 @@ class Estimate(Record):
     assumed; for the others they were counted."""
     parts: tuple[StepAmount, ...]
     """By step and model, in the order that they are asked."""
-    by_step: dict[Step, Amount]
+    by_step: dict[str, Amount]
     by_model: dict[str, Amount]
     total: Amount
     unknown_prices: tuple[str, ...]

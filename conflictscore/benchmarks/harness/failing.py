@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from conflictscore.benchmarks.harness.records import Step, StepRecord, Verdict
+from conflictscore.benchmarks.harness.records import StepRecord, Verdict
 from conflictscore.errors import ConflictScoreError, InputError
 
 __all__ = ["failures", "reason_of", "refuse_odd_values"]
@@ -13,7 +13,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _REASON_CHARS = 300
 
 
-def failures(records: Iterable[StepRecord]) -> Iterator[tuple[str, Step, str]]:
+def failures(records: Iterable[StepRecord]) -> Iterator[tuple[str, str, str]]:
     """The steps that failed, in whole or in a part that stands for a method or a verdict."""
     for record in records:
         value = record.value or {}

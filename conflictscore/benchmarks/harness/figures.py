@@ -8,7 +8,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Step
 from conflictscore.records import ConflictType, Record, Usage
 
 __all__ = [
@@ -50,7 +49,7 @@ class Interval(Record):
 class MethodFigures(Record):
     """A method by every measure of the benchmark."""
 
-    method: BenchmarkMethod
+    method: str
     questions: Annotated[int, Field(ge=0)]
     """Questions that the method ended on, answered or failed."""
     failed: Annotated[int, Field(ge=0)]
@@ -68,8 +67,8 @@ class Paired(Record):
     measure of which less is better, the other way round.
     """
 
-    method: BenchmarkMethod
-    against: BenchmarkMethod = BenchmarkMethod.RAG
+    method: str
+    against: str = "rag"
     measure: str
     n: int
     both_right: int | None
@@ -94,7 +93,7 @@ class Transitions(Record):
     or harm is by the measure ``truthful``.
     """
 
-    method: BenchmarkMethod
+    method: str
     measure: str
     conflict: int
     failed: int
@@ -120,7 +119,7 @@ class CategoryFigures(Record):
 
     category: str
     questions: int
-    measures: dict[BenchmarkMethod, dict[str, Proportion | Interval]]
+    measures: dict[str, dict[str, Proportion | Interval]]
 
 
 class Scores(Record):
@@ -130,7 +129,7 @@ class Scores(Record):
     score both times.
     """
 
-    method: BenchmarkMethod
+    method: str
     cs_c: Interval
     """Mean CS-C of all scored answers of the method."""
     cs_r: Interval
@@ -143,7 +142,7 @@ class Scores(Record):
 class Claims(Record):
     """What a method's answers claim, where all answers are judged by their ConflictScore."""
 
-    method: BenchmarkMethod
+    method: str
     claims: Interval
     """Claims of an answer that was taken apart, those left unlabelled among them."""
     coverage: Interval
@@ -157,7 +156,7 @@ class TypeAccuracy(Record):
     sides: of the others it is not asked for a type.
     """
 
-    method: BenchmarkMethod
+    method: str
     accuracy: Proportion
     """Over those of these questions that the method was asked about and ended on; one without a
     type is wrong."""
@@ -173,19 +172,19 @@ class Cost(Record):
 
     usage: dict[str, Usage]
     """By the model's name."""
-    by_step: dict[Step, Usage]
+    by_step: dict[str, Usage]
     money: float | None
     """US dollars; None where the price of a model that was called is not known."""
     unknown_prices: tuple[str, ...] = ()
     """Models that were called and whose price is not known."""
     seconds: float
     """Seconds of all steps together; with questions in parallel, more than what passed."""
-    net_corrections: dict[BenchmarkMethod, int] = Field(default_factory=dict)
+    net_corrections: dict[str, int] = Field(default_factory=dict)
     """Corrected less harmed against the baseline, by the benchmark's first measure."""
-    money_per_net_correction: dict[BenchmarkMethod, float | None] = Field(default_factory=dict)
+    money_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
     """What the method cost beyond the baseline, over its net corrections; None where these are
     not above 0 or the money is not known."""
-    tokens_per_net_correction: dict[BenchmarkMethod, float | None] = Field(default_factory=dict)
+    tokens_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
 
 
 class Figures(Record):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from conflictscore.benchmarks.harness.records import QuestionResult, Step, StepRecord
+from conflictscore.benchmarks.harness.records import QuestionResult, StepRecord
 from conflictscore.records import Usage
 
 __all__ = ["Listener", "Silent"]
@@ -12,7 +12,7 @@ __all__ = ["Listener", "Silent"]
 class Listener(Protocol):
     """Is told of every step, in the event loop's thread; it must not block."""
 
-    def started(self, question_id: str, step: Step) -> None:
+    def started(self, question_id: str, step: str) -> None:
         """A step began."""
 
     def ended(self, record: StepRecord) -> None:
@@ -28,7 +28,7 @@ class Listener(Protocol):
 class Silent:
     """Tells nobody."""
 
-    def started(self, question_id: str, step: Step) -> None:
+    def started(self, question_id: str, step: str) -> None:
         """See :class:`Listener`."""
 
     def ended(self, record: StepRecord) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.manifest import Manifest
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult
+from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.results import first_answer_usage, results
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.harness.summarise import figures
@@ -58,7 +58,7 @@ def summarised(
         notes: What the user should know of it.
     """
     configuration, records = store.manifest.configuration, store.records()
-    methods = tuple(BenchmarkMethod(name) for name in configuration["methods"])
+    methods = tuple(name for name in configuration["methods"])
     joined = results(
         store.questions,
         records,

@@ -5,7 +5,6 @@ from typing import Literal, NamedTuple, Protocol
 
 from conflictscore.benchmarks.harness.benchmark import JudgePrompts
 from conflictscore.benchmarks.harness.estimate import Assumptions
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Step
 from conflictscore.labelers.batching.modes import BatchName
 from conflictscore.prompts import PromptSet
 from conflictscore.tokens import count_tokens
@@ -40,7 +39,7 @@ class PlannedModel(Protocol):
 class Plan:
     """What is run for every question; the fields are those of ``dry_run.estimate``."""
 
-    methods: frozenset[BenchmarkMethod]
+    methods: frozenset[str]
     generator: PlannedModel
     judge: PlannedModel
     answer_judge: PlannedModel | None
@@ -56,7 +55,7 @@ class Plan:
 class PlannedCall(NamedTuple):
     """Calls of one kind for one question."""
 
-    step: Step
+    step: str
     model: PlannedModel
     times: float
     prompt: float

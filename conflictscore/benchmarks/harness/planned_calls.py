@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from math import ceil
 
 from conflictscore.benchmarks.harness.estimate import Assumptions, Level, Range
+from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP, METHODS
 from conflictscore.benchmarks.harness.plan import Plan, PlannedCall, PlannedModel, TokenCounts
 from conflictscore.benchmarks.harness.planned_labels import planned_labels
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question, Step
-from conflictscore.benchmarks.harness.templates import REPORTS, UNAIDED
-from conflictscore.nodes.behaviour import all_behaviours, behaviour, typed_fields
+from conflictscore.benchmarks.harness.records import Question
+from conflictscore.nodes.behaviour import all_behaviours, typed_fields
 from conflictscore.nodes.evidence import conflict_details
 from conflictscore.nodes.generate import option_fields
 from conflictscore.prompts import material
@@ -28,9 +28,9 @@ from conflictscore.records import (
 
 __all__ = ["PlannedQuestion"]
 
-_SECOND_LOOK = frozenset({BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG})
-_THIRD_LOOKS = frozenset({BenchmarkMethod.PLACEBO, BenchmarkMethod.TYPED_RAG})
-_OF_THE_LOOP = _SECOND_LOOK | _THIRD_LOOKS | {BenchmarkMethod.RAG}
+_SECOND_LOOK = frozenset({"regenerated-rag", "guarded-rag"})
+_THIRD_LOOKS = frozenset({"placebo", "typed-rag"})
+_OF_THE_LOOP = _SECOND_LOOK | _THIRD_LOOKS | {"rag"}
 
 
 @dataclass(frozen=True)
@@ -72,60 +72,67 @@ class PlannedQuestion:
         if not self.documents:
             return
         methods = self.plan.methods
-        yield self._answered(Step.LOOP, self._form("rag"))
+        yield self._answered(LOOP, self._form("rag"))
         yield from self._scored(1.0, self._claims)
         if _SECOND_LOOK & methods:
             yield from self._second_look()
-        if BenchmarkMethod.PLACEBO in methods:
-            yield self._regenerated(Step.PLACEBO, self._conflict, self._form("regenerate"))
-        if BenchmarkMethod.TYPED_RAG in methods:
-            yield self._classified(Step.TYPED_RAG, self._conflict)
+        if "placebo" in methods:
+            yield self._regenerated("placebo", self._conflict, self._form("regenerate"))
+        if "typed-rag" in methods:
+            yield self._classified("typed-rag", self._conflict)
             template = self._form("regenerate_typed")
-            yield self._regenerated(Step.TYPED_RAG, self._conflict, template, **self._typed)
+            yield self._regenerated("typed-rag", self._conflict, template, **self._typed)
         for method in self._alone:
-            yield from self._answered_alone(Step(method.value))
+            yield from self._answered_alone(method)
         yield from self._grades()
 
     @property
-    def _alone(self) -> list[BenchmarkMethod]:
+    def _alone(self) -> list[str]:
         """Methods that begin with no first answer, as far as the question has what they need."""
         lacking = set(_OF_THE_LOOP)
         if len(self.documents) < 2:
-            lacking.add(BenchmarkMethod.SECOND_DOCUMENT)
+            lacking.add("second-document")
         if self.question.conflict_type is None:
-            lacking.add(BenchmarkMethod.ORACLE)
+            lacking.add("oracle")
         chosen = self.plan.methods - lacking
-        return [method for method in BenchmarkMethod if method in chosen]
+        return [method for method in METHODS if method in chosen]
 
-    def _answered_alone(self, step: Step) -> Iterator[PlannedCall]:
+    def _answered_alone(self, step: str) -> Iterator[PlannedCall]:
         assumed, plain = self._assumed, self._form("rag")
         match step:
-            case Step.CONTROL_RAG:
+            case "control-rag":
                 yield self._answered(step, self._form("control_rag"))
-            case Step.RESAMPLE:
+            case "resample":
                 yield self._answered(step, plain)
-            case Step.FIRST_DOCUMENT:
+            case "first-document":
                 yield self._answered(step, plain, self.documents[:1])
-            case Step.SECOND_DOCUMENT:
+            case "second-document":
                 yield self._answered(step, plain, self.documents[1:2])
-            case Step.BALANCED | Step.SUPER_BALANCED:
-                yield self._answered(step, REPORTS[BenchmarkMethod(step.value)])
-            case Step.NO_DOCUMENTS:
-                prompt = self._render(UNAIDED, question=material(self.question.question))
+            case "balanced" | "super-balanced":
+                yield self._answered(
+                    step,
+                    {"balanced": "report_balanced", "super-balanced": "report_super_balanced"}[
+                        step
+                    ],
+                )
+            case "no-documents":
+                prompt = self._render(
+                    "wikicontradict_no_passage", question=material(self.question.question)
+                )
                 reply = self._at(assumed.answer_tokens)
                 yield self._call(step, self.plan.generator, 1.0, prompt, reply)
-            case Step.TAXONOMY_AWARE:
+            case "taxonomy-aware":
                 told = {"types": self._types, "rules": all_behaviours(self.plan.prompts)}
                 reply = self._at(assumed.type_tokens) + self._at(assumed.cited_tokens)
                 yield self._asked(step, 1.0, "cited_taxonomy_aware", reply, **told)
-            case Step.PIPELINE | Step.ORACLE:
-                if step is Step.PIPELINE:
+            case "pipeline" | "oracle":
+                if step == "pipeline":
                     yield self._classified(step, 1.0)
                 reply = self._at(assumed.cited_tokens)
                 yield self._asked(step, 1.0, "cited_typed", reply, **self._typed)
 
     def _answered(
-        self, step: Step, template: str, documents: Sequence[Document] | None = None
+        self, step: str, template: str, documents: Sequence[Document] | None = None
     ) -> PlannedCall:
         reply = self._assumed.answer_tokens
         if self.question.options:
@@ -134,7 +141,7 @@ class PlannedQuestion:
         prompt = self._with_documents(template, shown, option_fields(self.question.options))
         return PlannedCall(step, self.plan.generator, 1.0, prompt, self._at(reply))
 
-    def _regenerated(self, step: Step, times: float, template: str, **fields: str) -> PlannedCall:
+    def _regenerated(self, step: str, times: float, template: str, **fields: str) -> PlannedCall:
         reply = self._assumed.answer_tokens
         if self.question.options:
             reply = self._assumed.reconsidered_tokens
@@ -142,12 +149,12 @@ class PlannedQuestion:
         options = option_fields(self.question.options)
         return self._asked(step, times, template, self._at(reply), **put, **options, **fields)
 
-    def _classified(self, step: Step, times: float) -> PlannedCall:
+    def _classified(self, step: str, times: float) -> PlannedCall:
         reply = self._at(self._assumed.type_tokens)
         return self._asked(step, times, "classify_conflict", reply, types=self._types)
 
     def _asked(
-        self, step: Step, times: float, template: str, reply: float, **fields: str
+        self, step: str, times: float, template: str, reply: float, **fields: str
     ) -> PlannedCall:
         """A call to the answering model that shows all documents."""
         prompt = self._with_documents(template, self.documents, fields)
@@ -156,7 +163,7 @@ class PlannedQuestion:
     def _second_look(self) -> Iterator[PlannedCall]:
         """The answer to a conflict, with its score and, in free form, the reason why it changed."""
         rounds = self._conflict * (self.plan.max_rounds if self.level == "high" else 1)
-        yield self._regenerated(Step.LOOP, rounds, self._form("regenerate"))
+        yield self._regenerated(LOOP, rounds, self._form("regenerate"))
         yield from self._scored(rounds, self._claims * self._changed)
         if not self.question.options:
             prompt = self._render(
@@ -168,11 +175,9 @@ class PlannedQuestion:
                 evidence=self._evidence,
             )
             times, reply = self._conflict * self._changed, self._assumed.justification_tokens
-            yield self._call(Step.LOOP, self.plan.generator, times, prompt, self._at(reply))
+            yield self._call(LOOP, self.plan.generator, times, prompt, self._at(reply))
 
-    def _scored(
-        self, answers: float, claims: float, step: Step = Step.LOOP
-    ) -> Iterator[PlannedCall]:
+    def _scored(self, answers: float, claims: float, step: str = LOOP) -> Iterator[PlannedCall]:
         """So many answers taken apart, each with so many claims that have no label yet."""
         judge = self.plan.judge
         if not self.question.options and self.plan.labeler != "whole-answer":
@@ -188,7 +193,7 @@ class PlannedQuestion:
         """What grades each distinct answer in free form; those of the loop it has scored."""
         if self.plan.scored:
             changed = len(_THIRD_LOOKS & self.plan.methods) * self._conflict * self._changed
-            yield from self._scored(len(self._alone) + changed, self._claims, Step.GRADE)
+            yield from self._scored(len(self._alone) + changed, self._claims, GRADE)
         judge, asks, methods = self.plan.answer_judge, self.plan.judge_prompts, self.plan.methods
         if judge is None or asks is None or self.question.options:
             return
@@ -196,10 +201,10 @@ class PlannedQuestion:
         answers = 1 + len(self._alone) + again * self._conflict * self._changed
         reply = self._at(self._assumed.grade_tokens)
         for prompt in asks(self.question, self._answer, self.plan.prompts):
-            yield self._call(Step.GRADE, judge, answers, prompt, reply)
+            yield self._call(GRADE, judge, answers, prompt, reply)
 
     def _call(
-        self, step: Step, model: PlannedModel, times: float, prompt: str, reply: float
+        self, step: str, model: PlannedModel, times: float, prompt: str, reply: float
     ) -> PlannedCall:
         return PlannedCall(step, model, times, self.count(prompt, model), reply)
 
@@ -266,7 +271,7 @@ class PlannedQuestion:
     def _typed(self) -> dict[str, str]:
         """A type with its rule: people's, or where they told none that of the longest rule."""
         prompts, known = self.plan.prompts, self.question.conflict_type
-        longest = max(ConflictType, key=lambda kind: len(behaviour(kind, prompts)))
+        longest = max(ConflictType, key=lambda kind: len(typed_fields(kind, prompts)["rule"]))
         return typed_fields(known or longest, prompts)
 
     @property

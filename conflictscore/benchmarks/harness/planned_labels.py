@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from conflictscore.benchmarks.harness.estimate import Level
+from conflictscore.benchmarks.harness.methods.registry import LOOP
 from conflictscore.benchmarks.harness.plan import Plan, PlannedCall, PlannedLabeler, TokenCounts
-from conflictscore.benchmarks.harness.records import Step
 from conflictscore.labelers.batching.batches import Batches, NoRoom
 from conflictscore.labelers.batching.modes import MODES, BatchMode
 from conflictscore.labelers.batching.prompt import batch_prompt
@@ -62,7 +62,7 @@ def _pairs(
     around = count(frame, plan.judge) + count(claim, plan.judge)
     for document in documents:
         shown = count(as_shown(document), plan.judge)
-        yield PlannedCall(Step.LOOP, plan.judge, claims, around + shown, reply)
+        yield PlannedCall(LOOP, plan.judge, claims, around + shown, reply)
 
 
 def _batches(
@@ -84,4 +84,4 @@ def _batches(
             continue
         prompt = count_tokens(batch_prompt(part, mode, plan.prompts).text, plan.judge.name).n
         reply = verdict * len(part.pairs)
-        yield PlannedCall(Step.LOOP, plan.judge, min(1.0, claims), prompt, reply)
+        yield PlannedCall(LOOP, plan.judge, min(1.0, claims), prompt, reply)

@@ -5,11 +5,12 @@ answer and what came of a second look, so ``rag``, ``regenerated-rag`` and ``gua
 it and are paired by construction.
 """
 
-from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, STEPS
 from conflictscore.records import (
     Answer,
     ClaimEvidence,
@@ -21,79 +22,13 @@ from conflictscore.records import (
 )
 
 __all__ = [
-    "BASELINE",
-    "BenchmarkMethod",
     "Guard",
     "MethodResult",
     "Question",
     "QuestionResult",
-    "Step",
     "StepRecord",
     "Verdict",
 ]
-
-
-class BenchmarkMethod(StrEnum):
-    """How an answer comes about; the first three are the paper's (section 6.1)."""
-
-    RAG = "rag"
-    """Answer from the documents, with no word about conflicts."""
-    CONTROL_RAG = "control-rag"
-    """Answer once, told to watch for conflicts, without ConflictScore."""
-    REGENERATED_RAG = "regenerated-rag"
-    """The answer of ``rag``, asked again where a claim of it has evidence on both sides."""
-    GUARDED_RAG = "guarded-rag"
-    """``regenerated-rag``, but a flip stands only where the new answer is better supported."""
-    RESAMPLE = "resample"
-    """A second sample of ``rag``: how much answers change when only the sampling does."""
-    PLACEBO = "placebo"
-    """``regenerated-rag`` with another question's evidence: what being asked again does alone."""
-    TYPED_RAG = "typed-rag"
-    """``rag``, asked again as the type of the conflict asks where a claim has evidence on both
-    sides; ours."""
-    PIPELINE = "pipeline"
-    """Tell the type of the conflict, then answer as it asks; this strategy and the next two are
-    those of "DRAGged into Conflicts" (section 5.1)."""
-    TAXONOMY_AWARE = "taxonomy-aware"
-    """Tell the type and answer in one call."""
-    ORACLE = "oracle"
-    """Answer with people's type told: an upper bound of the other two."""
-    NO_DOCUMENTS = "no-documents"
-    """Answer the question alone; this method and the next two are WikiContradict's templates 1 to
-    3."""
-    FIRST_DOCUMENT = "first-document"
-    """Answer from the first document alone."""
-    SECOND_DOCUMENT = "second-document"
-    """Answer from the second document alone."""
-    BALANCED = "balanced"
-    """Write a report with care and all sides; this method and the next are the ConflictScore
-    paper's (section 5, Tables 9 and 10)."""
-    SUPER_BALANCED = "super-balanced"
-    """Write a report by rules: hedge, attribute, name every view."""
-
-
-BASELINE = BenchmarkMethod.RAG
-"""The method that the others are paired with."""
-
-
-class Step(StrEnum):
-    """What is paid for, and recorded, as one."""
-
-    DOCUMENTS = "documents"
-    LOOP = "loop"
-    CONTROL_RAG = "control-rag"
-    RESAMPLE = "resample"
-    PLACEBO = "placebo"
-    TYPED_RAG = "typed-rag"
-    PIPELINE = "pipeline"
-    TAXONOMY_AWARE = "taxonomy-aware"
-    ORACLE = "oracle"
-    NO_DOCUMENTS = "no-documents"
-    FIRST_DOCUMENT = "first-document"
-    SECOND_DOCUMENT = "second-document"
-    BALANCED = "balanced"
-    SUPER_BALANCED = "super-balanced"
-    GRADE = "grade"
 
 
 class Question(Record):
@@ -124,12 +59,18 @@ class Question(Record):
         return self
 
 
+def _known(step: str) -> str:
+    if step not in STEPS:
+        raise PydanticCustomError("step", f"Input should be one of {', '.join(STEPS)}")
+    return step
+
+
 class StepRecord(Record):
-    """One line of a run's records: what a step came to, or why it failed."""
+    """One line of a run's records: what came of a step, or why it failed."""
 
     question: str
     """The id of the question."""
-    step: Step
+    step: Annotated[str, AfterValidator(_known)]
     key: str = ""
     """What tells steps of the same kind apart: of a grade, the answer that was graded."""
     value: dict[str, Any] | None = None
@@ -216,9 +157,9 @@ class QuestionResult(Record):
 
     question: Question
     documents: tuple[Document, ...] = ()
-    methods: dict[BenchmarkMethod, MethodResult] = Field(default_factory=dict)
-    """The methods that were run and ended, in the order of :class:`BenchmarkMethod`; a method that
-    is still to come is absent."""
+    methods: dict[str, MethodResult] = Field(default_factory=dict)
+    """The methods that were run and ended, in the order of ``methods.registry.METHODS``; a
+    method that is still to come is absent."""
     conflict: bool | None = None
     """Whether a claim of the first answer has evidence on both sides; None where it has no
     score."""
@@ -230,15 +171,15 @@ class QuestionResult(Record):
     """None where the answer did not change."""
     donor: str | None = None
     """Whose evidence ``placebo`` showed."""
-    predicted: dict[BenchmarkMethod, ConflictType | None] = Field(default_factory=dict)
+    predicted: dict[str, ConflictType | None] = Field(default_factory=dict)
     """The type of the conflict that a method told, None where it could tell none; of the methods
     that were asked for one and ended. ``typed-rag`` is asked only where there is a conflict."""
     notes: tuple[str, ...] = ()
-    usage: dict[Step, dict[str, Usage]] = Field(default_factory=dict)
+    usage: dict[str, dict[str, Usage]] = Field(default_factory=dict)
     """What each step cost, by the model's name."""
-    seconds: dict[Step, float] = Field(default_factory=dict)
+    seconds: dict[str, float] = Field(default_factory=dict)
 
-    def flipped(self, method: BenchmarkMethod) -> bool | None:
+    def flipped(self, method: str) -> bool | None:
         """Whether a method's answer differs from the baseline's; None where one is missing."""
         one, other = self.methods.get(BASELINE), self.methods.get(method)
         if one is None or other is None or one.answer is None or other.answer is None:

@@ -4,18 +4,26 @@ Pure: it depends on the questions and on which records there are, not on the ord
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import fsum
 
 from conflictscore.benchmarks.harness.benchmark import ACCURACY
+from conflictscore.benchmarks.harness.methods.method import BenchmarkMethod
+from conflictscore.benchmarks.harness.methods.registry import (
+    DOCUMENTS,
+    GRADE,
+    LOOP,
+    METHODS,
+    STEPS,
+    begins_with_first,
+    method_of,
+)
 from conflictscore.benchmarks.harness.records import (
-    BenchmarkMethod,
     Guard,
     MethodResult,
     Question,
     QuestionResult,
-    Step,
     StepRecord,
     Verdict,
 )
@@ -33,29 +41,18 @@ from conflictscore.benchmarks.harness.values import (
 )
 from conflictscore.metric import better_supported, support_share
 from conflictscore.nodes.decide import flipped_by
-from conflictscore.records import Answer, Attempt, ConflictReport, ConflictType, Usage
+from conflictscore.records import Answer, Attempt, ConflictReport, Usage
 
 __all__ = [
     "FREE_FORM_MEASURES",
     "MULTIPLE_CHOICE_MEASURES",
-    "ON_THE_LOOP",
-    "TELLING",
+    "Recorded",
     "first_answer_usage",
     "results",
 ]
 
 MULTIPLE_CHOICE_MEASURES = (ACCURACY,)
 """What the right option says of an answer."""
-
-TELLING = (
-    BenchmarkMethod.TYPED_RAG,
-    BenchmarkMethod.PIPELINE,
-    BenchmarkMethod.TAXONOMY_AWARE,
-)
-"""Methods that tell the type of the conflict."""
-
-ON_THE_LOOP = (Step.PLACEBO, Step.TYPED_RAG)
-"""Steps that begin with the loop's first answer and its score."""
 
 FREE_FORM_MEASURES = ("truthful", "informative")
 """What a judge says of a free-form answer; the first is what is paired and counted."""
@@ -65,7 +62,7 @@ def results(
     questions: Sequence[Question],
     records: Iterable[StepRecord],
     *,
-    methods: Collection[BenchmarkMethod],
+    methods: Collection[str],
     measures: Sequence[str] = FREE_FORM_MEASURES,
     margin: float = 0.0,
 ) -> list[QuestionResult]:
@@ -98,9 +95,9 @@ def results(
     for record in records:
         if record.question in by_question:
             by_question[record.question].append(record)
-    wanted = [method for method in BenchmarkMethod if method in methods]
+    wanted = {name: method_of(name) for name in METHODS if name in methods}
     return [
-        _Recorded(question, by_question[question.id], measures, margin).result(wanted)
+        Recorded(question, by_question[question.id], measures, margin).result(wanted)
         for question in questions
     ]
 
@@ -117,7 +114,7 @@ def first_answer_usage(records: Iterable[StepRecord]) -> dict[str, dict[str, Usa
     usages: dict[str, dict[str, Usage]] = {}
     silent = set()
     for record in records:
-        if record.step is not Step.LOOP:
+        if record.step != LOOP:
             continue
         said = None if record.error is not None else read_value(record, FirstUsageValue)
         known = record.usage if said is None else said.first_usage
@@ -130,8 +127,8 @@ def first_answer_usage(records: Iterable[StepRecord]) -> dict[str, dict[str, Usa
     return {question: usage for question, usage in usages.items() if question not in silent}
 
 
-class _Recorded:
-    """What was recorded of one question."""
+class Recorded:
+    """What was recorded of one question; methods read their answers in it."""
 
     def __init__(
         self,
@@ -148,16 +145,17 @@ class _Recorded:
             (record.step, record.key): record
             for record in sorted(_current(records), key=lambda r: (r.error is None, r.time))
         }
-        self.grades = {key: record for (step, key), record in settled.items() if step is Step.GRADE}
-        self.steps: dict[Step, StepRecord] = {
-            step: record for (step, _), record in settled.items() if step is not Step.GRADE
+        self.grades = {key: record for (step, key), record in settled.items() if step == GRADE}
+        self.steps: dict[str, StepRecord] = {
+            step: record for (step, _), record in settled.items() if step != GRADE
         }
 
-    def result(self, methods: list[BenchmarkMethod]) -> QuestionResult:
-        found = {method: self._method(method) for method in methods}
-        documents = self._value(Step.DOCUMENTS, DocumentsValue)
-        placebo = self._value(Step.PLACEBO, PlaceboValue)
-        attempts = self.loop.attempts if isinstance(self.loop, LoopValue) else ()
+    def result(self, methods: Mapping[str, BenchmarkMethod]) -> QuestionResult:
+        """What is known of the question by these methods."""
+        found = {name: method.answer(method, self) for name, method in methods.items()}
+        documents = self._value(DOCUMENTS, DocumentsValue)
+        placebo = self._value("placebo", PlaceboValue)
+        attempts = self._loop.attempts if isinstance(self._loop, LoopValue) else ()
         telling = (flipped_by(attempts) or attempts[-1]) if attempts else None
         return QuestionResult(
             question=self.question,
@@ -170,37 +168,47 @@ class _Recorded:
             ),
             guard=self.guard,
             donor=placebo.donor if placebo else None,
-            predicted={m: self._told(m) for m in TELLING if found.get(m) and self._asked_by(m)},
+            predicted={
+                name: told.conflict_type if (told := self._value(name, TypedValue)) else None
+                for name, method in methods.items()
+                if method.tells_type and found[name]
+                if self._disputed or not method.begins_with_first
+            },
             notes=self._notes(),
             usage=self._usage(),
             seconds=self._seconds(),
         )
 
     @cached_property
-    def loop(self) -> LoopValue | MethodResult | None:
-        return self._outcome(Step.LOOP, LoopValue)
+    def _loop(self) -> LoopValue | MethodResult | None:
+        return self._outcome(LOOP, LoopValue)
 
     @cached_property
     def first(self) -> MethodResult | None:
+        """The first answer."""
         return (
-            self._attempt(self.loop.attempts[0]) if isinstance(self.loop, LoopValue) else self.loop
+            self._attempt(self._loop.attempts[0])
+            if isinstance(self._loop, LoopValue)
+            else self._loop
         )
 
     @cached_property
     def last(self) -> MethodResult | None:
-        if not isinstance(self.loop, LoopValue):
-            return self.loop
-        if self.loop.regeneration_error is not None:
-            return _failed(self.loop.regeneration_error)
-        return self._attempt(self.loop.attempts[-1])
+        """The loop's last answer."""
+        if not isinstance(self._loop, LoopValue):
+            return self._loop
+        if self._loop.regeneration_error is not None:
+            return _failed(self._loop.regeneration_error)
+        return self._attempt(self._loop.attempts[-1])
 
     @cached_property
     def guard(self) -> Guard | None:
+        """Whether the last answer may stand in the place of the first."""
         if self.first is None or self.last is None:
             return None
-        pair = {BenchmarkMethod.RAG: self.first, BenchmarkMethod.REGENERATED_RAG: self.last}
+        pair = {"rag": self.first, "regenerated-rag": self.last}
         both = QuestionResult(question=self.question, methods=pair)
-        if not both.flipped(BenchmarkMethod.REGENERATED_RAG):
+        if not both.flipped("regenerated-rag"):
             return None
         before, after = self.first.report, self.last.report
         return Guard(
@@ -210,58 +218,28 @@ class _Recorded:
             margin=self.margin,
         )
 
-    def _method(self, method: BenchmarkMethod) -> MethodResult | None:
-        match method:
-            case BenchmarkMethod.RAG:
-                return self.first
-            case BenchmarkMethod.REGENERATED_RAG:
-                return self.last
-            case BenchmarkMethod.GUARDED_RAG:
-                return self._guarded()
-            case BenchmarkMethod.PLACEBO:
-                return self._placebo()
-            case BenchmarkMethod.TYPED_RAG:
-                return self._typed()
-        return self._single(Step(method.value))
+    def answer_of(self, step: str, *, after_first: bool = False) -> MethodResult | None:
+        """The answer of a step, the failure that it ended in, or None where it is still to come.
 
-    def _guarded(self) -> MethodResult | None:
-        if self.last is None or self.last.answer is None:
-            return self.last
-        return self.last if self.guard and self.guard.stands else self.first
-
-    def _single(self, step: Step) -> MethodResult | None:
+        Args:
+            step: A step with one answer.
+            after_first: Whether it begins with the loop's first answer, which then stands where
+                there was no conflict to ask about.
+        """
+        if after_first and self.first is not None and self.first.answer is None:
+            return _failed("the first answer failed")
         outcome = self._outcome(step, AnsweredValue)
-        return self._judged(outcome.answer) if isinstance(outcome, AnsweredValue) else outcome
-
-    def _placebo(self) -> MethodResult | None:
-        if self.first is not None and self.first.answer is None:
-            return _failed("the first answer failed")
-        outcome = self._outcome(Step.PLACEBO, PlaceboValue)
-        if not isinstance(outcome, PlaceboValue):
+        if not isinstance(outcome, AnsweredValue):
             return outcome
-        return self.first if outcome.donor is None else self._judged(outcome.answer)
-
-    def _typed(self) -> MethodResult | None:
-        if self.first is not None and self.first.answer is None:
-            return _failed("the first answer failed")
-        outcome = self._outcome(Step.TYPED_RAG, TypedValue)
-        if not isinstance(outcome, TypedValue):
-            return outcome
-        return self._judged(outcome.answer) if self._disputed else self.first
+        if after_first and not self._disputed:
+            return self.first
+        return self._judged(outcome.answer)
 
     @property
     def _disputed(self) -> bool:
         """Whether the first answer has a claim to reconsider."""
         report = self.first.report if self.first else None
         return report is not None and report.reconsider is not None
-
-    def _asked_by(self, method: BenchmarkMethod) -> bool:
-        """Whether a method that tells the type was asked for it."""
-        return method is not BenchmarkMethod.TYPED_RAG or self._disputed
-
-    def _told(self, method: BenchmarkMethod) -> ConflictType | None:
-        value = self._value(Step(method.value), TypedValue)
-        return value.conflict_type if value else None
 
     def _attempt(self, attempt: Attempt) -> MethodResult:
         return self._judged(attempt.answer).model_copy(update={"report": attempt.report})
@@ -289,15 +267,15 @@ class _Recorded:
             return None
         return read_value(grade, GradedValue).report
 
-    def _outcome(self, step: Step, form: type[V]) -> V | MethodResult | None:
+    def _outcome(self, step: str, form: type[V]) -> V | MethodResult | None:
         """A step's value, the failure that it came to, or None where it is still to come."""
         record = self.steps.get(step)
         if record is None:
-            documents = self.steps.get(Step.DOCUMENTS)
+            documents = self.steps.get(DOCUMENTS)
             return _failed(documents.error) if documents and documents.error is not None else None
         return read_value(record, form) if record.error is None else _failed(record.error)
 
-    def _value(self, step: Step, form: type[V]) -> V | None:
+    def _value(self, step: str, form: type[V]) -> V | None:
         record = self.steps.get(step)
         return read_value(record, form) if record and record.error is None else None
 
@@ -308,29 +286,29 @@ class _Recorded:
         return bool(report.conflicting)
 
     def _notes(self) -> tuple[str, ...]:
-        told = [self._value(step, NotedValue) for step in Step]
+        told = [self._value(step, NotedValue) for step in STEPS]
         return tuple(dict.fromkeys(note for value in told if value for note in value.notes))
 
-    def _usage(self) -> dict[Step, dict[str, Usage]]:
-        usage = defaultdict[Step, dict[str, Usage]](dict)
+    def _usage(self) -> dict[str, dict[str, Usage]]:
+        usage = defaultdict[str, dict[str, Usage]](dict)
         for record in self.records:
             for model, spent in record.usage.items():
                 models = usage[record.step]
                 models[model] = models.get(model, Usage()) + spent
-        return {step: dict(sorted(usage[step].items())) for step in Step if step in usage}
+        return {step: dict(sorted(usage[step].items())) for step in STEPS if step in usage}
 
-    def _seconds(self) -> dict[Step, float]:
-        seconds = defaultdict[Step, list[float]](list)
+    def _seconds(self) -> dict[str, float]:
+        seconds = defaultdict[str, list[float]](list)
         for record in self.records:
             seconds[record.step].append(record.seconds)
-        return {step: fsum(seconds[step]) for step in Step if step in seconds}
+        return {step: fsum(seconds[step]) for step in STEPS if step in seconds}
 
 
 def _current(records: Sequence[StepRecord]) -> list[StepRecord]:
     """All but the steps that began with a first answer which a later loop has replaced."""
-    loops = [r.time for r in records if r.step is Step.LOOP and r.error is None]
+    loops = [r.time for r in records if r.step == LOOP and r.error is None]
     since = max(loops) if len(loops) > 1 else ""
-    return [r for r in records if r.step not in ON_THE_LOOP or r.time >= since]
+    return [r for r in records if not begins_with_first(r.step) or r.time >= since]
 
 
 def _failed(error: str) -> MethodResult:

@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
@@ -13,19 +14,22 @@ from typing import Any, Protocol
 from conflictscore.benchmarks.harness.benchmark import AnswerJudge, Benchmark
 from conflictscore.benchmarks.harness.failing import reason_of, refuse_odd_values
 from conflictscore.benchmarks.harness.listening import Listener
-from conflictscore.benchmarks.harness.records import (
-    BenchmarkMethod,
-    Question,
-    QuestionResult,
-    Step,
-    StepRecord,
-    Verdict,
+from conflictscore.benchmarks.harness.methods.asker import Asker
+from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
+from conflictscore.benchmarks.harness.methods.registry import (
+    BASELINE,
+    DOCUMENTS,
+    GRADE,
+    LOOP,
+    METHODS,
+    begins_with_first,
+    method_of,
 )
-from conflictscore.benchmarks.harness.results import ON_THE_LOOP, first_answer_usage, results
+from conflictscore.benchmarks.harness.records import Question, QuestionResult, StepRecord, Verdict
+from conflictscore.benchmarks.harness.results import first_answer_usage, results
 from conflictscore.benchmarks.harness.scores import score_verdicts
 from conflictscore.benchmarks.harness.setup import Ready, RunSettings
 from conflictscore.benchmarks.harness.spending import Place, Spending
-from conflictscore.benchmarks.harness.steps import Steps
 from conflictscore.errors import (
     BudgetError,
     ConfigurationError,
@@ -34,13 +38,9 @@ from conflictscore.errors import (
 )
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Attempt, ClaimEvidence, ConflictReport, Document, Usage
+from conflictscore.records import Attempt, ConflictReport, Document, Usage
 
-__all__ = ["Session", "Store", "now"]
-
-_SCORED_BY_THE_LOOP = (BenchmarkMethod.RAG, BenchmarkMethod.REGENERATED_RAG)
-
-_Asked = Callable[[Question, Sequence[Document]], Awaitable[dict[str, Any]]]
+__all__ = ["MemoryStore", "Session", "Store", "now"]
 
 
 class Store(Protocol):
@@ -51,7 +51,7 @@ class Store(Protocol):
         """The questions of the run."""
 
     @property
-    def done(self) -> Mapping[tuple[str, Step, str], StepRecord]:
+    def done(self) -> Mapping[Place, StepRecord]:
         """The last record of each step, by question id, step and key."""
 
     def records(self) -> Sequence[StepRecord]:
@@ -59,6 +59,26 @@ class Store(Protocol):
 
     def append(self, record: StepRecord) -> StepRecord:
         """Keep a record; gives it as a later reader will find it."""
+
+
+class MemoryStore:
+    """Records that are kept in memory alone, the last of each step."""
+
+    def __init__(self, questions: Sequence[Question], records: Iterable[StepRecord] = ()) -> None:
+        """Begin with what was recorded elsewhere."""
+        self.questions = questions
+        self.done: dict[Place, StepRecord] = {}
+        for record in records:
+            self.append(record)
+
+    def records(self) -> Sequence[StepRecord]:
+        """See :class:`Store`."""
+        return tuple(self.done.values())
+
+    def append(self, record: StepRecord) -> StepRecord:
+        """See :class:`Store`."""
+        self.done[record.question, record.step, record.key] = record
+        return record
 
 
 class Session:
@@ -74,8 +94,8 @@ class Session:
         ledger: Ledger,
         listener: Listener,
         spending: Spending | None = None,
-        retried: Iterable[tuple[str, Step, str]] = (),
-        steps: Steps | None = None,
+        retried: Iterable[Place] = (),
+        asker: Asker | None = None,
     ) -> None:
         """Get ready.
 
@@ -88,26 +108,15 @@ class Session:
             listener: Is told what happens.
             spending: Where calls are kept with their steps; None counts those of this session.
             retried: Steps that are recorded and are to be taken again.
-            steps: What is asked; by default :class:`Steps` of the collaborators.
+            asker: What is asked by; by default an :class:`.Asker` of the collaborators.
         """
         self._store = store
         self._spending = spending
         self._model = ready.context.generator.name
         counting = ledger.step if spending is None else partial(self._first_answer, spending)
-        self._steps = steps or Steps(
+        self._asker = asker or Asker(
             ready.context, ready.resampler, counting, self._kept, benchmark.reply_tokens
         )
-        self._alone: dict[Step, _Asked] = {
-            Step.CONTROL_RAG: self._steps.control_rag,
-            Step.PIPELINE: self._steps.pipeline,
-            Step.TAXONOMY_AWARE: self._steps.taxonomy_aware,
-            Step.ORACLE: self._steps.oracle,
-            Step.NO_DOCUMENTS: self._steps.no_documents,
-            Step.FIRST_DOCUMENT: self._steps.first_document,
-            Step.SECOND_DOCUMENT: self._steps.second_document,
-            Step.BALANCED: self._steps.balanced,
-            Step.SUPER_BALANCED: self._steps.super_balanced,
-        }
         self._grader = ready.answer_judge
         self._judge: AnswerJudge | None = benchmark.judge
         self._scored = benchmark.scored
@@ -154,65 +163,42 @@ class Session:
             BudgetError: The budget forbids the next call.
             ConfigurationError: A setting is wrong, so that no question can be asked.
         """
-        methods = self._settings.methods
         found = await self._documents(question)
         if found.value is not None:
-            documents = _documents_in(found)
-            if BenchmarkMethod.RESAMPLE in methods:  # first, so that the loop finds its prefix warm
-                await self._step(
-                    question, Step.RESAMPLE, lambda: self._steps.resample(question, documents)
-                )
-            loop = await self._step(
-                question, Step.LOOP, lambda: self._steps.loop(question, documents)
-            )
+            another = partial(self._another, question)
+            asked = Asked(question, _documents_in(found), another)
+            methods = [method_of(name) for name in self._settings.methods]
+            for method in methods:
+                if method.before_loop:
+                    await self._ask(method, asked)
+            loop = await self._ask(method_of(BASELINE), asked)
             if loop.value is not None:
                 first = Attempt.model_validate(loop.value["attempts"][0])
-                if BenchmarkMethod.PLACEBO in methods:
-                    await self._placebo(question, documents, first)
-                if BenchmarkMethod.TYPED_RAG in methods:
-                    await self._typed_rag(question, documents, first)
-            for step, ask in self._alone.items():
-                if BenchmarkMethod(step.value) in methods:
-                    await self._step(question, step, partial(ask, question, documents))
-            await self._grades(question, documents)
+                for method in methods:
+                    if method.begins_with_first:
+                        await self._ask(method, replace(asked, first=first))
+            for method in methods:
+                if not (method.before_loop or method.step == LOOP or method.begins_with_first):
+                    await self._ask(method, asked)
+            await self._grades(question, asked.documents)
         self._listener.question(self.result(question))
 
     async def _documents(self, question: Question) -> StepRecord:
         """Found once a question, though a placebo may ask for them at the same time."""
         async with self._finding.setdefault(question.id, asyncio.Lock()):
-            return await self._step(
-                question, Step.DOCUMENTS, lambda: self._steps.documents(question)
-            )
+            return await self._step(question, DOCUMENTS, lambda: self._asker.documents(question))
 
-    async def _placebo(
-        self, question: Question, documents: Sequence[Document], first: Attempt
-    ) -> None:
-        async def ask() -> dict[str, Any]:
-            claim = _disputed(first)
-            if claim is None:
-                return {"answer": first.answer.to_json(), "donor": None, "notes": []}
-            donor = self._donors.get(question.id)
-            if donor is None:
-                raise InputError("a placebo needs a second question, whose evidence it shows")
-            donated = await self._documents(donor)
-            if donated.value is None:
-                raise InputError(f"the placebo's donor has no documents: {donated.error}")
-            return await self._steps.placebo(
-                question, documents, first.answer, claim, donor, _documents_in(donated)
-            )
+    async def _ask(self, method: BenchmarkMethod, asked: Asked) -> StepRecord:
+        return await self._step(asked.question, method.step, lambda: method.ask(self._asker, asked))
 
-        await self._step(question, Step.PLACEBO, ask)
-
-    async def _typed_rag(
-        self, question: Question, documents: Sequence[Document], first: Attempt
-    ) -> None:
-        async def ask() -> dict[str, Any]:
-            claim = _disputed(first)
-            if claim is None:
-                return {"answer": first.answer.to_json(), "conflict_type": None, "notes": []}
-            return await self._steps.typed_rag(question, documents, first.answer, claim)
-
-        await self._step(question, Step.TYPED_RAG, ask)
+    async def _another(self, question: Question) -> tuple[Question, tuple[Document, ...]]:
+        donor = self._donors.get(question.id)
+        if donor is None:
+            raise InputError("a placebo needs a second question, whose evidence it shows")
+        donated = await self._documents(donor)
+        if donated.value is None:
+            raise InputError(f"the placebo's donor has no documents: {donated.error}")
+        return donor, _documents_in(donated)
 
     async def _grades(self, question: Question, documents: Sequence[Document]) -> None:
         """A grade of each distinct answer in free form; in multiple choice nothing is asked."""
@@ -222,8 +208,8 @@ class Session:
         answers = dict.fromkeys(m.answer.text for m in methods.values() if m.answer is not None)
         scored = {
             ended.answer.text: ended.report
-            for method in _SCORED_BY_THE_LOOP
-            if (ended := methods.get(method)) and ended.answer
+            for method in methods
+            if METHODS[method].step == LOOP and (ended := methods[method]).answer
         }
         for text in answers:
             ask = (
@@ -231,10 +217,10 @@ class Session:
                 if self._judge is not None
                 else partial(self._ask_score, text, documents, scored.get(text))
             )
-            await self._step(question, Step.GRADE, ask, key=text)
+            await self._step(question, GRADE, ask, key=text)
 
     async def _ask_judge(self, question: Question, text: str, judge: AnswerJudge) -> dict[str, Any]:
-        meter, prompts = UsageMeter(), self._steps.context.prompts
+        meter, prompts = UsageMeter(), self._asker.context.prompts
         verdicts = await judge(question, text, model=self._grader, prompts=prompts, meter=meter)
         self._kept(meter.usage.cached_calls)
         refuse_odd_values(verdicts, self._graded)
@@ -244,13 +230,13 @@ class Session:
         self, text: str, documents: Sequence[Document], known: ConflictReport | None
     ) -> dict[str, Any]:
         """What the loop has scored already is not scored again."""
-        report = known or await self._steps.score(text, documents)
+        report = known or await self._asker.score(text, documents)
         return {"verdicts": _plain(score_verdicts(report)), "report": report.to_json()}
 
     async def _step(
         self,
         question: Question,
-        step: Step,
+        step: str,
         work: Callable[[], Awaitable[dict[str, Any]]],
         *,
         key: str = "",
@@ -296,10 +282,10 @@ class Session:
 
     def _outlived(self, record: StepRecord) -> bool:
         """Whether the loop that a step began with was taken again after it."""
-        if record.step not in ON_THE_LOOP:
+        if not begins_with_first(record.step):
             return False
         steps = [r.step for r in self._records[record.question]]
-        return Step.LOOP in steps[len(steps) - steps[::-1].index(record.step) :]
+        return LOOP in steps[len(steps) - steps[::-1].index(record.step) :]
 
     def _kept(self, calls: int) -> None:
         if calls:
@@ -348,14 +334,6 @@ def now() -> str:
 
 def _plain(verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
     return {name: verdict.to_json() for name, verdict in verdicts.items()}
-
-
-def _disputed(first: Attempt) -> ClaimEvidence | None:
-    """The claim of the first answer to reconsider; None where nothing speaks on both sides."""
-    report = first.report
-    if report is None or report.reconsider is None:
-        return None
-    return report.evidence(report.reconsider)
 
 
 def _documents_in(record: StepRecord) -> tuple[Document, ...]:

@@ -1,6 +1,6 @@
 """From a user's settings to what a benchmark run works with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -9,9 +9,14 @@ from typing import Any, Literal
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 
-from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS, Benchmark
-from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
-from conflictscore.benchmarks.harness.templates import templates_read
+from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
+from conflictscore.benchmarks.harness.methods.registry import (
+    BASELINE,
+    COMMON_METHODS,
+    LOOP,
+    METHODS,
+    method_of,
+)
 from conflictscore.errors import InputError
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings, Model
@@ -22,20 +27,23 @@ from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import PromptSet
 from conflictscore.storage.cache import ContentCache
 
-__all__ = ["Ready", "RunSettings", "Setup", "chosen_methods", "refuse_methods"]
+__all__ = ["Ready", "RunSettings", "Setup", "chosen_methods", "refuse_methods", "templates_read"]
 
-_FREE_FORM_ONLY = frozenset(
-    {
-        BenchmarkMethod.PIPELINE,
-        BenchmarkMethod.TAXONOMY_AWARE,
-        BenchmarkMethod.ORACLE,
-        BenchmarkMethod.NO_DOCUMENTS,
-        BenchmarkMethod.FIRST_DOCUMENT,
-        BenchmarkMethod.SECOND_DOCUMENT,
-        BenchmarkMethod.BALANCED,
-        BenchmarkMethod.SUPER_BALANCED,
-    }
-)
+_READ_BY_ALL = ("document", "cut", "evidence", "evidence_line", "justify", "retry")
+_READ_BY_FORM: Mapping[Form, tuple[str, ...]] = {
+    "multiple-choice": (
+        "multiple_choice_rag",
+        "multiple_choice_control_rag",
+        "multiple_choice_regenerate",
+    ),
+    "free-form": (
+        "decompose",
+        "free_form_rag",
+        "free_form_control_rag",
+        "free_form_regenerate",
+    ),
+}
+"""Counted to every run, also to one without ``control-rag`` or a second look."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ class RunSettings:
     All of it stands in the run's manifest, and a run is gone on with only where it is the same.
     """
 
-    methods: tuple[BenchmarkMethod, ...] = COMMON_METHODS
+    methods: tuple[str, ...] = COMMON_METHODS
     """``rag`` is always among them, since the others are paired with it."""
     max_rounds: int = 1
     """The most regenerations, 1 to 20."""
@@ -71,7 +79,7 @@ class RunSettings:
         object.__setattr__(self, "methods", chosen_methods(self.methods))
 
 
-def chosen_methods(names: Sequence[str]) -> tuple[BenchmarkMethod, ...]:
+def chosen_methods(names: Sequence[str]) -> tuple[str, ...]:
     """The methods with these names, each once, in the order of tables; always with the baseline.
 
     Raises:
@@ -79,28 +87,36 @@ def chosen_methods(names: Sequence[str]) -> tuple[BenchmarkMethod, ...]:
     """
     if isinstance(names, str):
         raise InputError(f"methods is the text {names!r}; give a list of names")
-    known = {method.value for method in BenchmarkMethod}
     if not names:
-        raise InputError(f"no method is named; give some of {', '.join(BenchmarkMethod)}")
-    if unknown := [name for name in names if name not in known]:
-        raise InputError(f"unknown method {unknown[0]!r}; one of {', '.join(BenchmarkMethod)}")
-    return tuple(m for m in BenchmarkMethod if m in names or m is BASELINE)
+        raise InputError(f"no method is named; give some of {', '.join(METHODS)}")
+    if unknown := [name for name in names if name not in METHODS]:
+        raise InputError(f"unknown method {unknown[0]!r}; one of {', '.join(METHODS)}")
+    return tuple(m for m in METHODS if m in names or m == BASELINE)
 
 
-def refuse_methods(benchmark: Benchmark, methods: Sequence[BenchmarkMethod]) -> None:
+def refuse_methods(benchmark: Benchmark, methods: Sequence[str]) -> None:
     """Check that a benchmark can be run with these methods, before anything is opened or paid for.
 
     Raises:
         InputError: One answers in free form only and the benchmark is a multiple choice, or the
             benchmark does not offer it.
     """
-    lacking = _FREE_FORM_ONLY if benchmark.form == "multiple-choice" else frozenset()
-    known = ", ".join(method for method in benchmark.offered if method not in lacking)
-    for method in methods:
-        if method in lacking:
-            raise InputError(f"{method} answers in free form only; in multiple choice give {known}")
-        if method not in benchmark.offered and method is not BASELINE:
-            raise InputError(f"{benchmark.name} is not run with {method}; give some of {known}")
+    fits = {name: benchmark.form in method_of(name).forms for name in METHODS}
+    known = ", ".join(name for name in benchmark.offered if fits[name])
+    for name in methods:
+        if not fits[name]:
+            raise InputError(f"{name} answers in free form only; in multiple choice give {known}")
+        if name not in benchmark.offered and name != BASELINE:
+            raise InputError(f"{benchmark.name} is not run with {name}; give some of {known}")
+
+
+def templates_read(benchmark: Benchmark, methods: Collection[str]) -> set[str]:
+    """The templates that these methods and the judge read, which decide the figures of a run.
+
+    The labeler's own are not among them: they are part of its identity.
+    """
+    read = {*_READ_BY_ALL, *_READ_BY_FORM[benchmark.form], *benchmark.templates}
+    return read.union(*(method_of(name).reads(benchmark.form) for name in methods))
 
 
 @dataclass(frozen=True)
@@ -162,11 +178,14 @@ class Setup:
             "context_window": context_window,
             "max_calls": max_calls,
         }
+        looks_again = any(
+            METHODS[name].step == LOOP and method_of(name).looks_again for name in settings.methods
+        )
         loop = LoopSettings(
             labeler=labeler,
             judge=judge,
             prompts=prompts,
-            max_rounds=settings.max_rounds if _looks_again(settings) else 0,
+            max_rounds=settings.max_rounds if looks_again else 0,
             cache=cache,
             duplicates=settings.duplicates,
             max_claims=settings.max_claims,
@@ -201,7 +220,7 @@ class Setup:
             "measures": list(benchmark.measures),
             **({"graded": sorted(benchmark.graded)} if benchmark.graded else {}),
             **({"falling": sorted(benchmark.falling)} if benchmark.falling else {}),
-            "methods": [method.value for method in settings.methods],
+            "methods": list(settings.methods),
             "model": _described(context.generator),
             "judge": _described(context.decomposer),
             "answer_judge": _described(self.answer_judge) if benchmark.judge else None,
@@ -272,12 +291,6 @@ class Setup:
 def _identity(labeler: Labeler) -> dict[str, Any] | None:
     identity = labeler.identity
     return None if identity is None else dict(identity)
-
-
-def _looks_again(settings: RunSettings) -> bool:
-    return bool(
-        {BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG} & set(settings.methods)
-    )
 
 
 def _described(model: LanguageModel) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from conflictscore.benchmarks.harness.record_lines import (
     encoded,
     read_records,
 )
-from conflictscore.benchmarks.harness.records import Question, Step, StepRecord
+from conflictscore.benchmarks.harness.records import Question, StepRecord
 from conflictscore.benchmarks.harness.run_folder import (
     MANIFEST,
     RECORDS,
@@ -48,8 +48,8 @@ class RunStore:
     ) -> None:
         self.folder, self.manifest, self.questions, self.notes = folder, manifest, questions, notes
         self._records: list[StepRecord] = []
-        self._done: dict[tuple[str, Step, str], StepRecord] = {}
-        self._of: dict[str, dict[tuple[Step, str], StepRecord]] = {q.id: {} for q in questions}
+        self._done: dict[tuple[str, str, str], StepRecord] = {}
+        self._of: dict[str, dict[tuple[str, str], StepRecord]] = {q.id: {} for q in questions}
         self._writing = writing
         for record in records:
             self._keep(record)
@@ -115,7 +115,7 @@ class RunStore:
         return cls(folder, manifest, questions, found.records, notes if found.half else ())
 
     @property
-    def done(self) -> Mapping[tuple[str, Step, str], StepRecord]:
+    def done(self) -> Mapping[tuple[str, str, str], StepRecord]:
         """The last record of each step by question id, step and key; some are failures."""
         return MappingProxyType(self._done)
 

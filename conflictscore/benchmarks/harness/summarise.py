@@ -16,12 +16,8 @@ from conflictscore.benchmarks.harness.figures import (
     Scores,
     Transitions,
 )
-from conflictscore.benchmarks.harness.records import (
-    BASELINE,
-    BenchmarkMethod,
-    MethodResult,
-    QuestionResult,
-)
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP, METHODS, method_of
+from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.statistics import (
     changes,
     mcnemar,
@@ -37,14 +33,11 @@ __all__ = ["figures"]
 
 _Score = Callable[[ConflictReport], float | None]
 
-_CONTROLS = (BenchmarkMethod.PLACEBO, BenchmarkMethod.RESAMPLE)
-_SCORED_AGAIN = (BenchmarkMethod.REGENERATED_RAG, BenchmarkMethod.GUARDED_RAG)
-
 
 def figures(
     results: Sequence[QuestionResult],
     *,
-    methods: Collection[BenchmarkMethod],
+    methods: Collection[str],
     measures: Sequence[str],
     money: Money | None,
     total_questions: int,
@@ -72,10 +65,10 @@ def figures(
     Raises:
         ConfigurationError: scipy or statsmodels is not installed.
     """
-    ordered = [method for method in BenchmarkMethod if method in methods]
-    others = [m for m in ordered if m is not BASELINE] if BASELINE in ordered else []
+    ordered = [method for method in METHODS if method in methods]
+    others = [m for m in ordered if m != BASELINE] if BASELINE in ordered else []
 
-    def pair(method: BenchmarkMethod, measure: str, against: BenchmarkMethod = BASELINE) -> Paired:
+    def pair(method: str, measure: str, against: str = BASELINE) -> Paired:
         return _paired(
             results,
             method,
@@ -99,16 +92,16 @@ def figures(
         paired=tuple(paired),
         controls=tuple(
             pair(method, measures[0], control)
-            for control in _CONTROLS
-            for method in _SCORED_AGAIN
-            if {method, control} <= set(ordered)
+            for control in dict.fromkeys(c for m in ordered for c in method_of(m).controls)
+            for method in ordered
+            if control in ordered and control in method_of(method).controls
         ),
         transitions=tuple(
             _transitions(results, method, measures[0], falls=measures[0] in falling)
             for method in others
         ),
         categories=_categories(results, ordered, measures, graded),
-        scores=tuple(_scores(results, method) for method in _SCORED_AGAIN if method in others),
+        scores=tuple(_scores(results, method) for method in others if METHODS[method].step == LOOP),
         claims=tuple(_claims(results, m) for m in ordered) if set(SCORES) & set(measures) else (),
         types=told_types(results, ordered),
         coverage=_mean(_reports(results, BASELINE), lambda report: report.coverage),
@@ -116,7 +109,7 @@ def figures(
     )
 
 
-def _ended(result: QuestionResult, method: BenchmarkMethod) -> bool:
+def _ended(result: QuestionResult, method: str) -> bool:
     """Whether nothing is still to come: an answer in free form waits for its grade.
 
     A grade may leave out measures that do not apply to the question.
@@ -125,7 +118,7 @@ def _ended(result: QuestionResult, method: BenchmarkMethod) -> bool:
     return of is not None and (of.answer is None or bool(of.verdicts))
 
 
-def _of(results: Iterable[QuestionResult], method: BenchmarkMethod) -> list[MethodResult]:
+def _of(results: Iterable[QuestionResult], method: str) -> list[MethodResult]:
     return [result.methods[method] for result in results if method in result.methods]
 
 
@@ -140,7 +133,7 @@ def _figure(
 
 def _method(
     ended: Sequence[MethodResult],
-    method: BenchmarkMethod,
+    method: str,
     measures: Sequence[str],
     graded: Collection[str],
 ) -> MethodFigures:
@@ -158,10 +151,10 @@ def _method(
 
 def _judged(
     results: Iterable[QuestionResult],
-    method: BenchmarkMethod,
+    method: str,
     measure: str,
     *,
-    against: BenchmarkMethod = BASELINE,
+    against: str = BASELINE,
 ) -> tuple[list[float], list[float]]:
     """How right the other method and this one are where both were judged, from 0 to 1."""
     pairs = [
@@ -182,12 +175,12 @@ def _moved(before: Sequence[float], after: Sequence[float], *, falls: bool) -> t
 
 def _paired(
     results: Sequence[QuestionResult],
-    method: BenchmarkMethod,
+    method: str,
     measure: str,
     *,
     graded: bool,
     falls: bool,
-    against: BenchmarkMethod,
+    against: str,
 ) -> Paired:
     before, after = _judged(results, method, measure, against=against)
     corrected, harmed = _moved(before, after, falls=falls)
@@ -211,7 +204,7 @@ def _paired(
 
 
 def _transitions(
-    results: Sequence[QuestionResult], method: BenchmarkMethod, measure: str, *, falls: bool
+    results: Sequence[QuestionResult], method: str, measure: str, *, falls: bool
 ) -> Transitions:
     conflict = [result for result in results if result.conflict and method in result.methods]
     answered = [result for result in conflict if result.methods[method].answer is not None]
@@ -236,7 +229,7 @@ def _transitions(
 
 def _categories(
     results: Sequence[QuestionResult],
-    methods: Sequence[BenchmarkMethod],
+    methods: Sequence[str],
     measures: Sequence[str],
     graded: Collection[str],
 ) -> tuple[CategoryFigures, ...]:
@@ -259,7 +252,7 @@ def _categories(
     )
 
 
-def _reports(results: Iterable[QuestionResult], method: BenchmarkMethod) -> list[ConflictReport]:
+def _reports(results: Iterable[QuestionResult], method: str) -> list[ConflictReport]:
     return [ended.report for ended in _of(results, method) if ended.report is not None]
 
 
@@ -267,7 +260,7 @@ def _mean(reports: Iterable[ConflictReport], score: _Score) -> Interval:
     return mean_interval([value for report in reports if (value := score(report)) is not None])
 
 
-def _claims(results: Sequence[QuestionResult], method: BenchmarkMethod) -> Claims:
+def _claims(results: Sequence[QuestionResult], method: str) -> Claims:
     reports = [report for report in _reports(results, method) if report.error is None]
     return Claims(
         method=method,
@@ -276,7 +269,7 @@ def _claims(results: Sequence[QuestionResult], method: BenchmarkMethod) -> Claim
     )
 
 
-def _scores(results: Sequence[QuestionResult], method: BenchmarkMethod) -> Scores:
+def _scores(results: Sequence[QuestionResult], method: str) -> Scores:
     again = [
         (before.report, after.report)
         for result in results

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from conflictscore.benchmarks.harness.figures import TypeAccuracy
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult
-from conflictscore.benchmarks.harness.results import TELLING
+from conflictscore.benchmarks.harness.methods.registry import method_of
+from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.records import ConflictType
 
@@ -12,7 +12,7 @@ __all__ = ["told_types"]
 
 
 def told_types(
-    results: Sequence[QuestionResult], methods: Sequence[BenchmarkMethod]
+    results: Sequence[QuestionResult], methods: Sequence[str]
 ) -> tuple[TypeAccuracy, ...]:
     """A figure for each of these methods that tells a type; none where people told no type.
 
@@ -28,12 +28,12 @@ def told_types(
             method, [(true, r.predicted[method]) for r, true in known if method in r.predicted]
         )
         for method in methods
-        if method in TELLING
+        if method_of(method).tells_type
     )
 
 
 def _type_accuracy(
-    method: BenchmarkMethod, told: Sequence[tuple[ConflictType, ConflictType | None]]
+    method: str, told: Sequence[tuple[ConflictType, ConflictType | None]]
 ) -> TypeAccuracy:
     """Of people's type and the method's, by question."""
     there = [kind for kind in ConflictType if any(kind in pair for pair in told)]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, QuestionResult, Verdict
+from conflictscore.benchmarks.harness.records import QuestionResult, Verdict
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, Pair, Subset
 from conflictscore.benchmarks.natconfqa.judging import Judgement
 from conflictscore.benchmarks.natconfqa.metrics import (
@@ -94,9 +94,7 @@ def counts_of(verdicts: Mapping[str, Verdict]) -> Counts:
     )
 
 
-def method_figures(
-    results: Iterable[QuestionResult], method: BenchmarkMethod
-) -> dict[str, GroupFigures]:
+def method_figures(results: Iterable[QuestionResult], method: str) -> dict[str, GroupFigures]:
     """All figures of one method of a run, by group of questions.
 
     Beside the means over questions that the run's own figures have, these are pooled over all

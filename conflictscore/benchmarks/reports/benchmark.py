@@ -7,7 +7,7 @@ from typing import Any
 from conflictscore.benchmarks.harness.benchmark import SCORES, Benchmark, Form
 from conflictscore.benchmarks.harness.estimate import Assumptions, Range
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
+from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.reports.topics import Topic, file_of, read_topics
 from conflictscore.errors import InputError
 from conflictscore.records import Document
@@ -67,10 +67,10 @@ def reports(
         reply_tokens=REPLY_TOKENS,
         assumptions=_ASSUMED,
         offered=(
-            BenchmarkMethod.RAG,
-            BenchmarkMethod.RESAMPLE,
-            BenchmarkMethod.BALANCED,
-            BenchmarkMethod.SUPER_BALANCED,
+            "rag",
+            "resample",
+            "balanced",
+            "super-balanced",
         ),
         hashes=hashes,
         notes=(left_out,) if agreeing else (),

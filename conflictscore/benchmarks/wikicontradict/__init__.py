@@ -5,7 +5,8 @@ rates the answers, ``judge_check.py`` holds that judge against people, and ``ann
 exchanges the annotations with Label Studio.
 """
 
-from conflictscore.benchmarks.entry import COMMON, CheckEntry, Entry, lazily
+from conflictscore.benchmarks.entry import CheckEntry, Entry, lazily
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 
 __all__ = ["ENTRY"]
 
@@ -17,7 +18,7 @@ ENTRY = Entry(
     searches=False,
     open=lazily("wikicontradict.benchmark:wikicontradict"),
     judged=True,
-    methods=(*COMMON, "no-documents", "first-document", "second-document"),
+    methods=(*COMMON_METHODS, "no-documents", "first-document", "second-document"),
     flags={
         "nli_judge": "Rate answers by the NLI model that comes along, and not by a language"
         " model; needs the extra [nli]."

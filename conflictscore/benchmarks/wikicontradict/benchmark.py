@@ -3,9 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS, Benchmark, Form
+from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question, Verdict
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
+from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.wikicontradict.data import ContradictingQuestion, read_questions
 from conflictscore.benchmarks.wikicontradict.judge import (
     MEASURES,
@@ -53,9 +54,9 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
         },
         offered=(
             *COMMON_METHODS,
-            BenchmarkMethod.NO_DOCUMENTS,
-            BenchmarkMethod.FIRST_DOCUMENT,
-            BenchmarkMethod.SECOND_DOCUMENT,
+            "no-documents",
+            "first-document",
+            "second-document",
         ),
         hashes={"data": sha256_of_file(data)},
         notes=(

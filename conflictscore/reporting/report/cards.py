@@ -3,12 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from conflictscore.benchmarks.harness.records import (
-    BASELINE,
-    BenchmarkMethod,
-    MethodResult,
-    QuestionResult,
-)
+from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.records import ConflictType, Document, EvidenceLabel, Label
 from conflictscore.reporting.annotations import Annotation
 from conflictscore.reporting.figure_text import percent
@@ -74,7 +70,7 @@ class Said:
 class OtherAnswer:
     """What another method did with the same question."""
 
-    method: BenchmarkMethod
+    method: str
     said: Said | None
     error: str | None
     kind: FlipKind | None
@@ -111,7 +107,7 @@ class Card:
 
     run: ReportRun
     result: QuestionResult
-    method: BenchmarkMethod
+    method: str
     kind: str
     """A :class:`FlipKind`, or ``kept``."""
     before: Said
@@ -131,7 +127,7 @@ class Card:
     @property
     def typed(self) -> bool:
         """Whether the answer was asked for again by the type of the conflict."""
-        return self.method is BenchmarkMethod.TYPED_RAG
+        return self.method == "typed-rag"
 
     @property
     def told(self) -> ConflictType | None:
@@ -152,7 +148,7 @@ class Card:
     @property
     def annotation(self) -> Annotation | None:
         """What reviewers said of it; they are shown one flip a question."""
-        if self.method is not second_look(self.result):
+        if self.method != second_look(self.result):
             return None
         return self.run.annotations.get(self.result.question.id)
 
@@ -188,7 +184,7 @@ def cards(run: ReportRun) -> tuple[list[Card], list[Card]]:
         first = _said(run, result.methods.get(BASELINE))
         if shown is None or first is None:
             continue
-        for method in dict.fromkeys((shown, BenchmarkMethod.TYPED_RAG)):
+        for method in dict.fromkeys((shown, "typed-rag")):
             after = _said(run, result.methods.get(method))
             if after is None:
                 continue
@@ -196,7 +192,7 @@ def cards(run: ReportRun) -> tuple[list[Card], list[Card]]:
             others = tuple(_others(run, result, method))
             if kind is not None:
                 flips.append(Card(run, result, method, kind.value, first, after, others))
-            elif result.conflict and method is shown:
+            elif result.conflict and method == shown:
                 kept.append(Card(run, result, method, KEPT, first, after, others))
     return flips, kept
 
@@ -212,9 +208,7 @@ def _said(run: ReportRun, ended: MethodResult | None) -> Said | None:
     )
 
 
-def _others(
-    run: ReportRun, result: QuestionResult, shown: BenchmarkMethod
-) -> Iterator[OtherAnswer]:
+def _others(run: ReportRun, result: QuestionResult, shown: str) -> Iterator[OtherAnswer]:
     for method, ended in result.methods.items():
         if method not in (BASELINE, shown):
             yield OtherAnswer(
@@ -222,6 +216,6 @@ def _others(
                 _said(run, ended),
                 ended.error,
                 flip_kind(result, method, run.first_measure, falls=run.falls),
-                result.donor if method is BenchmarkMethod.PLACEBO else None,
+                result.donor if method == "placebo" else None,
                 result.predicted.get(method),
             )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion, Transitions
-from conflictscore.benchmarks.harness.records import BASELINE, BenchmarkMethod
+from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.reporting.figure_text import percent, span
 from conflictscore.reporting.measures import is_graded
 from conflictscore.reporting.report.run import ReportRun
@@ -64,7 +64,7 @@ def measure_chart(table: MeasureTable) -> Chart:
             if figures is None:
                 continue
             value = figures.measures[table.measure]
-            label = f"{method} · {run.name}" if len(table.runs) > 1 else method.value
+            label = f"{method} · {run.name}" if len(table.runs) > 1 else method
             marks = [*_estimate(value)]
             words = f"{_percent(value.value)}, n {value.n:,}"
             if (reported := table.reported(method)) is not None:
@@ -90,7 +90,7 @@ def split_chart(runs: Sequence[ReportRun]) -> Chart:
     graded = any(is_graded(run.figures, run.first_measure) for run in runs)
     for run in runs:
         for moved in run.figures.transitions:
-            label = f"{moved.method} · {run.name}" if len(runs) > 1 else moved.method.value
+            label = f"{moved.method} · {run.name}" if len(runs) > 1 else moved.method
             rows.append(_stacked(label, list(_parts(moved))))
     for source, told in {r.paper.source: r.paper.transitions for r in runs if r.paper}.items():
         if told is not None:
@@ -132,7 +132,7 @@ def score_chart(run: ReportRun) -> Chart:
     )
 
 
-def category_chart(run: ReportRun, method: BenchmarkMethod) -> Chart:
+def category_chart(run: ReportRun, method: str) -> Chart:
     """The baseline and one method by category."""
     rows = []
     measure = run.first_measure

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.reporting import figure_text
 from conflictscore.reporting.bench_findings import findings
@@ -42,10 +41,10 @@ _POLICY = (
     " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types"
 )
 _COMPARED = (
-    BenchmarkMethod.REGENERATED_RAG,
-    BenchmarkMethod.GUARDED_RAG,
-    BenchmarkMethod.TYPED_RAG,
-    BenchmarkMethod.CONTROL_RAG,
+    "regenerated-rag",
+    "guarded-rag",
+    "typed-rag",
+    "control-rag",
 )
 """What is set against the baseline by category: the first of these that was run."""
 

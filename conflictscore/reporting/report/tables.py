@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conflictscore.benchmarks.harness.figures import MethodFigures
-from conflictscore.benchmarks.harness.records import BenchmarkMethod
+from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.reporting.measures import falls, is_graded
 from conflictscore.reporting.paper_figures import PaperFigures, PublishedTable
 from conflictscore.reporting.report.run import ReportRun
@@ -33,18 +33,18 @@ class MeasureTable:
     """None where no paper has a figure by the measure."""
 
     @property
-    def methods(self) -> list[BenchmarkMethod]:
+    def methods(self) -> list[str]:
         """The methods of any of the runs, in their usual order."""
         known = {figures.method for run in self.runs for figures in run.figures.methods}
-        return [method for method in BenchmarkMethod if method in known]
+        return [method for method in METHODS if method in known]
 
-    def figures(self, run: ReportRun, method: BenchmarkMethod) -> MethodFigures | None:
+    def figures(self, run: ReportRun, method: str) -> MethodFigures | None:
         """A cell; None where the run has no such method or measure."""
         return next(
             (
                 figures
                 for figures in run.figures.methods
-                if figures.method is method and self.measure in figures.measures
+                if figures.method == method and self.measure in figures.measures
             ),
             None,
         )
@@ -72,7 +72,7 @@ class MeasureTable:
         """Whether less is better."""
         return any(falls(run.figures, self.measure) for run in self.runs)
 
-    def reported(self, method: BenchmarkMethod) -> float | None:
+    def reported(self, method: str) -> float | None:
         """The paper's figure, in [0, 1]."""
         return self.paper.value(method, self.measure) if self.paper else None
 
@@ -129,7 +129,7 @@ def published_tables(runs: Sequence[ReportRun]) -> list[PublishedTable]:
 def failures(run: ReportRun) -> list[Failure]:
     """Every answer and verdict that could not be had, with the reason."""
     return [
-        Failure(result.question.id, method.value, what, error)
+        Failure(result.question.id, method, what, error)
         for result in run.results
         for method, ended in result.methods.items()
         for what, error in (

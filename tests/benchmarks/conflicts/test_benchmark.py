@@ -7,7 +7,7 @@ import pytest
 
 from conflictscore.benchmarks.conflicts.benchmark import conflicts
 from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR, GROUNDING, RECALL
-from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.nodes.retrieve import given_documents
 from conflictscore.prompts import PromptSet
 from conflictscore.records import ConflictType

@@ -9,9 +9,10 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from conflictscore.benchmarks.harness.benchmark import ACCURACY, COMMON_METHODS, Benchmark
+from conflictscore.benchmarks.harness.benchmark import ACCURACY, Benchmark
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question
+from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.run import Limits, arun_benchmark
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup
 from conflictscore.benchmarks.truthfulqa.judges import judge_answer, judge_prompts
@@ -44,7 +45,7 @@ def lamps(count: int, *, free_form: bool = False, disagreeing: bool = True) -> B
         measures=("truthful", "informative") if free_form else (ACCURACY,),
         judge=judge_answer if free_form else None,
         judge_prompts=judge_prompts if free_form else None,
-        offered=tuple(BenchmarkMethod) if free_form else COMMON_METHODS,
+        offered=tuple(METHODS) if free_form else COMMON_METHODS,
     )
 
 
@@ -163,9 +164,7 @@ async def run_quiz(
     **more: Any,
 ) -> BenchmarkRun:
     """Run a quiz, its replies kept in the run's folder alone."""
-    settings = RunSettings(
-        methods=tuple(BenchmarkMethod(name) for name in methods), **more.pop("settings", {})
-    )
+    settings = RunSettings(methods=tuple(name for name in methods), **more.pop("settings", {}))
     chat = scripted_model(model) if isinstance(model, OpenAIServer) else model
     setup = Setup.open(
         settings,

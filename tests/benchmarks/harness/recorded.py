@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from conflictscore.benchmarks.harness.records import Question, Step, StepRecord, Verdict
+from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
+from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
 from conflictscore.metric import conflict_report
 from conflictscore.records import (
     Answer,
@@ -98,7 +99,7 @@ def tokens(number: int, *, calls: int = 1) -> dict[str, Usage]:
     return {MODEL: Usage(calls=calls, input_tokens=number)}
 
 
-def record(question: Question, step: Step, value: dict[str, Any] | None, **rest: Any) -> StepRecord:
+def record(question: Question, step: str, value: dict[str, Any] | None, **rest: Any) -> StepRecord:
     return StepRecord(question=question.id, step=step, value=value, **rest)
 
 
@@ -117,10 +118,10 @@ def loop(
     }
     if first_usage is not None:
         value["first_usage"] = {name: usage.to_json() for name, usage in first_usage.items()}
-    return record(question, Step.LOOP, value, **rest)
+    return record(question, LOOP, value, **rest)
 
 
-def answered(question: Question, step: Step, answer: Answer, **rest: Any) -> StepRecord:
+def answered(question: Question, step: str, answer: Answer, **rest: Any) -> StepRecord:
     """What a step with one answer came to, some with a ``donor`` or a ``conflict_type``."""
     value: dict[str, Any] = {"answer": answer.to_json(), "notes": []}
     value |= {name: rest.pop(name) for name in ("donor", "conflict_type", "cited") if name in rest}
@@ -133,10 +134,10 @@ def graded(question: Question, answer: str, **values: float | bool | None) -> St
         name: Verdict(value=value, error="no reply" if value is None else None).to_json()
         for name, value in values.items()
     }
-    return record(question, Step.GRADE, {"verdicts": verdicts}, key=answer)
+    return record(question, GRADE, {"verdicts": verdicts}, key=answer)
 
 
 def grade(question: Question, answer: str, truthful: bool, informative: bool = True) -> StepRecord:
     verdicts = {"truthful": Verdict(value=truthful), "informative": Verdict(value=informative)}
     value = {"verdicts": {measure: verdict.to_json() for measure, verdict in verdicts.items()}}
-    return record(question, Step.GRADE, value, key=answer)
+    return record(question, GRADE, value, key=answer)

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from conflictscore.benchmarks.harness.manifest import Manifest
-from conflictscore.benchmarks.harness.records import Question, Step, StepRecord
+from conflictscore.benchmarks.harness.methods.registry import LOOP
+from conflictscore.benchmarks.harness.records import Question, StepRecord
 from conflictscore.benchmarks.harness.store import RunStore
 
 QUESTIONS = tuple(
@@ -28,7 +29,7 @@ def manifest(benchmark: str = "lighthouses", **configuration: Any) -> Manifest:
     )
 
 
-def record(question: str = "q0", step: Step = Step.LOOP, key: str = "", **value: Any) -> StepRecord:
+def record(question: str = "q0", step: str = LOOP, key: str = "", **value: Any) -> StepRecord:
     return StepRecord(question=question, step=step, key=key, value=value)
 
 

@@ -9,10 +9,10 @@ import pytest
 from pydantic import ValidationError
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS
 from conflictscore.benchmarks.harness.dry_run import estimate
 from conflictscore.benchmarks.harness.estimate import Assumptions, Estimate, Range
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Question, Step
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, GRADE, LOOP
+from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.truthfulqa.judges import judge_prompts
 from conflictscore.models.prices import Price, PriceTable
 from conflictscore.nodes.retrieve import given_documents
@@ -34,7 +34,7 @@ CHOICE = Question(id="choice", question="When was it lit?", options=OPTIONS, gol
 FREE = Question(
     id="free", question="When was it lit?", correct=("In 1874.",), incorrect=("In 1871.",)
 )
-RAG, SECOND_LOOK = BenchmarkMethod.RAG, BenchmarkMethod.REGENERATED_RAG
+RAG, SECOND_LOOK = "rag", "regenerated-rag"
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ CERTAIN = Assumptions(
 
 def planned(
     questions: Sequence[Question],
-    *methods: BenchmarkMethod,
+    *methods: str,
     documents: Sequence[Document] | None = DOCUMENTS,
     **settings: Any,
 ) -> Estimate:
@@ -118,7 +118,7 @@ class TestAgainstRuns:
             state = await graph.ainvoke(start)
         assert state["flipped"]
 
-        loop = planned([question], SECOND_LOOK, labeler=labeler).by_step[Step.LOOP]
+        loop = planned([question], SECOND_LOOK, labeler=labeler).by_step[LOOP]
         assert loop.calls.expected == len(server.requests)
         read = sum(count_tokens(request.prompt).n + 8 for request in server.requests)
         assert loop.input_tokens.expected == pytest.approx(read, rel=0.02)
@@ -139,7 +139,7 @@ class TestAgainstRuns:
 
 class TestSteps:
     def test_the_baseline_alone_is_answered_and_scored(self) -> None:
-        loop = planned([CHOICE], RAG).by_step[Step.LOOP]
+        loop = planned([CHOICE], RAG).by_step[LOOP]
         assert loop.calls.expected == 1 + 3
         assert planned([FREE], RAG, answer_judge=None).total.calls.expected == 1 + 1 + 3
 
@@ -149,26 +149,26 @@ class TestSteps:
         half = CERTAIN.model_copy(update={"conflict_rate": sure(0.5)})
         made = planned([CHOICE], *COMMON_METHODS, assumptions=half)
         assert {step: amount.calls.expected for step, amount in made.by_step.items()} == {
-            Step.LOOP: 4 + 0.5 * (1 + 3),
-            Step.CONTROL_RAG: 1,
-            Step.RESAMPLE: 1,
-            Step.PLACEBO: 0.5,
-            Step.TYPED_RAG: 2 * 0.5,
+            LOOP: 4 + 0.5 * (1 + 3),
+            "control-rag": 1,
+            "resample": 1,
+            "placebo": 0.5,
+            "typed-rag": 2 * 0.5,
         }
 
     def test_every_distinct_free_form_answer_is_graded_twice(self) -> None:
-        def grades(*methods: BenchmarkMethod) -> float:
-            return planned([FREE], *methods).by_step[Step.GRADE].calls.expected
+        def grades(*methods: str) -> float:
+            return planned([FREE], *methods).by_step[GRADE].calls.expected
 
         assert grades(RAG) == 2 * 1
-        assert grades(SECOND_LOOK, BenchmarkMethod.GUARDED_RAG) == 2 * 2
+        assert grades(SECOND_LOOK, "guarded-rag") == 2 * 2
         assert grades(*COMMON_METHODS) == 2 * 6
-        assert Step.GRADE not in planned([CHOICE], *COMMON_METHODS).by_step
+        assert GRADE not in planned([CHOICE], *COMMON_METHODS).by_step
 
     def test_a_single_document_cannot_disagree_and_none_cannot_be_answered_from(self) -> None:
         alone = planned([CHOICE], *COMMON_METHODS, documents=DOCUMENTS[:1])
-        assert alone.by_step[Step.LOOP].calls.high == 1 + 1
-        assert not {Step.PLACEBO, Step.TYPED_RAG} & set(alone.by_step)
+        assert alone.by_step[LOOP].calls.high == 1 + 1
+        assert not {"placebo", "typed-rag"} & set(alone.by_step)
         assert planned([CHOICE], *COMMON_METHODS, documents=[]).total.calls.high == 0
 
     def test_a_labeler_of_ones_own_makes_no_call_that_is_counted(self) -> None:
@@ -184,12 +184,12 @@ class TestSteps:
         assert (calls.expected, calls.high) == (4 + 4, 4 + 3 * 4)
 
     def test_what_is_recorded_already_is_left_out(self) -> None:
-        done = {("choice", Step.LOOP), ("free", Step.LOOP), ("free", Step.GRADE)}
-        made = planned([CHOICE, FREE], RAG, BenchmarkMethod.CONTROL_RAG, done=done)
-        assert set(made.by_step) == {Step.CONTROL_RAG}
+        done = {("choice", LOOP), ("free", LOOP), ("free", GRADE)}
+        made = planned([CHOICE, FREE], RAG, "control-rag", done=done)
+        assert set(made.by_step) == {"control-rag"}
         assert made.questions == 2
-        done |= {("choice", Step.CONTROL_RAG), ("free", Step.CONTROL_RAG)}
-        ended = planned([CHOICE, FREE], RAG, BenchmarkMethod.CONTROL_RAG, done=done)
+        done |= {("choice", "control-rag"), ("free", "control-rag")}
+        ended = planned([CHOICE, FREE], RAG, "control-rag", done=done)
         assert (ended.questions, ended.total.calls.high, ended.parts) == (0, 0, ())
         assert ended.total.cost == sure(0)
 
@@ -209,8 +209,8 @@ class TestTokens:
 
     def test_no_prompt_is_longer_than_the_context_window(self) -> None:
         long = [Document(number=n, text="word " * 5000) for n in (1, 2)]
-        made = planned([CHOICE], BenchmarkMethod.CONTROL_RAG, documents=long)
-        assert made.by_step[Step.CONTROL_RAG].input_tokens.high == 8192
+        made = planned([CHOICE], "control-rag", documents=long)
+        assert made.by_step["control-rag"].input_tokens.high == 8192
 
     def test_documents_that_are_not_known_yet_are_assumed_and_said_to_be(self) -> None:
         guess = Assumptions(
@@ -253,8 +253,8 @@ class TestCost:
         made = planned([FREE], RAG, judge=Named("unpriced"))
         assert made.unknown_prices == ("unpriced",)
         assert made.total.cost is None
-        assert made.by_step[Step.LOOP].cost is None
-        assert made.by_step[Step.GRADE].cost is not None
+        assert made.by_step[LOOP].cost is None
+        assert made.by_step[GRADE].cost is not None
 
     def test_a_model_that_is_not_called_needs_no_price(self) -> None:
         made = planned([CHOICE], RAG, answer_judge=Named("unpriced"))
@@ -283,15 +283,15 @@ async def test_a_run_with_every_method_makes_the_calls_that_were_estimated(tmp_p
     asked = {step: u.calls + u.cached_calls for step, u in taken.items() if u != Usage()}
     assert set(made.by_step) == set(asked)
     for step, amount in made.by_step.items():
-        if step is not Step.GRADE:  # many a scripted answer is the same, and judged once
+        if step != GRADE:  # many a scripted answer is the same, and judged once
             assert amount.calls.expected == asked[step], step
-    assert asked[Step.GRADE] <= made.by_step[Step.GRADE].calls.expected <= 3 * asked[Step.GRADE]
+    assert asked[GRADE] <= made.by_step[GRADE].calls.expected <= 3 * asked[GRADE]
     assert read < made.total.input_tokens.expected < 2 * read
 
 
 def test_nothing_is_planned_for_what_a_question_lacks() -> None:
-    lacking = (BenchmarkMethod.ORACLE, BenchmarkMethod.SECOND_DOCUMENT)
+    lacking = ("oracle", "second-document")
     made = planned([FREE], *lacking, documents=DOCUMENTS[:1])
-    assert not set(map(Step, lacking)) & set(made.by_step)
+    assert not set(lacking) & set(made.by_step)
     told = FREE.model_copy(update={"conflict_type": ConflictType.OUTDATED})
-    assert set(map(Step, lacking)) <= set(planned([told], *lacking).by_step)
+    assert set(lacking) <= set(planned([told], *lacking).by_step)

@@ -9,13 +9,8 @@ import pytest
 from scipy.stats import wilcoxon
 
 from conflictscore.benchmarks.harness.figures import Figures, Interval
-from conflictscore.benchmarks.harness.records import (
-    BenchmarkMethod,
-    Question,
-    Step,
-    StepRecord,
-    Verdict,
-)
+from conflictscore.benchmarks.harness.methods.registry import LOOP, METHODS
+from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
 from conflictscore.benchmarks.harness.results import results
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.benchmarks.harness.summarise import figures
@@ -34,8 +29,8 @@ from tests.benchmarks.harness.recorded import (
 )
 from tests.fakes.openai_server import OpenAIServer
 
-RAG, CONTROL, REGENERATED = tuple(BenchmarkMethod)[:3]
-TYPED, PIPELINE = BenchmarkMethod.TYPED_RAG, BenchmarkMethod.PIPELINE
+RAG, CONTROL, REGENERATED = tuple(METHODS)[:3]
+TYPED, PIPELINE = "typed-rag", "pipeline"
 SPLIT, SUPPORTED = report("+-"), report("++")
 OUTDATED, OPINIONS = ConflictType.OUTDATED, ConflictType.CONFLICTING_OPINIONS
 
@@ -43,7 +38,7 @@ OUTDATED, OPINIONS = ConflictType.OUTDATED, ConflictType.CONFLICTING_OPINIONS
 def summed(
     questions: Sequence[Question],
     records: Sequence[StepRecord],
-    *methods: BenchmarkMethod,
+    *methods: str,
     measures: Sequence[str] = ("recall",),
     **options: Any,
 ) -> Figures:
@@ -68,7 +63,7 @@ def pairs(
     for q, (before, after) in zip(questions, values, strict=True):
         records += [
             loop(q, attempt(text("Old."), SUPPORTED)),
-            answered(q, Step.CONTROL_RAG, text("New.")),
+            answered(q, "control-rag", text("New.")),
             graded(q, "Old.", recall=before),
             graded(q, "New.", recall=after),
         ]
@@ -190,11 +185,11 @@ def test_a_type_is_right_where_it_is_peoples_and_wrong_where_there_is_none() -> 
     said: list[ConflictType | None] = [OUTDATED, OPINIONS, None, OPINIONS, OUTDATED]
     questions = [free(f"q{number}", kind=kind) for number, kind in enumerate(kinds)]
     records = [
-        answered(q, Step.PIPELINE, text("So. [1]"), conflict_type=kind, cited=[1])
+        answered(q, "pipeline", text("So. [1]"), conflict_type=kind, cited=[1])
         for q, kind in zip(questions, said, strict=True)
     ]
     failed = free("failed", kind=OUTDATED)
-    records.append(record(failed, Step.PIPELINE, None, error="no reply"))
+    records.append(record(failed, "pipeline", None, error="no reply"))
     waiting = free("waiting", kind=OUTDATED)
     (pipeline,) = summed([*questions, failed, waiting], records, RAG, PIPELINE).types
     assert (pipeline.method, pipeline.untold) == (PIPELINE, 2)
@@ -211,11 +206,11 @@ def test_typed_rag_is_held_only_against_questions_that_it_was_asked_the_type_of(
     )
     reports = {agreeing.id: report("++"), split.id: SPLIT, untold.id: SPLIT}
     records = [
-        record(failed, Step.LOOP, None, error="no reply"),
+        record(failed, LOOP, None, error="no reply"),
         *(loop(q, attempt(text("Old."), reports[q.id])) for q in (agreeing, split, untold)),
-        answered(agreeing, Step.TYPED_RAG, text("Old."), conflict_type=None),
-        answered(split, Step.TYPED_RAG, text("New."), conflict_type=OUTDATED),
-        record(untold, Step.TYPED_RAG, None, error="no reply"),
+        answered(agreeing, "typed-rag", text("Old."), conflict_type=None),
+        answered(split, "typed-rag", text("New."), conflict_type=OUTDATED),
+        record(untold, "typed-rag", None, error="no reply"),
     ]
     (typed,) = summed([agreeing, split, untold, failed], records, RAG, TYPED).types
     assert (typed.accuracy.count, typed.accuracy.n, typed.untold) == (1, 2, 1)
@@ -228,7 +223,7 @@ def test_typed_rag_costs_the_look_at_the_first_answer_and_its_own_step() -> None
         loop(q, attempt(text("Old."), SPLIT), usage=tokens(1000, calls=4)),
         answered(
             q,
-            Step.TYPED_RAG,
+            "typed-rag",
             text("New."),
             conflict_type=OUTDATED,
             usage=tokens(50, calls=2),

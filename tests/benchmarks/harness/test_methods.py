@@ -8,30 +8,38 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS, method_of
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Step, StepRecord
+from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.harness.run import Limits
 from conflictscore.errors import BudgetError, InputError
 from conflictscore.records import ConflictType
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz, told
 from tests.fakes.openai_server import Fault, OpenAIServer
 
-METHODS = BenchmarkMethod
 OUTDATED, MISINFORMATION = ConflictType.OUTDATED, ConflictType.MISINFORMATION
 STRATEGIES = ("rag", "pipeline", "taxonomy-aware", "oracle")
 FEWER = ("rag", "no-documents", "first-document", "second-document")
 
 
-def text_of(run: BenchmarkRun, method: BenchmarkMethod, question: int = 0) -> str | None:
+def text_of(run: BenchmarkRun, method: str, question: int = 0) -> str | None:
     answer = run.results[question].methods[method].answer
     return None if answer is None else answer.text
 
 
-def value_of(folder: Path, step: Step) -> dict[str, Any]:
+def value_of(folder: Path, step: str) -> dict[str, Any]:
     lines = (folder / "records.jsonl").read_text().splitlines()
     records = [StepRecord.model_validate(json.loads(line)) for line in lines]
-    return next(record.value or {} for record in records if record.step is step)
+    return next(record.value or {} for record in records if record.step == step)
+
+
+def test_every_method_is_the_object_that_its_line_in_the_registry_names() -> None:
+    assert [method_of(name).name for name in METHODS] == list(METHODS)
+    for name, entry in METHODS.items():
+        method = method_of(name)
+        assert method.step == (entry.step or name)
+        assert set(method.controls) <= set(METHODS)
+        assert all(method_of(control).control for control in method.controls)
 
 
 class TestTyped:
@@ -44,10 +52,10 @@ class TestTyped:
                 tmp_path / "run", server, lamps(2, free_form=True), methods=("rag", "typed-rag")
             )
         one, two = run.results
-        assert one.predicted == {METHODS.TYPED_RAG: OUTDATED}
-        assert two.predicted == {METHODS.TYPED_RAG: MISINFORMATION}
-        assert text_of(run, METHODS.TYPED_RAG) == told(0, RIGHT)
-        assert one.methods[METHODS.TYPED_RAG].value("truthful") is True
+        assert one.predicted == {"typed-rag": OUTDATED}
+        assert two.predicted == {"typed-rag": MISINFORMATION}
+        assert text_of(run, "typed-rag") == told(0, RIGHT)
+        assert one.methods["typed-rag"].value("truthful") is True
         asked = [p for p in quiz.prompts["regenerate"] if "When was lamp 1 lit" in p]
         assert "How the documents relate: misinformation" in asked[0]
         assert "Documents that support this claim:" in asked[0]
@@ -69,7 +77,7 @@ class TestTyped:
             )
         assert quiz.asked["classify"] == quiz.asked["regenerate"] == 0
         [result] = run.results
-        assert result.methods[METHODS.TYPED_RAG] == result.methods[METHODS.RAG]
+        assert result.methods["typed-rag"] == result.methods["rag"]
         assert result.predicted == {}, "nobody asked it for a type"
         [types] = run.figures.types
         assert (types.accuracy.n, types.untold) == (0, 0)
@@ -78,7 +86,7 @@ class TestTyped:
         quiz = Quiz()
         with OpenAIServer(quiz) as server:
             run = await run_quiz(tmp_path / "run", server, lamps(1), methods=("rag", "typed-rag"))
-        again = run.results[0].methods[METHODS.TYPED_RAG]
+        again = run.results[0].methods["typed-rag"]
         assert again.value("accuracy") is True
         assert again.answer is not None
         assert again.answer.justification == "Most say so (Docs 2, 3)."
@@ -93,9 +101,9 @@ class TestTyped:
             run = await run_quiz(
                 tmp_path / "run", server, lamps(1, free_form=True), methods=methods
             )
-            assert run.results[0].predicted == dict.fromkeys((METHODS.TYPED_RAG, METHODS.PIPELINE))
-            assert text_of(run, METHODS.TYPED_RAG) == told(0, RIGHT)
-            assert text_of(run, METHODS.PIPELINE) == f"{told(0, WRONG)} [1]"
+            assert run.results[0].predicted == dict.fromkeys(("typed-rag", "pipeline"))
+            assert text_of(run, "typed-rag") == told(0, RIGHT)
+            assert text_of(run, "pipeline") == f"{told(0, WRONG)} [1]"
             assert "no type" not in quiz.prompts["regenerate"][0]
             assert "How the documents relate" not in quiz.prompts["regenerate"][0]
             assert any("without a conflict type" in note for note in run.results[0].notes)
@@ -123,7 +131,7 @@ class TestTyped:
                 tmp_path / "run", server, lamps(2, free_form=True), methods=methods
             )
             assert run.results[0].conflict is None
-            assert text_of(run, METHODS.TYPED_RAG) == told(0, WRONG)
+            assert text_of(run, "typed-rag") == told(0, WRONG)
             quiz.failing.clear()
             tried = await run_quiz(
                 tmp_path / "run",
@@ -134,7 +142,7 @@ class TestTyped:
             )
         assert tried.results[0].conflict is True
         assert tried.results[0].donor == "lamp-1"
-        assert text_of(tried, METHODS.TYPED_RAG) == told(0, RIGHT)
+        assert text_of(tried, "typed-rag") == told(0, RIGHT)
         assert quiz.by_lamp["classify", 1] == 1, "the other question is not asked again"
 
 
@@ -147,21 +155,21 @@ class TestStrategies:
             )
         [result] = run.results
         assert result.predicted == {
-            METHODS.PIPELINE: MISINFORMATION,
-            METHODS.TAXONOMY_AWARE: MISINFORMATION,
+            "pipeline": MISINFORMATION,
+            "taxonomy-aware": MISINFORMATION,
         }
-        assert text_of(run, METHODS.PIPELINE) == f"{told(0, RIGHT)} [2]"
-        assert text_of(run, METHODS.TAXONOMY_AWARE) == f"{told(0, RIGHT)} [2][3]"
+        assert text_of(run, "pipeline") == f"{told(0, RIGHT)} [2]"
+        assert text_of(run, "taxonomy-aware") == f"{told(0, RIGHT)} [2][3]"
         typed = quiz.prompts["cite"]
         assert ["relate: misinformation" in p for p in typed] == [True, False]
         assert "relate: outdated" in typed[1], "only the oracle hears what people told"
-        assert value_of(tmp_path / "run", Step.TAXONOMY_AWARE)["cited"] == [2, 3]
-        assert value_of(tmp_path / "run", Step.ORACLE)["conflict_type"] == "outdated"
-        assert {t.method for t in run.figures.types} == {METHODS.PIPELINE, METHODS.TAXONOMY_AWARE}
+        assert value_of(tmp_path / "run", "taxonomy-aware")["cited"] == [2, 3]
+        assert value_of(tmp_path / "run", "oracle")["conflict_type"] == "outdated"
+        assert {t.method for t in run.figures.types} == {"pipeline", "taxonomy-aware"}
         assert {p.method: p.corrected for p in run.figures.paired if p.measure == "truthful"} == {
-            METHODS.PIPELINE: 1,
-            METHODS.TAXONOMY_AWARE: 1,
-            METHODS.ORACLE: 1,
+            "pipeline": 1,
+            "taxonomy-aware": 1,
+            "oracle": 1,
         }
 
     async def test_an_oracle_without_the_type_that_people_told_fails_alone(
@@ -177,8 +185,8 @@ class TestStrategies:
                 methods=("rag", "oracle"),
             )
         [result] = run.results
-        assert result.methods[METHODS.RAG].answer is not None
-        assert "oracle needs the conflict type" in str(result.methods[METHODS.ORACLE].error)
+        assert result.methods["rag"].answer is not None
+        assert "oracle needs the conflict type" in str(result.methods["oracle"].error)
 
     async def test_a_run_that_stopped_amid_the_strategies_goes_on_and_repeats_no_call(
         self, tmp_path: Path
@@ -214,9 +222,9 @@ class TestFewerDocuments:
         quiz = Quiz()
         with OpenAIServer(quiz) as server:
             run = await run_quiz(tmp_path / "run", server, lamps(1, free_form=True), methods=FEWER)
-        assert text_of(run, METHODS.NO_DOCUMENTS) == "I do not know when it was lit."
-        assert text_of(run, METHODS.FIRST_DOCUMENT) == told(0, WRONG)
-        assert text_of(run, METHODS.SECOND_DOCUMENT) == told(0, RIGHT)
+        assert text_of(run, "no-documents") == "I do not know when it was lit."
+        assert text_of(run, "first-document") == told(0, WRONG)
+        assert text_of(run, "second-document") == told(0, RIGHT)
         assert quiz.by_lamp["unaided", 0] == 1
         assert quiz.by_lamp["alone", 0] == 2
         alone = [p for p in quiz.prompts["generate"] if p.count("<document ") == 1]
@@ -232,8 +240,8 @@ class TestFewerDocuments:
                 tmp_path / "run", server, replace(benchmark, questions=cut), methods=FEWER
             )
         failed = {method: r.error for method, r in run.results[0].methods.items() if r.error}
-        assert list(failed) == [METHODS.SECOND_DOCUMENT]
-        assert "needs a second document" in str(failed[METHODS.SECOND_DOCUMENT])
+        assert list(failed) == ["second-document"]
+        assert "needs a second document" in str(failed["second-document"])
         assert run.stopped is None
 
 
@@ -253,7 +261,7 @@ class TestRefused:
             await run_quiz(
                 tmp_path / "run",
                 server,
-                replace(lamps(1), offered=tuple(BenchmarkMethod)),
+                replace(lamps(1), offered=tuple(METHODS)),
                 methods=("rag", method),
             )
         assert quiz.asked.total() == 0

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS, GRADE, LOOP, METHODS
 from conflictscore.benchmarks.harness.records import (
-    BenchmarkMethod,
     Guard,
     MethodResult,
     Question,
     QuestionResult,
-    Step,
     StepRecord,
 )
 from conflictscore.benchmarks.harness.results import first_answer_usage, results
@@ -33,12 +32,12 @@ from tests.benchmarks.harness.recorded import (
     tokens,
 )
 
-RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO, TYPED, *_ = BenchmarkMethod
+RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO, TYPED, *_ = METHODS
 SPLIT, SUPPORTED, DISPUTED = report("+-"), report("++"), report("+--")
 
 
 def joined(question: Question, *records: StepRecord, **options: Any) -> QuestionResult:
-    (result,) = results([question], records, **{"methods": list(BenchmarkMethod), **options})
+    (result,) = results([question], records, **{"methods": list(METHODS), **options})
     return result
 
 
@@ -50,7 +49,7 @@ def flipped(after: ConflictReport | None, **options: Any) -> QuestionResult:
     return joined(question, loop(question, first, attempt(new, after, after=SPLIT)), **options)
 
 
-def options_of(result: QuestionResult) -> dict[BenchmarkMethod, int | None]:
+def options_of(result: QuestionResult) -> dict[str, int | None]:
     return {m: r.answer.option if r.answer else None for m, r in result.methods.items()}
 
 
@@ -111,8 +110,8 @@ class TestLoop:
         question = choice("moon")
         result = joined(
             question,
-            record(question, Step.LOOP, None, error="no reply"),
-            answered(question, Step.CONTROL_RAG, option(question, 0)),
+            record(question, LOOP, None, error="no reply"),
+            answered(question, "control-rag", option(question, 0)),
         )
         errors = {method: r.error for method, r in result.methods.items()}
         assert errors == {
@@ -141,15 +140,15 @@ class TestLoop:
 class TestOtherSteps:
     def test_without_documents_every_method_failed(self) -> None:
         question = choice("moon")
-        result = joined(question, record(question, Step.DOCUMENTS, None, error="nothing found"))
-        assert list(result.methods) == list(BenchmarkMethod)
+        result = joined(question, record(question, DOCUMENTS, None, error="nothing found"))
+        assert list(result.methods) == list(METHODS)
         assert {r.answer for r in result.methods.values()} == {None}
         assert result.methods[CONTROL].error == result.methods[RAG].error == "nothing found"
 
     def test_a_method_is_there_once_its_step_ended_and_where_it_was_asked_for(self) -> None:
         question = choice("moon")
-        control = answered(question, Step.CONTROL_RAG, option(question, 0))
-        resample = answered(question, Step.RESAMPLE, option(question, 1))
+        control = answered(question, "control-rag", option(question, 0))
+        resample = answered(question, "resample", option(question, 1))
         assert options_of(joined(question)) == {}
         assert options_of(joined(question, control)) == {CONTROL: 0}
         assert options_of(joined(question, control, resample)) == {CONTROL: 0, RESAMPLE: 1}
@@ -159,13 +158,13 @@ class TestOtherSteps:
         question = choice("moon")
         first, other = option(question, 0), option(question, 1)
         split = loop(question, attempt(first, SPLIT), attempt(first, SPLIT, after=SPLIT))
-        asked = answered(question, Step.PLACEBO, other, donor="sun")
+        asked = answered(question, "placebo", other, donor="sun")
         result = joined(question, split, asked)
         assert (options_of(result)[PLACEBO], result.donor) == (1, "sun")
         assert result.methods[PLACEBO].report is None
 
         calm = loop(question, attempt(first, SUPPORTED))
-        result = joined(question, calm, answered(question, Step.PLACEBO, first, donor=None))
+        result = joined(question, calm, answered(question, "placebo", first, donor=None))
         assert (result.methods[PLACEBO], result.donor) == (result.methods[RAG], None)
 
     def test_documents_and_notes_come_along_each_note_once(self) -> None:
@@ -175,14 +174,14 @@ class TestOtherSteps:
         result = joined(
             question,
             first.model_copy(update={"value": noted}),
-            record(question, Step.DOCUMENTS, {"documents": [page.to_json()], "notes": ["cut"]}),
+            record(question, DOCUMENTS, {"documents": [page.to_json()], "notes": ["cut"]}),
         )
         assert result.documents == (page,)
         assert result.notes == ("cut", "half")
 
     def test_results_stand_in_the_order_of_the_questions_those_not_begun_included(self) -> None:
         one, two = choice("one"), choice("two")
-        stray = answered(choice("three"), Step.CONTROL_RAG, text("?"))
+        stray = answered(choice("three"), "control-rag", text("?"))
         found = results([one, two], [stray], methods=[CONTROL])
         assert [(r.question.id, r.methods) for r in found] == [("one", {}), ("two", {})]
 
@@ -191,7 +190,7 @@ class TestVerdicts:
     def test_a_choice_is_right_where_it_is_the_gold_option(self) -> None:
         question = choice("moon", gold=1)
         values = [
-            joined(question, answered(question, Step.CONTROL_RAG, answer)).methods[CONTROL]
+            joined(question, answered(question, "control-rag", answer)).methods[CONTROL]
             for answer in (option(question, 1), option(question, 0), text("no idea"))
         ]
         assert [v.value("accuracy") for v in values] == [True, False, None]
@@ -199,8 +198,8 @@ class TestVerdicts:
 
     def test_a_free_answer_has_the_verdicts_of_its_own_text(self) -> None:
         question = free("moon")
-        control = answered(question, Step.CONTROL_RAG, text("White."))
-        resample = answered(question, Step.RESAMPLE, text("Cheese."))
+        control = answered(question, "control-rag", text("White."))
+        resample = answered(question, "resample", text("Cheese."))
         result = joined(
             question,
             control,
@@ -216,14 +215,14 @@ class TestVerdicts:
 
     def test_an_answer_that_is_not_graded_yet_has_no_verdict(self) -> None:
         question = free("moon")
-        control = answered(question, Step.CONTROL_RAG, text("White."))
+        control = answered(question, "control-rag", text("White."))
         other = grade(question, "white.", True)
         assert joined(question, control, other).methods[CONTROL].verdicts == {}
 
     def test_a_grade_that_failed_leaves_the_answer_unjudged_and_says_why(self) -> None:
         question = free("moon")
-        control = answered(question, Step.CONTROL_RAG, text("White."))
-        failed = record(question, Step.GRADE, None, key="White.", error="no reply")
+        control = answered(question, "control-rag", text("White."))
+        failed = record(question, GRADE, None, key="White.", error="no reply")
         verdicts = joined(question, control, failed).methods[CONTROL].verdicts
         assert {m: (v.value, v.error) for m, v in verdicts.items()} == {
             "truthful": (None, "no reply"),
@@ -238,20 +237,18 @@ class TestRecords:
     ) -> None:
         question = choice("moon")
         failed = record(
-            question, Step.CONTROL_RAG, None, error="no reply", usage=tokens(5), seconds=1.0
+            question, "control-rag", None, error="no reply", usage=tokens(5), seconds=1.0
         )
-        again = answered(
-            question, Step.CONTROL_RAG, option(question, 0), usage=tokens(7), seconds=2.0
-        )
+        again = answered(question, "control-rag", option(question, 0), usage=tokens(7), seconds=2.0)
         result = joined(question, *[failed, again][::order])
         assert options_of(result) == {CONTROL: 0}
-        assert result.usage == {Step.CONTROL_RAG: {MODEL: Usage(calls=2, input_tokens=12)}}
-        assert result.seconds == {Step.CONTROL_RAG: 3.0}
+        assert result.usage == {"control-rag": {MODEL: Usage(calls=2, input_tokens=12)}}
+        assert result.seconds == {"control-rag": 3.0}
 
     def test_of_two_values_the_later_one_counts(self) -> None:
         question = choice("moon")
         early, late = (
-            answered(question, Step.CONTROL_RAG, option(question, n), time=f"2026-11-21T0{n}:00Z")
+            answered(question, "control-rag", option(question, n), time=f"2026-11-21T0{n}:00Z")
             for n in (0, 1)
         )
         assert options_of(joined(question, late, early)) == {CONTROL: 1}
@@ -264,12 +261,12 @@ class TestRecords:
             for said, time in (("Old.", "2026-11-21T01:00Z"), ("New.", "2026-11-21T03:00Z"))
         )
         placebo, later = (
-            answered(question, Step.PLACEBO, text(said), donor="sun", time=time)
+            answered(question, "placebo", text(said), donor="sun", time=time)
             for said, time in (("On old.", "2026-11-21T02:00Z"), ("On new.", "2026-11-21T04:00Z"))
         )
-        lost = record(question, Step.LOOP, None, error="no reply", time="2026-11-21T03:00Z")
+        lost = record(question, LOOP, None, error="no reply", time="2026-11-21T03:00Z")
 
-        def ended(*records: StepRecord) -> dict[BenchmarkMethod, str]:
+        def ended(*records: StepRecord) -> dict[str, str]:
             methods = joined(question, *records[::order]).methods
             return {m: r.answer.text for m, r in methods.items() if r.answer is not None}
 
@@ -288,20 +285,20 @@ class TestRecords:
             for name in ("White.", "Cheese.")
         ]
         result = joined(question, *grades)
-        assert result.usage == {Step.GRADE: {MODEL: Usage(calls=2, input_tokens=6)}}
-        assert result.seconds == {Step.GRADE: 1.0}
+        assert result.usage == {GRADE: {MODEL: Usage(calls=2, input_tokens=6)}}
+        assert result.seconds == {GRADE: 1.0}
 
     @pytest.mark.parametrize(
         ("step", "value", "field"),
         [
-            (Step.LOOP, {"attempts": []}, "attempts"),
-            (Step.LOOP, {}, "attempts"),
-            (Step.CONTROL_RAG, {"answer": {"text": 3}}, "answer.text"),
-            (Step.PLACEBO, {"answer": {"text": "so"}}, "donor"),
+            (LOOP, {"attempts": []}, "attempts"),
+            (LOOP, {}, "attempts"),
+            ("control-rag", {"answer": {"text": 3}}, "answer.text"),
+            ("placebo", {"answer": {"text": "so"}}, "donor"),
         ],
     )
     def test_a_value_of_another_form_is_refused_by_name(
-        self, step: Step, value: dict[str, Any], field: str
+        self, step: str, value: dict[str, Any], field: str
     ) -> None:
         question = choice("moon")
         with pytest.raises(InputError, match=rf"question 'moon', step {step}: {field}: .*new run"):
@@ -314,8 +311,8 @@ class TestRecords:
             [
                 loop(said, first["said"], first_usage=tokens(5), usage=tokens(50, calls=9)),
                 loop(silent, first["silent"], usage=tokens(50, calls=9)),
-                record(failed, Step.LOOP, None, error="no reply", usage=tokens(4)),
-                answered(said, Step.RESAMPLE, option(said, 0), usage=tokens(100)),
+                record(failed, LOOP, None, error="no reply", usage=tokens(4)),
+                answered(said, "resample", option(said, 0), usage=tokens(100)),
             ]
         )
         assert usages == {"said": tokens(5), "failed": tokens(4)}
@@ -329,14 +326,14 @@ def test_results_do_not_depend_on_the_order_of_the_records_and_survive_json(
     question = free("moon")
     again = attempt(text("Cheese."), report(after), after=SPLIT)
     records = [
-        record(question, Step.DOCUMENTS, {"documents": [], "notes": ["old"]}, seconds=0.1),
+        record(question, DOCUMENTS, {"documents": [], "notes": ["old"]}, seconds=0.1),
         loop(question, attempt(text("White."), SPLIT), again, usage=tokens(9), seconds=0.2),
-        answered(question, Step.CONTROL_RAG, text("White."), usage={"b": Usage(calls=1)}),
-        record(question, Step.RESAMPLE, None, error="no reply", seconds=0.7),
-        answered(question, Step.PLACEBO, text("Cheese."), donor="sun", seconds=0.3),
+        answered(question, "control-rag", text("White."), usage={"b": Usage(calls=1)}),
+        record(question, "resample", None, error="no reply", seconds=0.7),
+        answered(question, "placebo", text("Cheese."), donor="sun", seconds=0.3),
         grade(question, "White.", True).model_copy(update={"seconds": 0.1}),
         grade(question, "Cheese.", False).model_copy(update={"seconds": 1e9}),
-        record(question, Step.GRADE, None, key="Else.", error="no reply", seconds=0.3),
+        record(question, GRADE, None, key="Else.", error="no reply", seconds=0.3),
     ]
     shuffled = list(records)
     random.shuffle(shuffled)

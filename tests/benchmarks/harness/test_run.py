@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS
 from conflictscore.benchmarks.harness.outcome import read_run
-from conflictscore.benchmarks.harness.records import BenchmarkMethod, Step, StepRecord
+from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.harness.run import Limits
 from conflictscore.errors import BudgetError, ConfigurationError, InputError
 from conflictscore.models.prices import PriceTable
 from conflictscore.retrieval.recorded import RecordedRetriever
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz, told
 from tests.fakes.openai_server import Fault, OpenAIServer
-
-METHODS = BenchmarkMethod
 
 
 def records_in(folder: Path) -> list[StepRecord]:
@@ -27,7 +26,7 @@ async def test_the_methods_share_one_first_answer_and_are_paired_by_it(tmp_path:
     with OpenAIServer(quiz) as server:
         run = await run_quiz(tmp_path / "run", server, lamps(3))
     paired = {p.method: p for p in run.figures.paired}
-    again = paired[METHODS.REGENERATED_RAG]
+    again = paired["regenerated-rag"]
     assert (again.corrected, again.harmed, again.both_wrong) == (1, 1, 1)
     # a first answer, a second sample and a control for each; placebos by the regeneration prompt
     assert quiz.asked["generate"] == 9
@@ -42,7 +41,7 @@ async def test_a_second_look_is_held_against_the_placebo_too(tmp_path: Path) -> 
     [again] = [
         pair
         for pair in run.figures.controls
-        if (pair.method, pair.against) == (METHODS.REGENERATED_RAG, METHODS.PLACEBO)
+        if (pair.method, pair.against) == ("regenerated-rag", "placebo")
     ]
     # the placebo is asked by the same prompt, and here the model answers it in the same way
     assert (again.n, again.both_right, again.corrected, again.p_value) == (2, 2, 0, 1.0)
@@ -57,10 +56,10 @@ async def test_the_guard_refuses_a_flip_to_the_side_with_less_support(tmp_path: 
     assert harmed.guard is not None
     assert (corrected.guard.stands, harmed.guard.stands) == (True, False)
     assert corrected.guard.after == pytest.approx(2 / 3)
-    kept = harmed.methods[METHODS.GUARDED_RAG].answer
+    kept = harmed.methods["guarded-rag"].answer
     assert kept is not None
     assert kept.text == told(1, RIGHT)
-    guarded = next(p for p in run.figures.paired if p.method is METHODS.GUARDED_RAG)
+    guarded = next(p for p in run.figures.paired if p.method == "guarded-rag")
     assert (guarded.corrected, guarded.harmed) == (1, 0)
 
 
@@ -98,7 +97,7 @@ async def test_a_free_form_answer_is_judged_once_for_all_methods_that_gave_it(
     # lamp 0 changes its answer, lamp 1 does not
     assert (quiz.by_lamp["truthful", 0], quiz.by_lamp["truthful", 1]) == (2, 1)
     assert quiz.by_lamp["helpful", 0] == 2
-    rag, again = (run.results[0].methods[m] for m in (METHODS.RAG, METHODS.REGENERATED_RAG))
+    rag, again = (run.results[0].methods[m] for m in ("rag", "regenerated-rag"))
     assert (rag.value("truthful"), again.value("truthful")) == (False, True)
     assert run.figures.measures == ("truthful", "informative")
 
@@ -118,7 +117,7 @@ async def test_a_failing_model_fails_its_question_and_the_run_goes_on(tmp_path: 
     with OpenAIServer(quiz) as server:
         run = await run_quiz(tmp_path / "run", server, lamps(3))
         assert run.figures.failed == 1
-        failed = run.results[1].methods[METHODS.GUARDED_RAG]
+        failed = run.results[1].methods["guarded-rag"]
         assert failed.answer is None
         assert "HTTP 500" in str(failed.error)
         assert run.figures.methods[0].measures["accuracy"].n == 2
@@ -139,8 +138,8 @@ async def test_an_answer_that_cannot_be_regenerated_fails_that_method_alone(tmp_
     with OpenAIServer(quiz) as server:
         run = await run_quiz(tmp_path / "run", server, lamps(2), methods=("rag", "regenerated-rag"))
         broken = run.results[0].methods
-        assert broken[METHODS.RAG].answer is not None
-        assert "HTTP 500" in str(broken[METHODS.REGENERATED_RAG].error)
+        assert broken["rag"].answer is not None
+        assert "HTTP 500" in str(broken["regenerated-rag"].error)
         transitions = run.figures.transitions[0]
         assert (transitions.conflict, transitions.failed, transitions.revised.count) == (2, 1, 1)
         quiz.failing.clear()
@@ -223,7 +222,7 @@ async def test_a_wrong_key_ends_the_run_at_once(tmp_path: Path) -> None:
         pytest.raises(ConfigurationError, match="refused the key"),
     ):
         await run_quiz(tmp_path / "run", server, lamps(3))
-    assert {record.step for record in records_in(tmp_path / "run")} <= {Step.DOCUMENTS}
+    assert {record.step for record in records_in(tmp_path / "run")} <= {DOCUMENTS}
 
 
 async def test_questions_that_a_recording_lacks_are_named_or_left_out(tmp_path: Path) -> None:
@@ -253,7 +252,7 @@ async def test_questions_that_a_recording_lacks_are_named_or_left_out(tmp_path: 
 async def test_documents_are_looked_for_once_a_question(tmp_path: Path) -> None:
     with OpenAIServer(Quiz()) as server:
         await run_quiz(tmp_path / "run", server, lamps(4))
-    found = [r.question for r in records_in(tmp_path / "run") if r.step is Step.DOCUMENTS]
+    found = [r.question for r in records_in(tmp_path / "run") if r.step == DOCUMENTS]
     assert sorted(found) == [f"lamp-{n}" for n in range(4)]
 
 

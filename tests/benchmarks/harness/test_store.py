@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.manifest import Manifest
-from conflictscore.benchmarks.harness.records import Step, StepRecord
+from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
+from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.storage import line_file
@@ -26,13 +27,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_run_is_gone_on_with_and_read_as_it_was_left(folder: Path) -> None:
-    failed = StepRecord(question="q0", step=Step.LOOP, error="the provider failed")
-    grade = record("q0", Step.GRADE, "a1", verdicts={})
+    failed = StepRecord(question="q0", step=LOOP, error="the provider failed")
+    grade = record("q0", GRADE, "a1", verdicts={})
     with opened(folder) as store:
         store.append(failed)
         store.append(grade)
     with opened(folder) as store:
-        assert store.done == {("q0", Step.LOOP, ""): failed, ("q0", Step.GRADE, "a1"): grade}
+        assert store.done == {("q0", LOOP, ""): failed, ("q0", GRADE, "a1"): grade}
         store.append(record("q0", text="in 1857"))
         store.append(record("q2", text="in 1859"))
         left = store
@@ -42,7 +43,7 @@ def test_a_run_is_gone_on_with_and_read_as_it_was_left(folder: Path) -> None:
     assert read.records() == left.records()
     assert [line.error for line in read.records()] == ["the provider failed", None, None, None]
     assert read.done == left.done
-    assert read.done["q0", Step.LOOP, ""] == record("q0", text="in 1857")
+    assert read.done["q0", LOOP, ""] == record("q0", text="in 1857")
     assert read.done_of("q0") == (record("q0", text="in 1857"), grade)
     assert read.done_of("q1") == ()
     assert (read.folder, read.manifest, read.questions) == (folder, manifest(), QUESTIONS)
@@ -50,7 +51,7 @@ def test_a_run_is_gone_on_with_and_read_as_it_was_left(folder: Path) -> None:
 
 
 def test_a_record_is_kept_as_a_later_reader_finds_it(folder: Path) -> None:
-    given = record("q0", text="un phare\u2028 \ud83d à éclats", cited=(1, 2), step=Step.LOOP)
+    given = record("q0", text="un phare\u2028 \ud83d à éclats", cited=(1, 2), step=LOOP)
 
     with opened(folder) as store:
         kept = store.append(given)

@@ -8,13 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Proportion
-from conflictscore.benchmarks.harness.records import (
-    BASELINE,
-    BenchmarkMethod,
-    Question,
-    Step,
-    StepRecord,
-)
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, GRADE, LOOP, METHODS
+from conflictscore.benchmarks.harness.records import Question, StepRecord
 from conflictscore.benchmarks.harness.results import first_answer_usage, results
 from conflictscore.benchmarks.harness.summarise import figures
 from conflictscore.records import Usage
@@ -33,7 +28,7 @@ from tests.benchmarks.harness.recorded import (
     tokens,
 )
 
-RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO, TYPED, *_ = BenchmarkMethod
+RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO, TYPED, *_ = METHODS
 SIX = (RAG, CONTROL, REGENERATED, GUARDED, RESAMPLE, PLACEBO)
 SPLIT, SUPPORTED = report("+-"), report("++")
 
@@ -47,7 +42,7 @@ def summed(
     questions: Sequence[Question],
     records: Sequence[StepRecord],
     *,
-    methods: Sequence[BenchmarkMethod] = SIX,
+    methods: Sequence[str] = SIX,
     measures: Sequence[str] = ("accuracy",),
     **options: Any,
 ) -> Figures:
@@ -139,7 +134,7 @@ def test_an_unjudged_flip_is_counted_and_neither_a_correction_nor_a_harm() -> No
     ]
     records += [grade(q, "Old.", False) for q in questions]
     records.append(grade(judged, "New.", False))
-    records.append(record(unread, Step.GRADE, None, key="New.", error="no reply"))
+    records.append(record(unread, GRADE, None, key="New.", error="no reply"))
     made = summed(
         questions, records, methods=[RAG, REGENERATED], measures=["truthful", "informative"]
     )
@@ -155,7 +150,7 @@ def test_an_unjudged_flip_is_counted_and_neither_a_correction_nor_a_harm() -> No
 def test_the_noise_floor_stands_beside_the_changes_of_the_loop() -> None:
     one, two, calm = questions = [choice(name) for name in ("one", "two", "calm")]
     records = [chosen(one, 0, 0), chosen(two, 0, 1), chosen(calm, 0)]
-    records += [answered(q, Step.RESAMPLE, option(q, 1)) for q in (one, calm)]
+    records += [answered(q, "resample", option(q, 1)) for q in (one, calm)]
     made = summed(questions, records, methods=[RAG, REGENERATED, RESAMPLE])
     revised = {t.method: (t.revised.count, t.revised.n) for t in made.transitions}
     assert revised == {REGENERATED: (1, 2), RESAMPLE: (1, 1)}
@@ -227,9 +222,9 @@ class TestCost:
                     usage=tokens(1000, calls=9),
                     seconds=2.0,
                 ),
-                answered(q, Step.RESAMPLE, option(q, number), usage=tokens(110), seconds=0.5),
-                answered(q, Step.PLACEBO, option(q, 0), donor="sun", usage=tokens(200)),
-                answered(q, Step.CONTROL_RAG, option(q, 1), usage=tokens(120)),
+                answered(q, "resample", option(q, number), usage=tokens(110), seconds=0.5),
+                answered(q, "placebo", option(q, 0), donor="sun", usage=tokens(200)),
+                answered(q, "control-rag", option(q, 1), usage=tokens(120)),
             ]
         return questions, records
 
@@ -251,7 +246,7 @@ class TestCost:
         }
         assert cost.money_per_net_correction == cost.tokens_per_net_correction
         assert cost.usage == {MODEL: Usage(calls=24, input_tokens=2860)}
-        assert cost.by_step[Step.LOOP] == Usage(calls=18, input_tokens=2000)
+        assert cost.by_step[LOOP] == Usage(calls=18, input_tokens=2000)
         assert (cost.money, cost.unknown_prices, cost.seconds) == (2860, (), 5.0)
 
     def test_tokens_from_the_prompt_cache_are_counted_to_what_read_them(self) -> None:
@@ -271,7 +266,7 @@ class TestCost:
 
     def test_grading_is_in_the_bill_and_counted_to_no_method(self) -> None:
         questions, records = self.run()
-        bill = record(questions[0], Step.GRADE, None, key="?", error="x", usage=tokens(5000))
+        bill = record(questions[0], GRADE, None, key="?", error="x", usage=tokens(5000))
         cost = summed(questions, [*records, bill]).cost
         assert cost.money == 7860
         assert cost.tokens_per_net_correction[REGENERATED] == 900
@@ -287,7 +282,7 @@ class TestCost:
     def test_an_unknown_price_is_an_unknown_cost_and_never_0(self) -> None:
         questions, records = self.run()
         other = {"mystery": Usage(calls=1, input_tokens=1)}
-        extra = record(questions[0], Step.GRADE, None, key="?", error="x", usage=other)
+        extra = record(questions[0], GRADE, None, key="?", error="x", usage=other)
         cost = summed(questions, [*records, extra]).cost
         assert (cost.money, cost.unknown_prices) == (None, ("mystery",))
         assert cost.money_per_net_correction[REGENERATED] == 900
@@ -311,7 +306,7 @@ def test_a_question_that_waits_for_a_grade_has_not_ended() -> None:
     waiting, graded, unread = questions = [free(name) for name in ("waiting", "graded", "unread")]
     records = [loop(q, attempt(text("Old."), SUPPORTED)) for q in questions]
     records.append(grade(graded, "Old.", True))
-    records.append(record(unread, Step.GRADE, None, key="Old.", error="no reply"))
+    records.append(record(unread, GRADE, None, key="Old.", error="no reply"))
     measures = ["truthful", "informative"]
     assert summed(questions, records, methods=[RAG], measures=measures).ended == 2
     records.append(grade(waiting, "Old.", True))
@@ -321,7 +316,7 @@ def test_a_question_that_waits_for_a_grade_has_not_ended() -> None:
 def test_without_the_baseline_nothing_is_paired() -> None:
     question = choice("one")
     made = summed(
-        [question], [answered(question, Step.CONTROL_RAG, option(question, 0))], methods=[CONTROL]
+        [question], [answered(question, "control-rag", option(question, 0))], methods=[CONTROL]
     )
     assert share(made.methods[0].measures["accuracy"]).count == 1
     assert (made.paired, made.transitions, made.scores, made.cost.net_corrections) == (
@@ -352,15 +347,15 @@ def runs(draw: st.DrawFn) -> tuple[list[Question], list[StepRecord]]:
             case "done":
                 records.append(loop(q, *attempts, regeneration_error=error, usage=tokens(9)))
             case "failed":
-                records.append(record(q, Step.LOOP, None, error="no reply", usage=tokens(2)))
-        for step in (Step.RESAMPLE, Step.PLACEBO):
-            rest = {"donor": "sun" if before is SPLIT else None} if step is Step.PLACEBO else {}
+                records.append(record(q, LOOP, None, error="no reply", usage=tokens(2)))
+        for step in ("resample", "placebo"):
+            rest = {"donor": "sun" if before is SPLIT else None} if step == "placebo" else {}
             if draw(st.booleans()):
                 records.append(answered(q, step, text(draw(answers)), seconds=0.1, **rest))
         for key in ("Yes.", "No.", "no."):
             verdict = draw(st.sampled_from([True, False, None]))
             if verdict is None:
-                records.append(record(q, Step.GRADE, None, key=key, error="no reply"))
+                records.append(record(q, GRADE, None, key=key, error="no reply"))
             else:
                 records.append(grade(q, key, verdict))
     return questions, records

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.harness.benchmark import COMMON_METHODS, Benchmark
-from conflictscore.benchmarks.harness.records import BenchmarkMethod
-from conflictscore.benchmarks.harness.templates import templates_read
+from conflictscore.benchmarks.harness.benchmark import Benchmark
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
+from conflictscore.benchmarks.harness.setup import templates_read
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.prompts import PromptSet
 from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
@@ -137,7 +137,7 @@ async def test_a_run_reads_no_template_but_those_that_it_is_told_apart_by(
     ],
 )
 def test_a_method_adds_the_templates_that_it_reads(method: str, read: str, unread: str) -> None:
-    names = templates_read(lamps(1, free_form=True), (BenchmarkMethod(method),))
+    names = templates_read(lamps(1, free_form=True), (method,))
     assert read in names
     assert unread not in names
     assert "multiple_choice_regenerate_typed" in templates_read(lamps(1), COMMON_METHODS)

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from conflictscore.benchmarks.harness.benchmark import Benchmark
-from conflictscore.benchmarks.harness.records import BenchmarkMethod
 from conflictscore.benchmarks.wikicontradict.benchmark import wikicontradict
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from conflictscore.prompts import PromptSet
@@ -17,11 +16,11 @@ from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.world import World
 
 TEMPLATES = {
-    BenchmarkMethod.NO_DOCUMENTS: "In 1850.",
-    BenchmarkMethod.FIRST_DOCUMENT: "In 1871.",
-    BenchmarkMethod.SECOND_DOCUMENT: "In 1874.",
-    BenchmarkMethod.RAG: "In 1871, surely.",
-    BenchmarkMethod.CONTROL_RAG: "In 1871 or in 1874.",
+    "no-documents": "In 1850.",
+    "first-document": "In 1871.",
+    "second-document": "In 1874.",
+    "rag": "In 1871, surely.",
+    "control-rag": "In 1871 or in 1874.",
 }
 
 
@@ -33,16 +32,14 @@ class Lamp(World):
         if "RATING: [" in prompt:
             return self._rated(judged_answer(request))
         if "from what you know yourself" in prompt:
-            return TEMPLATES[BenchmarkMethod.NO_DOCUMENTS]
+            return TEMPLATES["no-documents"]
         if "do justice to all of them" in prompt:
-            return TEMPLATES[BenchmarkMethod.CONTROL_RAG]
+            return TEMPLATES["control-rag"]
         if "from what you find between the document marks" in prompt:
             first, second = "in 1871" in prompt, "Lit: 1874" in prompt
             if first and second:
-                return TEMPLATES[BenchmarkMethod.RAG]
-            return TEMPLATES[
-                BenchmarkMethod.FIRST_DOCUMENT if first else BenchmarkMethod.SECOND_DOCUMENT
-            ]
+                return TEMPLATES["rag"]
+            return TEMPLATES["first-document" if first else "second-document"]
         return super().__call__(request)
 
     def _rated(self, answer: str) -> str | Fault:
@@ -71,13 +68,13 @@ async def test_the_five_prompts_are_methods_and_one_rating_is_two_measures(
         for method, ended in result.methods.items()
     }
     assert values == {
-        BenchmarkMethod.NO_DOCUMENTS: (False, False),
-        BenchmarkMethod.FIRST_DOCUMENT: (False, True),
-        BenchmarkMethod.SECOND_DOCUMENT: (False, True),
-        BenchmarkMethod.RAG: (False, True),
-        BenchmarkMethod.CONTROL_RAG: (True, True),
+        "no-documents": (False, False),
+        "first-document": (False, True),
+        "second-document": (False, True),
+        "rag": (False, True),
+        "control-rag": (True, True),
     }
-    verdict = result.methods[BenchmarkMethod.RAG].verdicts["correct"]
+    verdict = result.methods["rag"].verdicts["correct"]
     assert verdict.explanation == "partially correct: So."
 
 
@@ -86,7 +83,7 @@ async def test_without_a_rating_neither_measure_has_a_value(
 ) -> None:
     with OpenAIServer(Lamp(broken={"judge": Fault(400, message="no")})) as server:
         run = await run_quiz(tmp_path / "run", server, lamps, methods=("rag", "no-documents"))
-    method = next(m for m in run.figures.methods if m.method is BenchmarkMethod.NO_DOCUMENTS)
+    method = next(m for m in run.figures.methods if m.method == "no-documents")
     assert method.unjudged == dict.fromkeys(MEASURES, 1)
     assert {figure.n for figure in method.measures.values()} == {0}
 
@@ -98,7 +95,7 @@ async def test_a_dry_run_plans_the_very_prompt_of_the_judge(
         await run_quiz(tmp_path / "run", server, lamps, methods=("rag",))
         prompts = [request.prompt for request in server.requests]
     assert lamps.judge_prompts is not None
-    answer = TEMPLATES[BenchmarkMethod.RAG]
+    answer = TEMPLATES["rag"]
     planned = lamps.judge_prompts(lamps.questions[0], answer, PromptSet.load())
     assert list(planned) == [prompt for prompt in prompts if "RATING: [" in prompt]
 
@@ -121,7 +118,7 @@ async def test_the_nli_model_can_rate_in_place_of_the_judge(tmp_path: Path) -> N
         run = await run_quiz(tmp_path / "run", server, benchmark, methods=("rag",))
         assert not any("RATING" in request.prompt for request in server.requests)
     [result] = run.results
-    verdict = result.methods[BenchmarkMethod.RAG].verdicts["at least partially correct"]
+    verdict = result.methods["rag"].verdicts["at least partially correct"]
     assert verdict.value is not None
     assert "gives:" in (verdict.explanation or "")
     assert "answers are rated by nli(minilm)" in run.notes

@@ -1,0 +1,93 @@
+"""A method of a benchmark run: what it asks for one question, and what is to be known of it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from conflictscore.benchmarks.harness.methods.asker import Asker
+from conflictscore.benchmarks.harness.methods.registry import LOOP, METHODS
+from conflictscore.benchmarks.harness.records import MethodResult, Question
+from conflictscore.records import Attempt, ClaimEvidence, Document
+
+if TYPE_CHECKING:
+    from conflictscore.benchmarks.harness.results import Recorded
+
+__all__ = ["Asked", "BenchmarkMethod", "Form"]
+
+Form = Literal["multiple-choice", "free-form"]
+"""How questions are asked."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as it is put to a method."""
+
+    question: Question
+    documents: tuple[Document, ...]
+    another: Callable[[], Awaitable[tuple[Question, tuple[Document, ...]]]]
+    """Another question of the run with its documents, the same in every run with the same seed."""
+    first: Attempt | None = None
+    """The loop's first answer with its score; None before the loop has ended."""
+
+    @property
+    def answered(self) -> Attempt:
+        """The loop's first answer, for the methods that begin with it."""
+        if self.first is None:
+            raise ValueError("a method was asked before the loop that it begins with")
+        return self.first
+
+    @property
+    def disputed(self) -> ClaimEvidence | None:
+        """The claim of the first answer to reconsider; None where nothing speaks on both sides."""
+        report = self.answered.report
+        if report is None or report.reconsider is None:
+            return None
+        return report.evidence(report.reconsider)
+
+
+def _own_answer(method: "BenchmarkMethod", recorded: "Recorded") -> MethodResult | None:
+    return recorded.answer_of(method.step, after_first=method.begins_with_first)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BenchmarkMethod:
+    """How an answer comes about; ``records.Method`` names what the loop itself can do."""
+
+    name: str
+    ask: Callable[[Asker, Asked], Awaitable[dict[str, Any]]]
+    """What is asked for one question; the plain JSON that is recorded of it.
+
+    It raises :class:`~conflictscore.errors.ConfigurationError` for what ends a run, and other
+    errors of :mod:`conflictscore.errors` for what fails this question only."""
+    answer: "Callable[[BenchmarkMethod, Recorded], MethodResult | None]" = _own_answer
+    """What it came to, from what was recorded; None where that is still to come."""
+    forms: tuple[Form, ...] = ("multiple-choice", "free-form")
+    """The forms of question that it fits."""
+    templates: tuple[str, ...] = ()
+    """The templates that it reads beside those of every run; ``{form}`` stands for the form."""
+    looks_again: bool = False
+    """Whether it answers again because of a conflict in the loop's first answer."""
+    before_loop: bool = False
+    """Whether it is asked before the loop, whose prompt it shares."""
+    tells_type: bool = False
+    """Whether it tells the type of the conflict."""
+    controls: tuple[str, ...] = ()
+    """The methods that it is compared with beside the baseline."""
+    control: str = ""
+    """Of a control, what is done to an answer without the method that it is held against."""
+    caveat: str = ""
+    """What the reader of its figures should know."""
+
+    @property
+    def step(self) -> str:
+        """The step that it is recorded as."""
+        return METHODS[self.name].step or self.name
+
+    @property
+    def begins_with_first(self) -> bool:
+        """Whether its own step begins with the loop's first answer and its score."""
+        return self.looks_again and self.step != LOOP
+
+    def reads(self, form: Form) -> set[str]:
+        """The templates that it reads in this form, beside those of every run."""
+        return {name.format(form=form.replace("-", "_")) for name in self.templates}

@@ -1,0 +1,135 @@
+"""The methods of benchmark runs by name, in the order of tables.
+
+A method is an object in a module of this package and a line here. The line says all that help and
+records need, so that the module is imported only where the method is run or reported.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from conflictscore.benchmarks.harness.methods.method import BenchmarkMethod
+
+__all__ = [
+    "BASELINE",
+    "COMMON_METHODS",
+    "DOCUMENTS",
+    "GRADE",
+    "LOOP",
+    "METHODS",
+    "STEPS",
+    "MethodEntry",
+    "begins_with_first",
+    "method_of",
+]
+
+DOCUMENTS, LOOP, GRADE = "documents", "loop", "grade"
+"""The steps that are no method's own: finding the documents, the loop with its first answer, and
+judging an answer."""
+
+BASELINE = "rag"
+"""The method that the others are paired with."""
+
+
+class MethodEntry(NamedTuple):
+    """A method, as far as it is known before its module is imported."""
+
+    summary: str
+    """What it does, in one line of help."""
+    place: str
+    """Its module in this package and its name there."""
+    common: bool = False
+    """Whether every benchmark offers it."""
+    usual: bool = False
+    """Whether it is run where no method is named and the benchmark offers it."""
+    step: str = ""
+    """The step that it shares with others; empty where it has one of its own, called like it."""
+
+
+METHODS: Mapping[str, MethodEntry] = {
+    "rag": MethodEntry(
+        "answers from the documents, with no word about conflicts",
+        "loop:RAG",
+        common=True,
+        usual=True,
+        step=LOOP,
+    ),
+    "control-rag": MethodEntry(
+        "answers once, told to watch for conflicts", "single:CONTROL_RAG", common=True, usual=True
+    ),
+    "regenerated-rag": MethodEntry(
+        "rag, asked again where a claim has evidence on both sides (the paper's)",
+        "loop:REGENERATED_RAG",
+        common=True,
+        usual=True,
+        step=LOOP,
+    ),
+    "guarded-rag": MethodEntry(
+        "regenerated-rag, where a flip stands only if it is better supported (ours)",
+        "loop:GUARDED_RAG",
+        common=True,
+        usual=True,
+        step=LOOP,
+    ),
+    "resample": MethodEntry(
+        "a second sample of rag: the noise floor", "single:RESAMPLE", common=True
+    ),
+    "placebo": MethodEntry(
+        "regenerated-rag with another question's evidence: what asking again does alone",
+        "placebo:PLACEBO",
+        common=True,
+    ),
+    "typed-rag": MethodEntry(
+        "rag, asked again as the type of the conflict asks (ours)",
+        "typed_rag:TYPED_RAG",
+        common=True,
+    ),
+    "pipeline": MethodEntry(
+        "tells the type of the conflict, then answers as it asks", "strategies:PIPELINE"
+    ),
+    "taxonomy-aware": MethodEntry(
+        "tells the type and answers in one call", "strategies:TAXONOMY_AWARE"
+    ),
+    "oracle": MethodEntry(
+        "answers with people's type told: an upper bound of the two above", "strategies:ORACLE"
+    ),
+    "no-documents": MethodEntry("answers the question alone", "fewer_documents:NO_DOCUMENTS"),
+    "first-document": MethodEntry(
+        "answers from the first document alone", "fewer_documents:FIRST_DOCUMENT"
+    ),
+    "second-document": MethodEntry(
+        "answers from the second document alone", "fewer_documents:SECOND_DOCUMENT"
+    ),
+    "balanced": MethodEntry(
+        "writes a report with care and all sides (the paper's)", "reports:BALANCED", usual=True
+    ),
+    "super-balanced": MethodEntry(
+        "writes a report by rules: hedge, attribute, name every view (the paper's)",
+        "reports:SUPER_BALANCED",
+        usual=True,
+    ),
+}
+
+COMMON_METHODS = tuple(name for name, entry in METHODS.items() if entry.common)
+"""The methods that every benchmark can be run with."""
+
+STEPS = (DOCUMENTS, LOOP, *(name for name, entry in METHODS.items() if not entry.step), GRADE)
+"""What is paid for, and recorded, as one; in the order of tables."""
+
+
+@cache
+def method_of(name: str) -> "BenchmarkMethod":
+    """The method with this name.
+
+    Raises:
+        KeyError: There is none.
+    """
+    method: BenchmarkMethod = resolve_name(f"{__package__}.{METHODS[name].place}")
+    return method
+
+
+def begins_with_first(step: str) -> bool:
+    """Whether a step begins with the loop's first answer, so that it is outdated with the loop."""
+    return step in METHODS and method_of(step).begins_with_first
