@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 from langchain_core.runnables import RunnableLambda
 from langgraph.runtime import get_runtime
 
-from conflictscore.models.faces import SYNCHRONOUS
+from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, timed
 
 __all__ = ["bind", "run_for_sync_caller"]

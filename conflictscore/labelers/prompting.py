@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from conflictscore.models.endpoints import LOCAL_ENDPOINT
+from conflictscore.models import LOCAL_ENDPOINT
+from conflictscore.models.fitting import fit_documents
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.window import fit_documents
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
 from conflictscore.tokens import count_tokens

@@ -17,7 +17,7 @@ from langchain_core.runnables import (
 )
 
 from conflictscore.middleware.replies import formed
-from conflictscore.models.faces import call
+from conflictscore.models.calls import call
 
 __all__ = ["Form", "Spent", "with_parameters"]
 

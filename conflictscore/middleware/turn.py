@@ -28,7 +28,7 @@ from conflictscore.middleware.calls import CallWatch
 from conflictscore.middleware.excuses import OnFailure, excused
 from conflictscore.middleware.messages import asked_in, documents_from_messages
 from conflictscore.middleware.steps import AnswerAgain, Given, Steps, correction
-from conflictscore.models.cut import was_cut
+from conflictscore.models.clients import was_cut
 from conflictscore.models.failures import clear_error
 from conflictscore.nodes.generate import cut_notes
 from conflictscore.nodes.regenerate import regeneration_prompt

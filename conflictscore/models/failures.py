@@ -1,7 +1,13 @@
-"""From a client's exception to one clear line that carries no secret."""
+"""What a failed model call means: one clear line without a secret, and whether to try again."""
 
+import math
+import random
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal, NamedTuple
 
 import openai
 from langgraph.errors import GraphBubbleUp
@@ -13,12 +19,18 @@ from conflictscore.errors import (
     UnreadableReplyError,
 )
 
-__all__ = ["clear_error", "without_logprobs"]
+__all__ = ["Retries", "Trouble", "clear_error", "trouble_of", "without_logprobs"]
 
 _SECRETS = re.compile(r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+|\bapi[_ -]?key\W+\S+")
 _MESSAGE_CHARS = 300
 _SECRET_CHARS = 6
 """A shorter one stands for no key, such as ``none``, and its letters may be part of any word."""
+_TOO_MANY_REQUESTS, _UNAVAILABLE, _OVERLOADED = 429, 503, 529
+_REQUEST_TIMEOUT, _CONFLICT, _SERVER = 408, 409, 500
+_NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_FIRST_WAIT_S = 0.5
+_LONGEST_WAIT_S = 8.0
+_DOUBLINGS = 4
 
 
 def clear_error(
@@ -94,3 +106,107 @@ def _safe(text: str, secrets: Sequence[str]) -> str:
         if len(secret) >= _SECRET_CHARS:
             text = text.replace(secret, "[secret]")
     return _SECRETS.sub("[secret]", " ".join(text.split()))[:_MESSAGE_CHARS]
+
+
+class Trouble(NamedTuple):
+    """A failure of a provider that another time may not have."""
+
+    kind: Literal["refused", "late", "failed"]
+    """``refused``: too many calls for it now. ``late``: no answer in time. ``failed``: the rest."""
+    again: bool
+    """Whether the provider leaves it to us to ask again."""
+    after: float | None = None
+    """Seconds that it asks to wait; None where it does not say."""
+
+
+def trouble_of(error: Exception) -> Trouble | None:
+    """What a client's error says of its endpoint.
+
+    Errors of other clients than OpenAI's are known by the ``status_code`` and ``response`` that
+    they carry; a client that carries none is not read.
+
+    Args:
+        error: What the client raised.
+
+    Returns:
+        None for what the same request would meet again: a refused key, an unknown model, a bad
+        request, an account without credit, a body that is no completion.
+    """
+    if isinstance(error, openai.APITimeoutError):
+        return Trouble("late", again=True)
+    if isinstance(error, openai.APIConnectionError):
+        return Trouble("failed", again=True)
+    status = getattr(error, "status_code", None)
+    if not isinstance(status, int):
+        return None
+    said = {getattr(error, "code", None), getattr(error, "type", None)}
+    if status == _TOO_MANY_REQUESTS and not _NO_CREDIT.isdisjoint(said):
+        return None
+    headers = _headers(error)
+    again, after = headers.get("x-should-retry") != "false", _asked_wait(headers)
+    if status in {_TOO_MANY_REQUESTS, _OVERLOADED} or (status == _UNAVAILABLE and after):
+        return Trouble("refused", again, after)
+    if status in {_REQUEST_TIMEOUT, _CONFLICT} or status >= _SERVER:
+        return Trouble("failed", again, after)
+    return None
+
+
+def _headers(error: Exception) -> Mapping[str, Any]:
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    return headers if isinstance(headers, Mapping) else {}
+
+
+def _asked_wait(headers: Mapping[str, Any]) -> float | None:
+    """Seconds from now, of a header in milliseconds, in seconds, or with a date."""
+    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) * unit
+        except (KeyError, ValueError):
+            continue
+        return seconds if math.isfinite(seconds) and seconds >= 0 else None
+    try:
+        date = parsedate_to_datetime(headers["retry-after"])
+        return max(0.0, date.timestamp() - time.time())
+    except (KeyError, ValueError, OverflowError):
+        return None
+
+
+@dataclass(frozen=True)
+class Retries:
+    """The waits between the attempts at one call: doubled each time, with jitter.
+
+    A call that fails or is not answered in time is made so many times in all. One that the provider
+    refuses for now (429) is made again for as long as the patience lasts, however often that is, so
+    that a minute of refusals loses nothing: refusals are cheap, and the endpoint's window keeps
+    them few. Nothing waits for a provider that asks for more than the patience.
+    """
+
+    attempts: int = 5
+    """The most attempts at a call that fails or is not answered, and the least at one that is
+    refused, which may have stood in line for long between them."""
+    patience: float = 180.0
+    """Seconds after the first attempt at which a refused call, or one that got no answer in time,
+    is not made again."""
+
+    def wait(self, trouble: Trouble, attempt: int, spent: float) -> float | None:
+        """Seconds to wait before the next attempt; None to give up.
+
+        Args:
+            trouble: How the attempt failed.
+            attempt: Which attempt that was, from 1.
+            spent: Seconds since the first attempt began.
+        """
+        if not trouble.again:
+            return None
+        if trouble.after is None:
+            doubled = _FIRST_WAIT_S * 2 ** min(attempt - 1, _DOUBLINGS)
+            wait = min(_LONGEST_WAIT_S, doubled) * random.uniform(0.75, 1)  # noqa: S311 - jitter
+        else:
+            wait = trouble.after * random.uniform(1, 1.1)  # noqa: S311 - jitter
+        counted, in_time = attempt < self.attempts, spent + wait <= self.patience
+        worthwhile = {
+            "failed": counted,
+            "late": counted and in_time,
+            "refused": counted or in_time,
+        }
+        return wait if worthwhile[trouble.kind] and wait <= self.patience else None

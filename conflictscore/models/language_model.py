@@ -5,8 +5,8 @@ become one clear line, and deterministic replies are found again.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import exp, fsum, log
@@ -18,19 +18,20 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_openai.chat_models.base import BaseChatOpenAI
-from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, UnreadableReplyError
-from conflictscore.models.cut import was_cut
-from conflictscore.models.endpoints import LOCAL_ENDPOINT
-from conflictscore.models.faces import call
-from conflictscore.models.failures import clear_error, without_logprobs
-from conflictscore.models.limits import ConcurrencyLimit
-from conflictscore.models.openai_api import completes, response_format
-from conflictscore.models.scheduling.dispatch import dispatch
-from conflictscore.models.scheduling.folding import folded
-from conflictscore.models.scheduling.gate import Gate
-from conflictscore.models.scheduling.retries import Retries
+from conflictscore.models import LOCAL_ENDPOINT
+from conflictscore.models.calls import call, dispatch, joined
+from conflictscore.models.clients import (
+    completes,
+    response_format,
+    secrets_of,
+    top_logprobs,
+    was_cut,
+    without_retries,
+)
+from conflictscore.models.failures import Retries, clear_error, without_logprobs
+from conflictscore.models.limits import ConcurrencyLimit, Gate
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.storage.cache import ContentCache
@@ -156,8 +157,7 @@ class LanguageModel:
                 meter.cached()
                 return value
 
-        async def send(messages: Sequence[BaseMessage]) -> T:
-            reply = await self._call(messages, meter, form)
+        def taken(reply: AIMessage) -> T:
             if was_cut(reply):
                 most = (parameters or {}).get("max_tokens", max_tokens)
                 raise self._unreadable(f"it was cut off after {most} tokens", reply.text)
@@ -169,9 +169,9 @@ class LanguageModel:
                 cache.put(key, {"text": reply.text})
             return value
 
-        return await _ask_twice(send, prompt, prompts, history)
+        return await self._ask(prompt, form, taken, prompts, meter, history)
 
-    async def ask_json(
+    def ask_json(
         self,
         prompt: str,
         schema: Mapping[str, Any],
@@ -180,7 +180,7 @@ class LanguageModel:
         prompts: PromptSet,
         meter: UsageMeter,
         max_tokens: int,
-    ) -> T:
+    ) -> Coroutine[Any, Any, T]:
         """Ask for one JSON object, held to a schema by the server where it can do that.
 
         Args:
@@ -191,14 +191,12 @@ class LanguageModel:
             meter: Counts the calls.
             max_tokens: The most that the reply may have.
         """
-        form = self._json_form(schema, max_tokens)
 
-        async def send(messages: Sequence[BaseMessage]) -> T:
-            result = await self._call(messages, meter, form)
-            given = isinstance(result, Mapping)
-            raw, parsed = (
-                (result["raw"], result["parsed"]) if given else (result, _json_in(result.text))
-            )
+        def taken(result: Any) -> T:
+            if isinstance(result, Mapping):
+                raw, parsed = result["raw"], result["parsed"]
+            else:
+                raw, parsed = result, _json_in(result.text)
             if was_cut(raw):
                 raise self._unreadable(f"it was cut off after {max_tokens} tokens", raw.text)
             if raw.additional_kwargs.get("refusal"):
@@ -210,11 +208,11 @@ class LanguageModel:
             except ValueError as error:
                 raise self._unreadable(str(error), raw.text) from error
 
-        return await _ask_twice(send, prompt, prompts)
+        return self._ask(prompt, self._json_form(schema, max_tokens), taken, prompts, meter)
 
-    async def ask_letter(
+    def ask_letter(
         self, prompt: str, letters: Sequence[str], *, prompts: PromptSet, meter: UsageMeter
-    ) -> dict[str, float]:
+    ) -> Coroutine[Any, Any, dict[str, float]]:
         """Ask for one letter, and get the log-probability of each.
 
         Args:
@@ -237,12 +235,10 @@ class LanguageModel:
         asked_for |= self.choice_parameters
         form = _Form("letter", 1, self._sender, asked_for, self.choice_parameters)
 
-        async def send(messages: Sequence[BaseMessage]) -> dict[str, float]:
-            reply = await self._call(messages, meter, form)
-            reported = (reply.response_metadata.get("logprobs") or {}).get("content")
-            if not reported:
+        def taken(reply: AIMessage) -> dict[str, float]:
+            top = top_logprobs(reply)
+            if not top:
                 raise without_logprobs(self.name)
-            top = {item["token"].strip(): item["logprob"] for item in reversed(_top(reported[0]))}
             if not any(letter in top for letter in letters):
                 raise self._unreadable(f"it was none of {', '.join(letters)}", reply.text)
             # a letter that is not reported has at most what the reported tokens leave over
@@ -250,7 +246,7 @@ class LanguageModel:
             floor = min(log(left), *top.values())
             return {letter: top.get(letter, floor) for letter in letters}
 
-        return await _ask_twice(send, prompt, prompts)
+        return self._ask(prompt, form, taken, prompts, meter)
 
     async def reply(
         self,
@@ -268,16 +264,10 @@ class LanguageModel:
             parameters: Call parameters, such as ``tools``.
             config: As of any runnable.
         """
-        return await dispatch(
-            lambda: call(self._sender.bind(**parameters), list(messages), config),
-            messages,
-            limit=self.limit,
-            caller=object(),
-            kind=(self.name, "reply", "tools" in parameters),
-            gate=self.gate,
-            retries=self.retries,
-            tokens_of=_tokens_of,
+        message: AIMessage = await self._dispatched(
+            self._sender, messages, config, parameters, object(), ("reply", "tools" in parameters)
         )
+        return message
 
     def _json_form(self, schema: Mapping[str, Any], max_tokens: int) -> _Form:
         """What gives an object of this form: a message with it or, where it is parsed, both."""
@@ -302,66 +292,79 @@ class LanguageModel:
     @cached_property
     def _sender(self) -> BaseChatModel:
         """The chat model that is called: one that does not try again where we do."""
-        if self.retries is None or not isinstance(self.chat, BaseChatOpenAI):
-            return self.chat
-        client = self.chat.root_client.with_options(max_retries=0)
-        async_client = self.chat.root_async_client.with_options(max_retries=0)
-        update = {
-            "root_client": client,
-            "client": client.chat.completions,
-            "root_async_client": async_client,
-            "async_client": async_client.chat.completions,
-        }
-        return self.chat.model_copy(update=update)
+        return self.chat if self.retries is None else without_retries(self.chat)
 
-    async def _call(self, messages: Sequence[BaseMessage], meter: UsageMeter, form: _Form) -> Any:
-        send = partial(self._send, messages, meter, form)
+    async def _ask(
+        self,
+        prompt: str,
+        form: _Form,
+        read: Callable[[Any], T],
+        prompts: PromptSet,
+        meter: UsageMeter,
+        history: Sequence[BaseMessage] = (),
+    ) -> T:
+        """Ask, and once more with the reason where what came back cannot be read."""
+        asked = [m.model_copy(update={"content": _sendable(m.text)}) for m in history]
+        asked.append(HumanMessage(_sendable(prompt)))
+        config, kind = _config(meter), (form.name, form.max_tokens.bit_length())
+        last = False
+        while True:
+            send = partial(
+                self._dispatched, form.writer, [*asked], config, form.parameters, meter, kind
+            )
+            try:
+                with self._clear_errors():
+                    async with joined(self._joinable(asked, form), send) as (reply, ours):
+                        result = await reply
+                if not ours:
+                    meter.cached()
+                return read(result)
+            except UnreadableReplyError as error:
+                if last:
+                    raise
+                last = True
+                again = HumanMessage(prompts.render("retry", reason=error.reason))
+                asked += [AIMessage(_sendable(error.reply) or "(nothing)"), again]
+
+    def _joinable(self, messages: Sequence[BaseMessage], form: _Form) -> str | None:
+        """What tells a call from others that may join it; None where none may."""
         if self.cache is None or not (self.deterministic and form.repeatable) or not self.identity:
-            return await send()
+            return None
         said = [(message.type, message.text) for message in messages]
         asked_for = [form.name, form.max_tokens, self.thinking_tokens, dict(form.terms)]
         # whom a budget ends must not take another's call along, so each gate has its own
-        key = json.dumps([self.identity, asked_for, said, id(self.gate)], sort_keys=True)
-        reply, ours = await folded(key, send)
-        if not ours:
-            meter.cached()
-        return reply
+        return json.dumps([self.identity, asked_for, said, id(self.gate)], sort_keys=True)
 
-    async def _send(self, messages: Sequence[BaseMessage], meter: UsageMeter, form: _Form) -> Any:
-        config = _config(meter)
+    def _dispatched(
+        self,
+        writer: Runnable[Any, Any],
+        messages: Sequence[BaseMessage],
+        config: RunnableConfig | None,
+        parameters: Mapping[str, Any],
+        caller: Hashable,
+        kind: tuple[Hashable, ...],
+    ) -> Coroutine[Any, Any, Any]:
+        return dispatch(
+            lambda: call(writer, [*messages], config, **parameters),
+            messages,
+            limit=self.limit,
+            caller=caller,
+            kind=(self.name, *kind),
+            gate=self.gate,
+            retries=self.retries,
+        )
+
+    @contextmanager
+    def _clear_errors(self) -> Iterator[None]:
         try:
-            return await dispatch(
-                lambda: call(form.writer, list(messages), config, **form.parameters),
-                messages,
-                limit=self.limit,
-                caller=meter,
-                kind=(self.name, form.name, form.max_tokens.bit_length()),
-                gate=self.gate,
-                retries=self.retries,
-                tokens_of=_tokens_of,
-            )
+            yield
         except Exception as error:  # noqa: BLE001 - a plugged-in model may raise anything
             raise clear_error(
-                error, provider=self.name, endpoint=self.endpoint, secrets=_secrets(self.chat)
+                error, provider=self.name, endpoint=self.endpoint, secrets=secrets_of(self.chat)
             ) from None
 
     def _unreadable(self, reason: str, reply: str) -> UnreadableReplyError:
         return UnreadableReplyError(reason, provider=self.name, reply=reply)
-
-
-async def _ask_twice(
-    send: Callable[[Sequence[BaseMessage]], Awaitable[T]],
-    prompt: str,
-    prompts: PromptSet,
-    history: Sequence[BaseMessage] = (),
-) -> T:
-    asked = [*(m.model_copy(update={"content": _sendable(m.text)}) for m in history)]
-    asked.append(HumanMessage(_sendable(prompt)))
-    try:
-        return await send(asked)
-    except UnreadableReplyError as error:
-        again = HumanMessage(prompts.render("retry", reason=error.reason))
-        return await send([*asked, AIMessage(_sendable(error.reply) or "(nothing)"), again])
 
 
 def _config(meter: UsageMeter) -> RunnableConfig:
@@ -382,13 +385,6 @@ def _config(meter: UsageMeter) -> RunnableConfig:
     return config
 
 
-def _tokens_of(reply: Any) -> int:
-    """The tokens that a reply says it took; 0 where it does not say."""
-    message = reply["raw"] if isinstance(reply, Mapping) else reply
-    usage = message.usage_metadata if isinstance(message, AIMessage) else None
-    return usage["total_tokens"] if usage else 0
-
-
 def _sendable(text: str) -> str:
     """The text with a question mark for each lone surrogate, which UTF-8 cannot carry."""
     return text.encode(errors="replace").decode()
@@ -400,11 +396,3 @@ def _json_in(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _secrets(chat: BaseChatModel) -> list[str]:
-    return [item.get_secret_value() for item in vars(chat).values() if isinstance(item, SecretStr)]
-
-
-def _top(token: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return token.get("top_logprobs") or [token]

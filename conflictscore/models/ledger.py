@@ -13,9 +13,8 @@ from langchain_core.outputs import LLMResult
 
 from conflictscore.errors import BudgetError, ConfigurationError
 from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.limits import Gate, Pace
 from conflictscore.models.prices import PriceTable
-from conflictscore.models.scheduling.gate import Gate
-from conflictscore.models.scheduling.pace import Pace
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Usage
 

@@ -1,16 +1,32 @@
-"""The one place that bounds concurrency: so many calls in flight an endpoint, in this process."""
+"""What holds calls back: the places at an endpoint, its pace, and the budget of a run."""
 
 import asyncio
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from conflictscore.models.scheduling.window import Window
+from langchain_core.messages import BaseMessage
+from langchain_core.rate_limiters import BaseRateLimiter
 
-__all__ = ["ConcurrencyLimit"]
+from conflictscore.tokens import count_tokens
+
+__all__ = ["ConcurrencyLimit", "CongestionWindow", "Gate", "Pace"]
+
+_GENTLY, _HARD = 0.8, 0.5
+_REST_S = 2.0
+"""Between two gentle decreases at least, so that stray refusals do not add up to a standstill."""
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S, _DOUBLINGS = 0.5, 15.0, 5
+_SLOW = 2.0
+"""Answers that take this many times as long as usual, on average, are a sign of congestion."""
+_SLOWEST = 4.0
+"""What one answer counts at most, so that a single straggler is not taken for a trend."""
+_SMOOTHING = 0.1
+_LEARNING = 20
+"""Answers of a kind after which it is known how long one takes."""
+_MEMORY = 100
 
 
 @dataclass(eq=False)
@@ -36,7 +52,7 @@ class ConcurrencyLimit:
 
     def __init__(self, calls: int, *, least: int = 1) -> None:
         self.calls = calls
-        self._window = Window(calls, least)
+        self._window = CongestionWindow(calls, least)
         self._held = 0
         self._resumes_at = 0.0
         self._waiting: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()
@@ -135,3 +151,155 @@ def _told(waiter: _Waiter) -> bool:
     except RuntimeError:  # its loop is closed, and nobody waits there any more
         return False
     return True
+
+
+@dataclass
+class _Usual:
+    seconds: float = 0.0
+    answers: int = 0
+
+
+class CongestionWindow:
+    """How many calls an endpoint takes well: one more while it answers, a part fewer when not.
+
+    The rule is TCP's (additive increase, multiplicative decrease; Chiu and Jain, 1989). A refusal,
+    a call without an answer and answers that take much longer than calls of their kind used to are
+    its signs of congestion. Calls that were sent before the last such sign say nothing new and are
+    passed over. Not safe for threads by itself.
+
+    Args:
+        most: What it starts at and never goes above.
+        least: What it never goes below.
+    """
+
+    def __init__(self, most: int, least: int = 1) -> None:
+        self._most, self._least = most, least
+        self._size = float(most)
+        self._shrunk_at = self._refused_at = float("-inf")
+        self._rounds = 0
+        self._slowness = 1.0
+        self._usual: dict[Hashable, _Usual] = {}
+
+    @property
+    def allowed(self) -> int:
+        """Calls that may be in flight now."""
+        return int(self._size)
+
+    def answered(self, kind: Hashable, began: float, now: float) -> None:
+        """A call was answered.
+
+        Args:
+            kind: Calls of one kind are expected to take about as long as each other.
+            began: When it was sent, in seconds of a steady clock.
+            now: When the answer was there.
+        """
+        self._rounds = 0
+        if self._is_slow(kind, now - began) and began > self._shrunk_at:
+            self._slowness = 1.0
+            self._shrink_gently(now)
+        else:
+            self._size = min(self._most, self._size + 1 / self._size)
+
+    def refused(self, began: float, now: float) -> float:
+        """A call was refused, or not answered in time.
+
+        Returns:
+            Seconds for which nothing should be sent: 0 unless one round of calls after the other
+            is refused with no answer between them.
+        """
+        if began <= max(self._shrunk_at, self._refused_at):
+            return 0.0
+        self._refused_at = now
+        self._rounds += 1
+        if self._rounds == 1:
+            self._shrink_gently(now)
+            return 0.0
+        self._shrink(_HARD, now)
+        doubled = _FIRST_PAUSE_S * 2.0 ** min(self._rounds - 1, _DOUBLINGS)
+        return min(_LONGEST_PAUSE_S, doubled)
+
+    def _shrink_gently(self, now: float) -> None:
+        if now - self._shrunk_at >= _REST_S:
+            self._shrink(_GENTLY, now)
+
+    def _shrink(self, by: float, now: float) -> None:
+        self._size = max(self._least, self._size * by)
+        self._shrunk_at = now
+
+    def _is_slow(self, kind: Hashable, seconds: float) -> bool:
+        usual = self._usual.setdefault(kind, _Usual())
+        known = usual.answers >= _LEARNING and usual.seconds > 0
+        if known:
+            times = min(_SLOWEST, seconds / usual.seconds)
+            self._slowness += _SMOOTHING * (times - self._slowness)
+        usual.answers = min(_MEMORY, usual.answers + 1)
+        usual.seconds += (seconds - usual.seconds) / usual.answers
+        return known and self._slowness > _SLOW
+
+
+class Pace:
+    """Gives everyone who asks a time from which on they may go, one after the other.
+
+    Unlike LangChain's rate limiter it takes amounts, such as tokens, can be told later what an
+    amount really was, and does not poll.
+
+    Args:
+        per_minute: The amount that goes in a minute, above 0.
+        taken: The amount that is taken already.
+    """
+
+    def __init__(self, per_minute: float, *, taken: float = 0.0) -> None:
+        self._seconds_each = 60 / per_minute
+        self._free_at = time.monotonic() + taken * self._seconds_each
+        self._lock = threading.Lock()
+
+    async def wait(self, amount: float) -> None:
+        """Wait for one's time; who is cancelled meanwhile leaves a gap, and nobody goes sooner."""
+        with self._lock:
+            now = time.monotonic()
+            mine = max(now, self._free_at)
+            self._free_at = mine + amount * self._seconds_each
+        if mine > now:
+            await asyncio.sleep(mine - now)
+
+    def correct(self, more: float) -> None:
+        """Take so much more for what has gone, or less where it is negative."""
+        with self._lock:
+            self._free_at += more * self._seconds_each
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Holds every attempt at a call until it may be sent."""
+
+    model: str
+    """Whose tokens are counted."""
+    admit: Callable[[], None]
+    """Asked last, when the wait is over; raises where no call may be made."""
+    own: BaseRateLimiter | None = None
+    """What a chat model brought of its own."""
+    requests: Pace | None = None
+    tokens: Pace | None = None
+
+    async def enter(self, messages: Sequence[BaseMessage]) -> int:
+        """Wait for one's turn.
+
+        Returns:
+            The tokens that the call is taken to need: those of its prompt, since nobody knows those
+            of the reply; 0 where tokens have no pace.
+        """
+        if self.own is not None:
+            await self.own.aacquire()
+        if self.requests is not None:
+            await self.requests.wait(1)
+        expected = 0
+        if self.tokens is not None:
+            expected = sum(count_tokens(message.text, self.model).n for message in messages)
+            await self.tokens.wait(expected)
+        self.admit()
+        return expected
+
+    def settle(self, expected: int, used: int) -> None:
+        """Say what a call that was answered really needed; 0 where that is not known."""
+        if self.tokens is not None and used:
+            self.tokens.correct(used - expected)

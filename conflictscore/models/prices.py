@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.models.endpoints import LOCAL_ENDPOINT
+from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.records import Usage
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.models.endpoints import LOCAL_ENDPOINT
+from conflictscore.models import LOCAL_ENDPOINT
+from conflictscore.models.failures import Retries
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
-from conflictscore.models.scheduling.retries import Retries
 from conflictscore.storage.cache import ContentCache
 
 __all__ = ["OPENAI_DEFAULT", "default_spec", "from_chat_model", "open_model"]

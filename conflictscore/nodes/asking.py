@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from conflictscore.models import fit_documents
 from conflictscore.models.usage import UsageMeter
-from conflictscore.models.window import fit_documents
 from conflictscore.nodes.generate import cut_notes
 from conflictscore.nodes.state import RagInput, RunContext, documents_of
 from conflictscore.prompts import material

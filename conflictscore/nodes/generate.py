@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from conflictscore.models import Fitted, fit_documents
 from conflictscore.models.usage import UsageMeter
-from conflictscore.models.window import Fitted, fit_documents
 from conflictscore.nodes.conversation import conversation_of, read_after
 from conflictscore.nodes.replies import read_choice, read_text
 from conflictscore.nodes.retrieve import given_answer

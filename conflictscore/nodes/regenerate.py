@@ -9,9 +9,9 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from conflictscore.errors import ContextWindowError, ProviderError
+from conflictscore.models import Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.models.window import Fitted, fit_documents
 from conflictscore.nodes.behaviour import typed_fields
 from conflictscore.nodes.conversation import conversation_of, read_after
 from conflictscore.nodes.decide import unexplained

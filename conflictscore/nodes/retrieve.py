@@ -9,7 +9,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ValidationError
 
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
-from conflictscore.models.faces import call
+from conflictscore.models.calls import call
 from conflictscore.nodes.decide import differs
 from conflictscore.nodes.state import RagState, RunRuntime
 from conflictscore.records import Answer, Document

@@ -8,7 +8,7 @@ from langchain_core.language_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
 
 from conflictscore.errors import UnreadableReplyError
-from conflictscore.models.cut import was_cut
+from conflictscore.models.clients import was_cut
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet

@@ -16,7 +16,7 @@ from langchain_core.rate_limiters import InMemoryRateLimiter
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
-from conflictscore.models.faces import SYNCHRONOUS
+from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit

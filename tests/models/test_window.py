@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 
 from conflictscore.errors import ConfigurationError
+from conflictscore.models import Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import from_chat_model
-from conflictscore.models.window import Fitted, fit_documents
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Document
 from conflictscore.tokens import count_tokens

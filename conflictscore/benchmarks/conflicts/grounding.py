@@ -12,9 +12,9 @@ from conflictscore.benchmarks.conflicts.sentences import split_sentences
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.judging import at_once
 from conflictscore.errors import ContextWindowError, ProviderError
+from conflictscore.models import fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.models.window import fit_documents
 from conflictscore.nodes.typed_replies import inline_citations
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import Document

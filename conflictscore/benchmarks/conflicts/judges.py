@@ -9,9 +9,9 @@ from conflictscore.benchmarks.conflicts.grounding import GroundingJudge, groundi
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.judging import at_once, read_verdict
 from conflictscore.errors import ContextWindowError, ProviderError
+from conflictscore.models import fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.models.window import fit_documents
 from conflictscore.nodes.retrieve import given_documents
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import ConflictType, Document

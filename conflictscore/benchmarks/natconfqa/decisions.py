@@ -6,9 +6,9 @@ from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.judging import read_verdict
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, passages_of
 from conflictscore.errors import ContextWindowError, ProviderError
+from conflictscore.models import fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.models.window import fit_documents
 from conflictscore.prompts import PromptSet, material, material_line
 
 __all__ = ["DECISION_TEMPLATES", "Decider"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from conflictscore.errors import ContextWindowError
 from conflictscore.labelers.batching.modes import BatchMode
 from conflictscore.labelers.protocol import Pair
+from conflictscore.models.fitting import fit_documents
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.window import fit_documents
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document
 from conflictscore.tokens import count_tokens

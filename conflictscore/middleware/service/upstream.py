@@ -19,8 +19,8 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from conflictscore.errors import ConfigurationError
 from conflictscore.middleware.service.faults import RefusedError, refusal_of
 from conflictscore.middleware.service.wire import header_value
+from conflictscore.models.failures import trouble_of
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.scheduling.trouble import trouble_of
 
 __all__ = ["OWN_NAME", "Upstream", "UpstreamReply", "read_completion"]
 

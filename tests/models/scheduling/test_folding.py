@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import ProviderError
-from conflictscore.models.faces import SYNCHRONOUS
+from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter

@@ -8,8 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.ledger import Ledger, attach
-from conflictscore.models.scheduling.gate import Gate
-from conflictscore.models.scheduling.pace import Pace
+from conflictscore.models.limits import Gate, Pace
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from tests.fakes.openai_server import OpenAIServer, Reply, then

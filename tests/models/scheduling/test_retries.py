@@ -13,12 +13,11 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, ConflictScoreError, ProviderError
-from conflictscore.models.faces import SYNCHRONOUS
+from conflictscore.models.calls import SYNCHRONOUS
+from conflictscore.models.failures import Retries, Trouble
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
-from conflictscore.models.scheduling.retries import Retries
-from conflictscore.models.scheduling.trouble import Trouble
 from conflictscore.models.spec import from_chat_model, open_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet

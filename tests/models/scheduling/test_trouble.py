@@ -7,7 +7,7 @@ import httpx2
 import openai
 import pytest
 
-from conflictscore.models.scheduling.trouble import Trouble, trouble_of
+from conflictscore.models.failures import Trouble, trouble_of
 from tests.fakes.openai_server import Fault, OpenAIServer, then
 
 

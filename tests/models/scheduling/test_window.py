@@ -2,16 +2,18 @@
 
 import pytest
 
-from conflictscore.models.scheduling.window import Window
+from conflictscore.models.limits import CongestionWindow
 
 
-def answer(window: Window, count: int, *, seconds: float, at: float, kind: str = "label") -> None:
+def answer(
+    window: CongestionWindow, count: int, *, seconds: float, at: float, kind: str = "label"
+) -> None:
     for _ in range(count):
         window.answered(kind, at, at + seconds)
 
 
 def test_it_starts_at_the_most_and_answers_never_lead_above() -> None:
-    window = Window(8)
+    window = CongestionWindow(8)
     assert window.allowed == 8
     answer(window, 100, seconds=0.1, at=0)
     assert window.allowed == 8
@@ -19,20 +21,20 @@ def test_it_starts_at_the_most_and_answers_never_lead_above() -> None:
 
 class TestRefusals:
     def test_a_refusal_takes_a_fifth_and_one_answered_round_gives_one_place_back(self) -> None:
-        window = Window(20)
+        window = CongestionWindow(20)
         assert window.refused(1.0, 1.1) == 0
         assert window.allowed == 16
         answer(window, 17, seconds=0.1, at=2.0)
         assert window.allowed == 17
 
     def test_refusals_of_calls_that_were_sent_before_say_nothing_new(self) -> None:
-        window = Window(20)
+        window = CongestionWindow(20)
         for n in range(20):
             assert window.refused(1.0, 1.1 + n / 100) == 0
         assert window.allowed == 16
 
     def test_stray_refusals_between_answers_do_not_add_up_within_two_seconds(self) -> None:
-        window = Window(20)
+        window = CongestionWindow(20)
         for n in range(10):
             window.refused(1 + n / 10, 1.05 + n / 10)
             answer(window, 1, seconds=0.02, at=1.06 + n / 10)
@@ -41,7 +43,7 @@ class TestRefusals:
         assert window.allowed == 13
 
     def test_two_refusals_in_one_round_are_no_second_round(self) -> None:
-        window = Window(20)
+        window = CongestionWindow(20)
         window.refused(1.0, 1.1)
         answer(window, 1, seconds=0.1, at=1.1)
         assert window.refused(1.2, 1.3) == 0  # too soon for another decrease
@@ -51,7 +53,7 @@ class TestRefusals:
     def test_round_after_round_of_refusals_halves_it_and_asks_for_longer_and_longer_pauses(
         self,
     ) -> None:
-        window, now, pauses, allowed = Window(64), 0.0, [], []
+        window, now, pauses, allowed = CongestionWindow(64), 0.0, [], []
         for _ in range(9):
             pauses.append(window.refused(now, now + 0.1))
             allowed.append(window.allowed)
@@ -61,7 +63,7 @@ class TestRefusals:
         assert now > 60  # which takes nine rounds, and some hundred calls
 
     def test_an_answer_ends_the_rounds(self) -> None:
-        window = Window(64)
+        window = CongestionWindow(64)
         for n in range(4):
             window.refused(n, n + 0.1)
         answer(window, 1, seconds=0.1, at=5)
@@ -69,7 +71,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("least", [1, 3])
     def test_it_does_not_go_below_the_least(self, least: int) -> None:
-        window = Window(4, least)
+        window = CongestionWindow(4, least)
         for n in range(10):
             window.refused(n * 100, n * 100 + 0.1)
         assert window.allowed == least
@@ -77,7 +79,7 @@ class TestRefusals:
 
 class TestLatency:
     def test_answers_that_take_five_times_as_long_lead_down_and_the_old_ones_up_again(self) -> None:
-        window = Window(20)
+        window = CongestionWindow(20)
         answer(window, 50, seconds=1.0, at=0)
         answer(window, 10, seconds=5.0, at=100)
         assert window.allowed == 16
@@ -85,25 +87,25 @@ class TestLatency:
         assert window.allowed == 20
 
     def test_one_straggler_is_no_trend(self) -> None:
-        window = Window(20)
+        window = CongestionWindow(20)
         answer(window, 50, seconds=1.0, at=0)
         answer(window, 1, seconds=600.0, at=100)
         assert window.allowed == 20
 
     def test_calls_of_another_kind_may_take_their_own_time(self) -> None:
-        window = Window(20)
+        window = CongestionWindow(20)
         answer(window, 50, seconds=1.0, at=0)
         answer(window, 50, seconds=30.0, at=100, kind="answer")
         assert window.allowed == 20
 
     def test_a_few_answers_do_not_yet_tell_what_is_usual(self) -> None:
-        window = Window(20)
+        window = CongestionWindow(20)
         answer(window, 10, seconds=0.1, at=0)
         answer(window, 9, seconds=5.0, at=100)
         assert window.allowed == 20
 
     def test_slow_answers_to_calls_sent_before_a_decrease_lead_to_no_other(self) -> None:
-        window = Window(20)
+        window = CongestionWindow(20)
         answer(window, 50, seconds=1.0, at=0)
         window.refused(90.0, 101.0)
         answer(window, 40, seconds=5.0, at=100)

@@ -1,0 +1,168 @@
+"""One call of a model: joined where it is under way, in its turn, and again where that can help."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from conflictscore.models.clients import tokens_of
+from conflictscore.models.failures import Retries, trouble_of
+from conflictscore.models.limits import ConcurrencyLimit, Gate
+from conflictscore.threads import in_thread
+
+__all__ = ["SYNCHRONOUS", "call", "dispatch", "joined"]
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+SYNCHRONOUS: ContextVar[bool] = ContextVar("conflictscore_synchronous", default=False)
+"""Whether the graph was invoked synchronously."""
+
+
+async def call(
+    runnable: Runnable[In, Out], value: In, config: RunnableConfig | None = None, **parameters: Any
+) -> Out:
+    """Call a runnable by the face that its caller used.
+
+    An async client belongs to the event loop that it was first used in. A model or retriever that
+    a caller uses in a loop of their own, and hands to a graph that they then invoke synchronously,
+    would meet a second loop. So a synchronous run calls ``invoke``, in a worker thread; and so does
+    an asynchronous run whose client turns out to belong to a loop of the past.
+    """
+    if not SYNCHRONOUS.get():
+        try:
+            return await runnable.ainvoke(value, config, **parameters)
+        except RuntimeError as error:
+            if "event loop" not in str(error).casefold():
+                raise
+    return await in_thread(lambda: runnable.invoke(value, config, **parameters))
+
+
+async def dispatch(
+    send: Callable[[], Awaitable[Out]],
+    messages: Sequence[BaseMessage],
+    *,
+    limit: ConcurrencyLimit,
+    caller: Hashable,
+    kind: Hashable,
+    gate: Gate | None,
+    retries: Retries | None,
+) -> Out:
+    """Make a call when it is its turn, and again where that can help.
+
+    A call that waits for its next attempt holds no place. A provider that says when to come back is
+    sent nothing by anyone until then.
+
+    Args:
+        send: Makes one attempt.
+        messages: What is sent, for counting its tokens.
+        limit: The places at the endpoint.
+        caller: Who takes turns with others for a place.
+        kind: Calls of one kind take about as long as each other.
+        gate: What else holds calls back; None where nothing does.
+        retries: When to try again; None where the client does so by itself.
+
+    Raises:
+        Exception: What the last attempt raised.
+    """
+    attempt, first_sent = 0, None
+    while True:
+        attempt += 1
+        async with limit.place(caller):
+            expected = await gate.enter(messages) if gate else 0
+            began = time.monotonic()
+            first_sent = began if first_sent is None else first_sent
+            try:
+                reply = await send()
+            except Exception as error:
+                wait = _wait_after(error, limit, retries, attempt, began, began - first_sent)
+                if wait is None:
+                    raise
+            else:
+                limit.answered(kind, began)
+                if gate:
+                    gate.settle(expected, tokens_of(reply))
+                return reply
+        await asyncio.sleep(wait)
+
+
+def _wait_after(
+    error: Exception,
+    limit: ConcurrencyLimit,
+    retries: Retries | None,
+    attempt: int,
+    began: float,
+    before: float,
+) -> float | None:
+    """Seconds until the next attempt, None where there is none; the endpoint is told of it."""
+    trouble = trouble_of(error)
+    if trouble is None:
+        return None
+    pause = limit.refused(began) if trouble.kind in {"refused", "late"} else 0.0
+    if retries is None:
+        return None
+    wait = retries.wait(trouble, attempt, before + time.monotonic() - began)
+    if wait is not None and trouble.kind == "refused":
+        limit.pause(pause if trouble.after is None else wait)
+    return wait
+
+
+@dataclass
+class _Flight:
+    task: asyncio.Task[Any]
+    waiting: int = 0
+
+
+_flights: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Flight]] = WeakKeyDictionary()
+"""What is under way, by event loop, since a task can be awaited in its own loop alone."""
+
+
+@asynccontextmanager
+async def joined(
+    key: str | None, work: Callable[[], Coroutine[Any, Any, Out]]
+) -> AsyncIterator[tuple[Awaitable[Out], bool]]:
+    """Do some work, or join the same work that is under way in this event loop.
+
+    The work goes on until it is done or the last of those who wait for it is cancelled; it is over
+    by the time that the last one's cancellation goes on.
+
+    Args:
+        key: Tells works apart; None for work that nobody may join.
+        work: Does it.
+
+    Yields:
+        What to await inside, and whether the work is done for this caller. All who join get the
+        same object or error.
+    """
+    if key is None:
+        yield work(), True
+        return
+    flights = _flights.setdefault(asyncio.get_running_loop(), {})
+    flight = flights.get(key)
+    first = flight is None
+    if flight is None:
+        flight = flights[key] = _Flight(asyncio.create_task(work()))
+        flight.task.add_done_callback(lambda task: _land(flights, key, task))
+    flight.waiting += 1
+    try:
+        yield asyncio.shield(flight.task), first
+    except asyncio.CancelledError:
+        if flight.waiting == 1:
+            _land(flights, key, flight.task)  # who asks from here on needs work of their own
+            flight.task.cancel()
+            await asyncio.wait([flight.task])
+        raise
+    finally:
+        flight.waiting -= 1
+
+
+def _land(flights: dict[str, _Flight], key: str, task: asyncio.Task[Any]) -> None:
+    if key in flights and flights[key].task is task:
+        del flights[key]
