@@ -40,7 +40,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[bench,ddgs,dense,exa,fetch,inspect,langchain,local,nli,offline-tokens,ray,serve,tavily]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[bench,ddgs,dense,fetch,inspect,langchain,local,nli,offline-tokens,ray,serve]' --group dev
 	touch $@ $(VENV)/.demo
 
 clean:

@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.tools import tool
 
 from conflictscore.middleware import ConflictScoreMiddleware
-from conflictscore.retrieval.corpus import CorpusRetriever
+from conflictscore.retrieval import CorpusRetriever
 
 PAPERS = CorpusRetriever.from_paths([Path(__file__).parent / "lighthouse"])
 QUESTION = "In which year did the Vennick Point lighthouse first light its lamp?"

@@ -14,7 +14,7 @@ from openai import AsyncOpenAI
 from conflictscore import Document
 from conflictscore.errors import InputError, ProviderError
 from conflictscore.middleware import self_correct
-from conflictscore.retrieval.corpus import CorpusRetriever
+from conflictscore.retrieval import CorpusRetriever
 
 PAPERS = CorpusRetriever.from_paths([Path(__file__).parent / "lighthouse"])
 CLIENT = AsyncOpenAI()

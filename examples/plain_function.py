@@ -9,7 +9,7 @@ from openai import OpenAI
 
 from conflictscore import Document
 from conflictscore.middleware import self_correct
-from conflictscore.retrieval.corpus import CorpusRetriever
+from conflictscore.retrieval import CorpusRetriever
 
 PAPERS = CorpusRetriever.from_paths([Path(__file__).parent / "lighthouse"])
 QUESTION = "In which year did the Vennick Point lighthouse first light its lamp?"

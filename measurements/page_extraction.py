@@ -132,9 +132,8 @@ def _served(folder: str) -> Iterator[str]:
 
 
 async def _measure(urls: Sequence[str], files: Sequence[Path], paragraphs: Sequence[int]) -> None:
-    from conflictscore.retrieval.pages.decode import decode
+    from conflictscore.retrieval.pages.extract import decode, whole_text
     from conflictscore.retrieval.pages.fetch import PageFetcher
-    from conflictscore.retrieval.pages.whole_text import whole_text
 
     click.echo(f"{'':24} {'pages/s':>8} {'of fetching alone':>18}")
     extractor = shared_extractor()

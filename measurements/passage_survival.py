@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import ConflictScoreError, InputError
-from conflictscore.retrieval.passages.cutting import cut_to_passages
+from conflictscore.retrieval.passages import cut_to_passages
 from conflictscore.retrieval.ranking import Ranker, Ranking, open_ranker
 from conflictscore.storage.cache import ContentCache
 from conflictscore.tokens import count_tokens

@@ -24,8 +24,8 @@ import click
 from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.retrieval.documents import to_documents
-from conflictscore.retrieval.recorded import RecordedRetriever
 from conflictscore.retrieval.recording.recorder import record_questions
+from conflictscore.retrieval.recording.replay import RecordedRetriever
 from conflictscore.retrieval.searxng import SearxngRetriever
 
 __all__ = ["main"]

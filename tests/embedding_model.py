@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conflictscore.errors import ProviderError
-from conflictscore.retrieval.dense.model_file import MINILM
+from conflictscore.retrieval.dense import MINILM
 from conflictscore.storage.fetching import fetch_weights
 
 __all__ = ["minilm_path"]

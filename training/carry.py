@@ -26,7 +26,7 @@ def main() -> None:
 @click.option("--layers", type=click.IntRange(min=1), help="Only so many, the first; else all.")
 def start(out: Path, encoder: str, layers: int | None) -> None:
     """Write start.npz, the weights of an encoder, and its tokenizer.json; fetched if need be."""
-    from conflictscore.retrieval.dense.model_file import MINILM, open_model_file
+    from conflictscore.retrieval.dense import MINILM, open_model_file
     from conflictscore.storage.bar import fetch_with_bar
     from conflictscore.storage.fetching import fetched
     from training.mpnet import MPNET, open_mpnet

@@ -5,7 +5,7 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from conflictscore.retrieval.dense.model_file import ModelFile, float_tensors
+from conflictscore.retrieval.dense import ModelFile, float_tensors
 from conflictscore.storage.weights import Weights, Wheel
 
 __all__ = ["MPNET", "open_mpnet"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from conflictscore.labelers.nli.premises import premise_tokens, premises
 from conflictscore.records import Document
-from conflictscore.retrieval.passages.windows import Vocabulary
+from conflictscore.retrieval.token_windows import Vocabulary
 from training.packed import PARTS, Marks
 from training.pairs import LABELS, Row
 

@@ -24,7 +24,7 @@ from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.benchmarks.registry import BENCHMARKS, open_benchmark, usual_methods
 from conflictscore.errors import ConfigurationError
 from conflictscore.prompts import PromptSet
-from conflictscore.retrieval.pipeline import PASSAGE_TOKENS, open_retrieval
+from conflictscore.retrieval.opening import PASSAGE_TOKENS, open_retrieval
 from conflictscore.retrieval.ranking import Ranking
 from conflictscore.storage.cache import ContentCache
 

@@ -67,7 +67,7 @@ def chosen_spec(settings: Mapping[str, Any]) -> str:
 
 def open_retriever(settings: Mapping[str, Any]) -> "BaseRetriever":
     """Open what the search options describe; without passage options, documents stay whole."""
-    from conflictscore.retrieval.pipeline import open_retrieval
+    from conflictscore.retrieval.opening import open_retrieval
 
     return open_retrieval(
         settings["search"],

@@ -48,7 +48,7 @@ def score(
     from conflictscore.graph.scoring import build_scoring_graph
     from conflictscore.reporting.run_json import check_log
     from conflictscore.retrieval.documents import clean_text
-    from conflictscore.retrieval.reading import read_documents
+    from conflictscore.retrieval.files import read_documents
 
     if log:
         check_log(log)

@@ -16,7 +16,7 @@ from conflictscore.models.ledger import attach
 from conflictscore.models.spec import default_spec, from_chat_model, open_model
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Method
-from conflictscore.retrieval.pipeline import open_retrieval
+from conflictscore.retrieval.opening import open_retrieval
 from conflictscore.retrieval.providers import configured_search
 
 __all__ = [

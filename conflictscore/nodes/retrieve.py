@@ -15,7 +15,7 @@ from conflictscore.nodes.state import RagState, RunRuntime
 from conflictscore.records import Answer, Document
 from conflictscore.retrieval.documents import to_documents
 from conflictscore.retrieval.duplicates import mark_duplicates
-from conflictscore.retrieval.notes import collecting
+from conflictscore.retrieval.search_notes import collecting
 
 __all__ = [
     "check_question",

@@ -1,8 +1,8 @@
-"""What every retriever of this room shares: the number of documents, and async as a thread."""
+"""What every retriever of this room shares: the number of documents, and wrapping another one."""
 
 import asyncio
 from abc import abstractmethod
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -14,7 +14,7 @@ from pydantic import ConfigDict, model_validator
 
 from conflictscore.errors import InputError
 
-__all__ = ["TopKRetriever"]
+__all__ = ["TopKRetriever", "WrappingRetriever", "afound_by", "found_by"]
 
 
 class TopKRetriever(BaseRetriever):
@@ -48,7 +48,10 @@ class TopKRetriever(BaseRetriever):
         self._usable(self.k)
         return self
 
-    def _usable(self, k: int) -> int:
+    def _usable(self, k: int | None) -> int:
+        """The number of documents for one call; raises InputError where it is out of range."""
+        if k is None:
+            return self.k
         if k < 1:
             raise InputError(f"the number of documents must be at least 1, and k is {k}")
         if self.k_limit is not None and k > self.k_limit:
@@ -59,9 +62,69 @@ class TopKRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        return self.search(query, self.k if k is None else self._usable(k))
+        return self.search(query, self._usable(k))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        return await asyncio.to_thread(self.search, query, self.k if k is None else self._usable(k))
+        return await asyncio.to_thread(self.search, query, self._usable(k))
+
+
+class WrappingRetriever(TopKRetriever):
+    """Changes the documents that another retriever finds; awaited, it awaits that one.
+
+    Attributes:
+        k: The number of documents asked for, at least 1. A retriever that is not a
+            ``TopKRetriever`` decides for itself how many it finds; the first ``k`` are kept.
+        retriever: Finds the documents.
+    """
+
+    retriever: BaseRetriever
+
+    @abstractmethod
+    def change(self, query: str, found: list[Document]) -> list[Document]:
+        """The documents, changed; as many, in their order."""
+
+    @abstractmethod
+    async def achange(self, query: str, found: list[Document]) -> list[Document]:
+        """As ``change``, without blocking the event loop."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about the wrapped retriever."""
+        return tuple(getattr(self.retriever, "notes", ()))
+
+    def search(self, query: str, k: int) -> list[Document]:
+        """See the base."""
+        return self.invoke(query, k=k)
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        return self.change(query, found_by(self.retriever, query, self._usable(k), run_manager))
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        found = await afound_by(self.retriever, query, self._usable(k), run_manager)
+        return await self.achange(query, found)
+
+
+def found_by(
+    retriever: BaseRetriever, query: str, k: int, run_manager: CallbackManagerForRetrieverRun
+) -> list[Document]:
+    """The first ``k`` documents that a retriever finds as a part of another one's run."""
+    config, options = {"callbacks": run_manager.get_child()}, _options(retriever, k)
+    return retriever.invoke(query, config, **options)[:k]  # type: ignore[arg-type]
+
+
+async def afound_by(
+    retriever: BaseRetriever, query: str, k: int, run_manager: AsyncCallbackManagerForRetrieverRun
+) -> list[Document]:
+    """As ``found_by``, awaited."""
+    config, options = {"callbacks": run_manager.get_child()}, _options(retriever, k)
+    return (await retriever.ainvoke(query, config, **options))[:k]  # type: ignore[arg-type]
+
+
+def _options(retriever: BaseRetriever, k: int) -> dict[str, Any]:
+    return {"k": k} if isinstance(retriever, TopKRetriever) else {}

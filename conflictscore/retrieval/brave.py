@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.retrieval.faults import Fault
 from conflictscore.retrieval.json_search import JsonSearchRetriever, listed, texts
-from conflictscore.retrieval.results import Hit, Page
+from conflictscore.retrieval.web_search import Fault, Hit, Page
 
 __all__ = ["BraveRetriever"]
 

@@ -1,8 +1,9 @@
 """Several searches in a row: the next one answers where one fails."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Self
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -19,8 +20,8 @@ from conflictscore.errors import (
     ProviderError,
     QuotaError,
 )
-from conflictscore.retrieval.base import TopKRetriever
-from conflictscore.retrieval.notes import note
+from conflictscore.retrieval.base import TopKRetriever, afound_by, found_by
+from conflictscore.retrieval.search_notes import note
 from conflictscore.retrieval.web_search import OTHER_WAYS
 
 __all__ = ["ChainRetriever"]
@@ -40,8 +41,8 @@ class ChainRetriever(TopKRetriever):
     threads at once, as far as its retrievers are.
 
     Attributes:
-        k: The number of documents asked for, at least 1. A retriever that is no
-            ``TopKRetriever`` decides itself how many it finds; the best ``k`` are kept.
+        k: The number of documents asked for, at least 1. A retriever that is not a
+            ``TopKRetriever`` decides for itself how many it finds; the first ``k`` are kept.
         retrievers: In the order in which they are asked; at least one.
         clock: Tells the seconds by which the hour passes.
 
@@ -77,33 +78,25 @@ class ChainRetriever(TopKRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        k = self.k if k is None else self._usable(k)
+        k = self._usable(k)
         failures: Failures = []
         for place, retriever in self._waiting(query, failures):
-            try:
-                found = retriever.invoke(
-                    query, {"callbacks": run_manager.get_child()}, **_options(retriever, k)
-                )
-            except ConflictScoreError as error:
-                self._note_failure(place, error, failures)
-            else:
-                return _answered(retriever, found, failures)[:k]
+            with self._failing(place, failures):
+                found = found_by(retriever, query, k, run_manager)
+                _note_who_failed(failures, retriever)
+                return found
         raise _all_failed(failures)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        k = self.k if k is None else self._usable(k)
+        k = self._usable(k)
         failures: Failures = []
         for place, retriever in self._waiting(query, failures):
-            try:
-                found = await retriever.ainvoke(
-                    query, {"callbacks": run_manager.get_child()}, **_options(retriever, k)
-                )
-            except ConflictScoreError as error:
-                self._note_failure(place, error, failures)
-            else:
-                return _answered(retriever, found, failures)[:k]
+            with self._failing(place, failures):
+                found = await afound_by(retriever, query, k, run_manager)
+                _note_who_failed(failures, retriever)
+                return found
         raise _all_failed(failures)
 
     def _waiting(self, query: str, failures: Failures) -> Iterator[tuple[int, BaseRetriever]]:
@@ -117,25 +110,23 @@ class ChainRetriever(TopKRetriever):
             else:
                 yield place, retriever
 
-    def _note_failure(self, place: int, error: ConflictScoreError, failures: Failures) -> None:
-        if isinstance(error, QuotaError):
-            self._rests[place] = (self.clock() + _REST, error.with_traceback(None))
-        failures.append((_name(self.retrievers[place]), error))
+    @contextmanager
+    def _failing(self, place: int, failures: Failures) -> Iterator[None]:
+        """Keeps the failure of the retriever in this place for the next one's turn."""
+        try:
+            yield
+        except ConflictScoreError as error:
+            if isinstance(error, QuotaError):
+                self._rests[place] = (self.clock() + _REST, error.with_traceback(None))
+            failures.append((_name(self.retrievers[place]), error))
 
 
-def _options(retriever: BaseRetriever, k: int) -> dict[str, Any]:
-    return {"k": k} if isinstance(retriever, TopKRetriever) else {}
-
-
-def _answered(
-    retriever: BaseRetriever, found: list[Document], failures: Failures
-) -> list[Document]:
+def _note_who_failed(failures: Failures, answered: BaseRetriever) -> None:
     if failures:
-        note(f"{_reasons(failures)}; {_name(retriever)} answered")
-    return found
+        note(f"{_reasons(failures)}; {_name(answered)} answered")
 
 
-def _all_failed(failures: Sequence[tuple[str, ConflictScoreError]]) -> ConflictScoreError:
+def _all_failed(failures: Failures) -> ConflictScoreError:
     message = f"no search answered: {_reasons(failures)}"
     for refused in (ConfigurationError, InputError):
         if all(isinstance(error, refused) for _, error in failures):
@@ -144,7 +135,7 @@ def _all_failed(failures: Sequence[tuple[str, ConflictScoreError]]) -> ConflictS
     return kind(message, provider=", ".join(name for name, _ in failures))
 
 
-def _reasons(failures: Sequence[tuple[str, ConflictScoreError]]) -> str:
+def _reasons(failures: Failures) -> str:
     # What to do instead stands in every error of a search; here the next search is that.
     return "; ".join(f"{name}: {str(e).removesuffix(f'; {OTHER_WAYS}')}" for name, e in failures)
 

@@ -1,41 +1,34 @@
 """Google search through the Custom Search JSON API, which ends on 2027-01-01."""
 
-import http.client
 import os
+import re
+import sys
+import warnings
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
 from typing import Any, ClassVar, Self
-from urllib.parse import quote_plus
 
-import httplib2
-from googleapiclient.discovery import build
-from googleapiclient.errors import HttpError
 from googleapiclient.http import HttpRequest
-from pydantic import PrivateAttr, SecretStr, model_validator
+from pydantic import PrivateAttr, model_validator
 
-from conflictscore.errors import ConfigurationError, ProviderError
-from conflictscore.retrieval import google_faults
-from conflictscore.retrieval.faults import Fault
-from conflictscore.retrieval.google_faults import ENGINE_VARIABLE, KEY_VARIABLE
-from conflictscore.retrieval.google_results import result_hits
-from conflictscore.retrieval.results import Page
-from conflictscore.retrieval.web_search import WebSearchRetriever
+from conflictscore.errors import ConfigurationError, InputError, ProviderError
+from conflictscore.retrieval.google_api import GoogleApiRetriever, result_hits
+from conflictscore.retrieval.web_search import OTHER_WAYS, Fault, Page
 
 __all__ = ["GoogleRetriever"]
 
+_KEY_VARIABLE = "GOOGLE_API_KEY"
+_ENGINE_VARIABLE = "GOOGLE_CSE_ID"
+_END = date(2027, 1, 1)
+_SUCCESSORS = "--search serper, brave or searxng search the whole web, --search vertex your sites"
 
-class _KeyedHttp(httplib2.Http):  # type: ignore[misc]  # httplib2 is not typed
-    """Adds the key as the request leaves: the client library can neither log nor quote it."""
-
-    def __init__(self, key: SecretStr, timeout: float) -> None:
-        super().__init__(timeout=timeout)
-        self.follow_redirects = False  # they would take the key along
-        self._key = key
-
-    def request(self, uri: str, *args: Any, **kwargs: Any) -> Any:
-        key = quote_plus(self._key.get_secret_value())
-        return super().request(f"{uri}{'&' if '?' in uri else '?'}key={key}", *args, **kwargs)
+_CLOSED = re.compile(r"does not have the access to Custom Search", re.IGNORECASE)
+_DAILY = re.compile(r"per\s*day|dailyLimit|quotaExceeded", re.IGNORECASE)
+_INVALID_KEY = re.compile(r"api[ _]?key|keyInvalid", re.IGNORECASE)
+_RATE = re.compile(r"rateLimitExceeded", re.IGNORECASE)
 
 
-class GoogleRetriever(WebSearchRetriever):
+class GoogleRetriever(GoogleApiRetriever):
     """The first ``k`` results of a Google search; see the base for the rest.
 
     Deprecated: the service takes no new customers and ends on 2027-01-01.
@@ -44,76 +37,117 @@ class GoogleRetriever(WebSearchRetriever):
         k: The number of results, 1 to 100; every ten cost one request of the daily quota.
         api_key: Google's API key; without it, the environment's GOOGLE_API_KEY.
         engine_id: The search engine's id; without it, the environment's GOOGLE_CSE_ID.
-        endpoint: The service's address, where it is not Google's own, such as a proxy's.
     """
 
     provider: ClassVar[str] = "google"
     title: ClassVar[str] = "Google"
-    key_variables: ClassVar[tuple[str, ...]] = (KEY_VARIABLE,)
+    key_variables: ClassVar[tuple[str, ...]] = (_KEY_VARIABLE,)
+    api: ClassVar[tuple[str, str]] = ("customsearch", "v1")
 
     engine_id: str | None = None
-    endpoint: str | None = None
 
     _engine: str = PrivateAttr()
-    _service: Any = PrivateAttr()
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        google_faults.warn_of_the_end()
+        _warn_of_the_end()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know: how long the service still works."""
-        return (google_faults.end_note(),)
+        return (_end_note(),)
+
+    def no_key(self) -> ConfigurationError:
+        """See the base."""
+        return _missing(_KEY_VARIABLE, *([] if self._engine_id() else [_ENGINE_VARIABLE]))
+
+    def failed(self, message: str, status: int | None = None) -> ProviderError:
+        """See the base; after its end, that is the likely cause of any failure."""
+        return super().failed(f"{message}; {_end_note()}" if _ended() else message, status)
+
+    def request(self, query: str, number: int, size: int) -> HttpRequest:
+        """See the base."""
+        start = number * size + 1
+        return self._service.cse().list(q=query, cx=self._engine, num=size, start=start)
+
+    def page(self, reply: Mapping[str, Any], size: int) -> Page:
+        """See the base."""
+        found = result_hits(reply)
+        return Page(found[:size], more=len(found) >= size)
+
+    def explained(self, status: int, reason: str, body: str, retry_after: str | None) -> Fault:
+        """See the base; limits have their names in the body, and a wrong key is a 400."""
+        said = f"{status}: {self.shown(reason)}"
+        if status in (403, 429) and _DAILY.search(body):
+            return self.used_up(said, status)
+        if status == 429 or (status == 403 and _RATE.search(body)):
+            error = self.failed(f"Google asks for fewer searches ({said})", status)
+            return Fault(error, True, retry_after)
+        if status == 400 and _INVALID_KEY.search(reason + body):
+            return self.refused(401, reason)
+        if status == 403 and _CLOSED.search(reason):
+            message = (
+                "Google's Custom Search API is closed to new customers, and this project has no "
+                f"access ({said}); {_SUCCESSORS}; {OTHER_WAYS}"
+            )
+            return Fault(ConfigurationError(message))
+        if status == 403:
+            message = (
+                f"Google refuses this project or key ({said}): check that {_KEY_VARIABLE} belongs "
+                "to a project with access to the Custom Search API, that the API is enabled there,"
+                f" and that the key may be used from this machine; {OTHER_WAYS}"
+            )
+            return Fault(ConfigurationError(message))
+        if status in (400, 404):
+            what = f"check {_ENGINE_VARIABLE} and the length of the question"
+            return Fault(InputError(f"Google cannot use the request ({said}): {what}"))
+        return self.refused(status, reason, retry_after)
 
     @model_validator(mode="after")
     def _connect(self) -> Self:
         self._engine = self._engine_id()
         if not self._engine:
-            raise google_faults.missing(ENGINE_VARIABLE)
-        self._service = build(
-            "customsearch",
-            "v1",
-            http=httplib2.Http(),  # replaced in each request; without it, certificates are sought
-            requestBuilder=self._request,
-            static_discovery=True,
-            cache_discovery=False,
-            client_options={"api_endpoint": self.endpoint} if self.endpoint else None,
-        )
+            raise _missing(_ENGINE_VARIABLE)
+        self._service = self.opened(self.endpoint)
         return self
 
-    def no_key(self) -> ConfigurationError:
-        """See the base."""
-        return google_faults.missing(
-            KEY_VARIABLE, *([] if self._engine_id() else [ENGINE_VARIABLE])
-        )
-
-    def failed(self, message: str, status: int | None = None) -> ProviderError:
-        """See the base; after its end, that is the likely cause of any failure."""
-        end = f"; {google_faults.end_note()}" if google_faults.ended() else ""
-        return super().failed(f"{message}{end}", status)
-
-    def ask(self, query: str, number: int, size: int) -> Page | Fault:
-        """See the base."""
-        start = number * size + 1
-        request = self._service.cse().list(q=query, cx=self._engine, num=size, start=start)
-        try:
-            found = result_hits(request.execute())
-        except HttpError as error:
-            body = error.content.decode("utf-8", "replace")
-            retry_after = error.resp.get("retry-after")
-            return google_faults.explain(self, error.status_code, error.reason, body, retry_after)
-        except TimeoutError:
-            return self.timed_out()
-        except (OSError, http.client.HTTPException, httplib2.HttpLib2Error) as error:
-            return self.unreachable(error)
-        except (ValueError, TypeError, RecursionError):
-            return self.wrong_form()
-        return Page(found[:size], more=len(found) >= size)
-
     def _engine_id(self) -> str:
-        return (self.engine_id or os.environ.get(ENGINE_VARIABLE, "")).strip()
+        return (self.engine_id or os.environ.get(_ENGINE_VARIABLE, "")).strip()
 
-    def _request(self, _shared: Any, *args: Any, **kwargs: Any) -> Any:
-        # A connection of its own for each request: httplib2's are not thread-safe.
-        return HttpRequest(_KeyedHttp(self._key, self.timeout), *args, **kwargs)
+
+def _missing(*variables: str) -> ConfigurationError:
+    """The error for a search without its key, engine id or both."""
+    return ConfigurationError(
+        f"Google search needs {_KEY_VARIABLE} and {_ENGINE_VARIABLE}; not set: "
+        f"{' and '.join(variables)}; the key comes from console.cloud.google.com (Custom Search "
+        "API, Credentials), the id from programmablesearchengine.google.com; the API takes no new "
+        f"customers and {'ended' if _ended() else 'ends'} on {_END}; {OTHER_WAYS}"
+    )
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+def _ended() -> bool:
+    return _today() >= _END
+
+
+def _end_note() -> str:
+    """How long the API still works, and what comes after it."""
+    days = (_END - _today()).days
+    left = "1 day" if days == 1 else f"{days} days"
+    when = f"ended on {_END}" if _ended() else f"ends on {_END}, in {left}"
+    return f"Google's Custom Search API {when}; {_SUCCESSORS}"
+
+
+def _warn_of_the_end() -> None:
+    """Warn whoever uses this package, at their own line and not at one of the package."""
+    depth, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("conflictscore."):
+        depth, frame = depth + 1, frame.f_back
+    message = (
+        f"Google's Custom Search API ends on {_END}: use SerperRetriever, BraveRetriever, "
+        "SearxngRetriever or VertexRetriever of conflictscore.retrieval"
+    )
+    warnings.warn(message, DeprecationWarning, stacklevel=depth)

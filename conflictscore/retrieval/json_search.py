@@ -6,15 +6,14 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies
 
 import httpx2
 from pydantic import PrivateAttr, SecretStr, model_validator
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.retrieval.faults import Fault, scrubbed
-from conflictscore.retrieval.results import Hit, Page
-from conflictscore.retrieval.web_search import WebSearchRetriever
+from conflictscore.retrieval.web_search import Fault, Hit, Page, WebSearchRetriever, scrubbed
 
 __all__ = ["JsonSearchRetriever", "hits", "listed", "texts"]
 
@@ -76,7 +75,7 @@ class JsonSearchRetriever(WebSearchRetriever):
     def ask(self, query: str, number: int, size: int) -> Page | Fault:
         """See the base."""
         try:
-            client = httpx2.Client(timeout=self.timeout, headers={"accept-encoding": "gzip"})
+            client = _client(self.timeout)
         except (ValueError, ImportError, OSError) as error:
             return Fault(
                 ConfigurationError(
@@ -112,7 +111,7 @@ class JsonSearchRetriever(WebSearchRetriever):
             return self.wrong_form(f"it is {self.shown(content_type) or 'of no type'}, not JSON")
         found = _parsed(body)
         if not isinstance(found, dict):
-            return self.wrong_form("it is no JSON object")
+            return self.wrong_form("it is not a JSON object")
         try:
             return self.page(found, number)
         except (LookupError, TypeError, ValueError, AttributeError):
@@ -126,7 +125,7 @@ class JsonSearchRetriever(WebSearchRetriever):
         url = _address(given)
         if url is None:
             raise ConfigurationError(
-                f"the address for {self.title} is no plain http or https address, such as "
+                f"the address for {self.title} is not a plain http or https address, such as "
                 "http://localhost:8080"
             )
         if url.userinfo:
@@ -144,7 +143,7 @@ def listed(reply: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
     """
     found = reply[key]
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise TypeError(f"{key} is no list of objects")
+        raise TypeError(f"{key} is not a list of objects")
     return found
 
 
@@ -152,7 +151,7 @@ def texts(item: Mapping[str, Any], *keys: str) -> list[str]:
     """The texts under these keys; empty where one is missing or null.
 
     Raises:
-        TypeError: One is no text.
+        TypeError: One is not a text.
     """
     found = ["" if item.get(key) is None else item[key] for key in keys]
     if not all(isinstance(text, str) for text in found):
@@ -176,6 +175,18 @@ def _address(text: str) -> httpx2.URL | None:
         return None
     plain = url.scheme in ("http", "https") and url.host and not url.query and not url.fragment
     return url if plain and (url.port is None or 0 < url.port < 65536) else None
+
+
+def _client(timeout: float) -> httpx2.Client:
+    """A client that heeds the environment.
+
+    Raises:
+        ValueError, ImportError, OSError: A proxy or the certificates that it names cannot be used.
+    """
+    for scheme, proxy in getproxies().items():
+        if scheme != "no" and not urlsplit(f"//{proxy.rpartition('//')[2]}").hostname:
+            raise ValueError("the address of a proxy names no host")
+    return httpx2.Client(timeout=timeout, headers={"accept-encoding": "gzip"})
 
 
 def _parsed(body: bytes | bytearray) -> Any:

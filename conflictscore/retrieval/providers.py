@@ -17,7 +17,9 @@ class Provider:
         retriever: Its class, as ``module:class`` with the module in ``conflictscore.retrieval``.
         variables: The environment variables that it needs; of those in one entry, any does.
         package: The optional package that it needs, as it is imported; empty where it needs none.
-        argument: What follows its name after a colon, in capitals; empty where nothing does.
+        argument: What follows its name after a colon, in capitals; empty where nothing does. It
+            is needed where no variable stands in for it.
+        option: The option of the class that it gives.
     """
 
     summary: str
@@ -25,6 +27,7 @@ class Provider:
     variables: tuple[tuple[str, ...], ...] = ()
     package: str = ""
     argument: str = ""
+    option: str = ""
 
     @property
     def needs(self) -> str:
@@ -49,20 +52,14 @@ PROVIDERS: Mapping[str, Provider] = {
         "brave:BraveRetriever",
         (("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"),),
     ),
-    "tavily": Provider(
-        "the Tavily search API",
-        "tavily_search:TavilyRetriever",
-        (("TAVILY_API_KEY",),),
-        package="tavily",
-    ),
-    "exa": Provider(
-        "the Exa search API", "exa_search:ExaRetriever", (("EXA_API_KEY",),), package="exa_py"
-    ),
+    "tavily": Provider("the Tavily search API", "tavily:TavilyRetriever", (("TAVILY_API_KEY",),)),
+    "exa": Provider("the Exa search API", "exa:ExaRetriever", (("EXA_API_KEY",),)),
     "searxng": Provider(
         "a SearXNG server of your own, without a key",
         "searxng:SearxngRetriever",
         (("SEARXNG_URL",),),
         argument="URL",
+        option="endpoint",
     ),
     "vertex": Provider(
         "the sites of a Vertex AI Search engine",
@@ -76,12 +73,15 @@ PROVIDERS: Mapping[str, Provider] = {
     ),
     "ddgs": Provider(
         "public search pages, without a key and without a promise",
-        "ddgs_search:DdgsRetriever",
+        "ddgs:DdgsRetriever",
         package="ddgs",
     ),
     "corpus": Provider("your own files, given by --docs", "corpus:CorpusRetriever"),
     "recorded": Provider(
-        "what an earlier run found", "recorded:RecordedRetriever", argument="FILE"
+        "what an earlier run found",
+        "recording.replay:RecordedRetriever",
+        argument="FILE",
+        option="path",
     ),
 }
 

@@ -79,7 +79,7 @@ def open_ranker(
     """
     if ranking == "bm25":
         return BM25Ranker(texts)
-    from conflictscore.retrieval.dense.ranker import DenseRanker
+    from conflictscore.retrieval.dense import DenseRanker
 
     dense = DenseRanker(texts, cache=cache)
     return dense if ranking == "dense" else FusedRanker([BM25Ranker(texts), dense])

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.retrieval.faults import Fault
 from conflictscore.retrieval.json_search import JsonSearchRetriever, hits, listed
-from conflictscore.retrieval.notes import note
-from conflictscore.retrieval.results import Page
+from conflictscore.retrieval.search_notes import note
+from conflictscore.retrieval.web_search import Fault, Page
 
 __all__ = ["SearxngRetriever"]
 

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from conflictscore.retrieval.faults import Fault
 from conflictscore.retrieval.json_search import JsonSearchRetriever, hits, listed
-from conflictscore.retrieval.results import Page
+from conflictscore.retrieval.web_search import Fault, Page
 
 __all__ = ["SerperRetriever"]
 

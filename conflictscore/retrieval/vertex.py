@@ -1,27 +1,21 @@
 """Vertex AI Search over the websites listed in one's own search engine, with an API key."""
 
-import http.client
 import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-import httplib2
-from googleapiclient.discovery import build
-from googleapiclient.errors import HttpError
 from googleapiclient.http import HttpRequest
 from pydantic import PrivateAttr, model_validator
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.retrieval.faults import Fault
-from conflictscore.retrieval.google_results import result_hits
+from conflictscore.retrieval.google_api import GoogleApiRetriever, result_hits
 from conflictscore.retrieval.json_search import listed
-from conflictscore.retrieval.results import Hit, Page
-from conflictscore.retrieval.web_search import OTHER_WAYS, WebSearchRetriever
+from conflictscore.retrieval.web_search import OTHER_WAYS, Fault, Hit, Page
 
-__all__ = ["CONFIG_VARIABLE", "VertexRetriever"]
+__all__ = ["VertexRetriever"]
 
-CONFIG_VARIABLE = "VERTEX_SERVING_CONFIG"
+_CONFIG_VARIABLE = "VERTEX_SERVING_CONFIG"
 
 _LIMITS = "it searches the public websites listed in one engine, about 50 domains, and not the web"
 _FORM = (
@@ -36,7 +30,7 @@ _FULL = re.compile(
 _INVALID_KEY = re.compile(r"api[ _]key", re.IGNORECASE)
 
 
-class VertexRetriever(WebSearchRetriever):
+class VertexRetriever(GoogleApiRetriever):
     """The first ``k`` results of a Vertex AI search; see the base for the rest.
 
     Searched are the websites listed in one engine, about 50 domains at most, and not the web.
@@ -47,26 +41,23 @@ class VertexRetriever(WebSearchRetriever):
         api_key: Google's API key; without it, the environment's VERTEX_API_KEY or GOOGLE_API_KEY.
         serving_config: The engine's serving config, by its full resource name or as
             ``PROJECT/ENGINE``; without it, the environment's VERTEX_SERVING_CONFIG.
-        endpoint: The service's address, where it is not Google's own, such as a proxy's.
     """
 
     provider: ClassVar[str] = "vertex"
     title: ClassVar[str] = "Vertex AI"
     key_variables: ClassVar[tuple[str, ...]] = ("VERTEX_API_KEY", "GOOGLE_API_KEY")
     page_size: ClassVar[int] = 25
+    api: ClassVar[tuple[str, str]] = ("discoveryengine", "v1")
 
     serving_config: str | None = None
-    endpoint: str | None = None
 
     _config: str = PrivateAttr()
-    _service: Any = PrivateAttr()
-    """The client's resource that holds the serving config."""
 
     def no_key(self) -> ConfigurationError:
         """See the base."""
         return _missing(" or ".join(self.key_variables))
 
-    def ask(self, query: str, number: int, size: int) -> Page | Fault:
+    def request(self, query: str, number: int, size: int) -> HttpRequest:
         """See the base."""
         body = {
             "query": query,
@@ -74,52 +65,36 @@ class VertexRetriever(WebSearchRetriever):
             "offset": number * size,
             "contentSearchSpec": {"snippetSpec": {"returnSnippet": True}},
         }
-        request = self._service.searchLite(servingConfig=self._config, body=body)
-        try:
-            reply = request.execute()
-            return Page(_hits(reply), more=bool(reply.get("nextPageToken")))
-        except HttpError as error:
-            return self._explain(error)
-        except TimeoutError:
-            return self.timed_out()
-        except (OSError, http.client.HTTPException, httplib2.HttpLib2Error) as error:
-            return self.unreachable(error)
-        except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
-            return self.wrong_form()
+        return self._service.searchLite(servingConfig=self._config, body=body)
 
-    def _explain(self, error: Any) -> Fault:
-        status, reason = error.status_code, error.reason
-        body = error.content.decode("utf-8", "replace")
+    def page(self, reply: Mapping[str, Any], size: int) -> Page:
+        """See the base."""
+        return Page(_hits(reply), more=bool(reply.get("nextPageToken")))
+
+    def explained(self, status: int, reason: str, body: str, retry_after: str | None) -> Fault:
+        """See the base; a wrong key is a 400 here, and so is an engine that cannot be used."""
         said = f"{status}: {self.shown(reason)}"
         if "FAILED_PRECONDITION" in body:
             message = (
                 f"with an API key, Vertex AI searches only an engine of public websites ({said}): "
-                f"check {CONFIG_VARIABLE}; {_LIMITS}; {OTHER_WAYS}"
+                f"check {_CONFIG_VARIABLE}; {_LIMITS}; {OTHER_WAYS}"
             )
             return Fault(ConfigurationError(message))
         if status == 400 and _INVALID_KEY.search(reason):
             return self.refused(401, reason)
         if status == 404:
-            message = f"Vertex AI has no such engine ({said}): check {CONFIG_VARIABLE}"
+            message = f"Vertex AI has no such engine ({said}): check {_CONFIG_VARIABLE}"
             return Fault(ConfigurationError(message))
         if status == 400:
-            what = f"check {CONFIG_VARIABLE} and the length of the question"
+            what = f"check {_CONFIG_VARIABLE} and the length of the question"
             return Fault(InputError(f"Vertex AI cannot use the request ({said}): {what}"))
-        return self.refused(status, reason, error.resp.get("retry-after"))
-
-    def _request(self, _shared: Any, *args: Any, headers: dict[str, str], **kwargs: Any) -> Any:
-        # A connection of its own for each request: httplib2's are not thread-safe. The key is in
-        # a header, since the client library logs and quotes addresses.
-        connection = httplib2.Http(timeout=self.timeout)
-        connection.follow_redirects = False  # they would take the key along
-        keyed = {**headers, "x-goog-api-key": self._key.get_secret_value()}
-        return HttpRequest(connection, *args, headers=keyed, **kwargs)
+        return self.refused(status, reason, retry_after)
 
     @model_validator(mode="after")
     def _connect(self) -> Self:
-        given = (self.serving_config or os.environ.get(CONFIG_VARIABLE, "")).strip()
+        given = (self.serving_config or os.environ.get(_CONFIG_VARIABLE, "")).strip()
         if not given:
-            raise _missing(CONFIG_VARIABLE)
+            raise _missing(_CONFIG_VARIABLE)
         if short := _SHORT.fullmatch(given):
             project, engine = short.groups()
             given = (
@@ -128,20 +103,12 @@ class VertexRetriever(WebSearchRetriever):
             )
         full = _FULL.fullmatch(given)
         if full is None:
-            raise ConfigurationError(f"{CONFIG_VARIABLE} is no serving config: give it as {_FORM}")
+            raise ConfigurationError(
+                f"{_CONFIG_VARIABLE} is not a serving config: give it as {_FORM}"
+            )
         location, kind = full.groups()
         regional = f"https://{location}-discoveryengine.googleapis.com"
-        service = build(
-            "discoveryengine",
-            "v1",
-            http=httplib2.Http(),  # replaced in each request; without it, credentials are sought
-            requestBuilder=self._request,
-            static_discovery=True,
-            cache_discovery=False,
-            client_options={
-                "api_endpoint": self.endpoint or (regional if location != "global" else None)
-            },
-        )
+        service = self.opened(self.endpoint or (regional if location != "global" else None))
         parents = service.projects().locations().collections()
         self._config, self._service = given, getattr(parents, kind)().servingConfigs()
         return self
@@ -149,7 +116,7 @@ class VertexRetriever(WebSearchRetriever):
 
 def _missing(variable: str) -> ConfigurationError:
     return ConfigurationError(
-        f"Vertex AI search needs an API key and {CONFIG_VARIABLE}; not set: {variable}; both come "
+        f"Vertex AI search needs an API key and {_CONFIG_VARIABLE}; not set: {variable}; both come "
         "from console.cloud.google.com (Credentials, AI Applications), the second to be given as "
         f"{_FORM}; {_LIMITS}; {OTHER_WAYS}"
     )

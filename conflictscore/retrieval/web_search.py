@@ -1,21 +1,39 @@
-"""What every web search has in common: the key, the pages of results, and the further tries."""
+"""A web search: its key, its pages of results, and what its failures mean for the user."""
 
+import base64
+import email.utils
+import html
+import json
+import logging
 import math
 import os
+import random
 import re
+import time
 from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import Annotated, ClassVar, Self
+from urllib.parse import quote, quote_plus
 
 from langchain_core.documents import Document
 from pydantic import Field, PrivateAttr, SecretStr, model_validator
 
-from conflictscore.errors import ConfigurationError, InputError, ProviderError, QuotaError
+from conflictscore.errors import (
+    ConfigurationError,
+    ConflictScoreError,
+    InputError,
+    ProviderError,
+    QuotaError,
+)
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.documents import clean_text
-from conflictscore.retrieval.faults import Fault, insistently, retry_after_seconds, scrubbed
-from conflictscore.retrieval.results import Hit, Page, hit_document
 
-__all__ = ["OTHER_WAYS", "WebSearchRetriever"]
+__all__ = ["OTHER_WAYS", "Fault", "Hit", "Page", "WebSearchRetriever", "scrubbed"]
+
+_log = logging.getLogger(__name__)
 
 OTHER_WAYS = (
     "other ways: --search searxng:URL (a server of your own), --search ddgs (no key), or "
@@ -24,33 +42,88 @@ OTHER_WAYS = (
 
 _QUOTA = re.compile(r"credit|quota|billing|payment|per\s*day|daily|month|usage limit", re.I)
 _MOMENTARY = re.compile(r"per\s*(second|minute)|rate[\s_-]?limit", re.I)
+_LONGEST_WAIT = 60.0
+"""Seconds; a provider that asks for a longer pause gets no further request."""
+_LONGEST_REASON = 300
+"""Characters of what a provider says that an error repeats."""
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result, as the provider gives it; tags and entities may stand in ``title`` and ``text``.
+
+    Attributes:
+        title: The page's title; empty where it has none.
+        url: The page's address.
+        text: The snippet, or more of the page where the provider gives more.
+        date: When the page was published, as the provider says it; empty where it does not.
+    """
+
+    title: str
+    url: str
+    text: str
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What one request found, best first.
+
+    Attributes:
+        hits: The results; may be empty.
+        more: Whether a next page may hold further ones.
+    """
+
+    hits: Sequence[Hit]
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One request that failed.
+
+    It is returned and not raised: an error raised inside an ``except`` block would carry what a
+    library raised, which may hold the key.
+
+    Attributes:
+        error: What is raised where the request is not made again.
+        retry: Whether the same request may succeed in a moment.
+        retry_after: The provider's Retry-After header; None where it sent none.
+    """
+
+    error: ConflictScoreError
+    retry: bool = False
+    retry_after: str | None = None
 
 
 class WebSearchRetriever(TopKRetriever):
     """The first ``k`` results of a web search, with their snippets as plain text.
 
     A document's metadata holds ``title``, ``source`` (the address), ``rank`` from 1, ``provider``
-    and, where the provider gives one, ``date``. An address comes once. Safe to use from many
+    and, where the provider gives one, ``date``. Each address appears once. Safe to use from many
     threads at once.
 
-    A provider gives its names, and one request in ``ask``.
+    A provider sets its names, and makes one request in ``ask``.
 
     Attributes:
         provider: The provider's short name, as in ``--search`` and in a document's metadata.
         title: Its name in sentences.
-        key_variables: The environment's names for its key, the usual one first; empty where it
+        key_variables: The environment variables for its key, the usual one first; empty where it
             takes no key.
-        key_source: Where a key comes from, to go on with "a key comes from".
+        key_source: Where to get a key, to complete "a key comes from".
+        package: The optional package that it needs, as it is imported, in the extra with the
+            provider's name; empty where it needs none.
         page_size: The most results that one request gets.
         api_key: The key; without it, the environment's.
         timeout: Seconds to wait for the provider, above 0.
         retries: Further tries of a request after a rate limit, a server error or a lost
             connection.
         backoff: Seconds before the first further try, doubled for each next one and varied by
-            half; a Retry-After up to 60 s comes before it.
+            half; a Retry-After of up to 60 s takes precedence.
 
     Raises:
-        ConfigurationError: No key, or the provider refuses it.
+        ConfigurationError: No key, or the provider refuses it; or the package is not installed.
         InputError: ``k`` is out of range, the question is empty or the provider cannot use it.
         QuotaError: The provider's quota or credit is used up.
         ProviderError: The provider failed or did not answer.
@@ -60,6 +133,7 @@ class WebSearchRetriever(TopKRetriever):
     title: ClassVar[str]
     key_variables: ClassVar[tuple[str, ...]] = ()
     key_source: ClassVar[str] = ""
+    package: ClassVar[str] = ""
     page_size: ClassVar[int] = 10
 
     k_limit: ClassVar[int | None] = 100
@@ -98,7 +172,7 @@ class WebSearchRetriever(TopKRetriever):
             if len(hits) >= k or len(hits) == known or not page.more:
                 break
         best = list(hits.values())[:k]
-        return [hit_document(hit, rank, self.provider) for rank, hit in enumerate(best, 1)]
+        return [self._document(hit, rank) for rank, hit in enumerate(best, 1)]
 
     def shown(self, text: str) -> str:
         """What a server or library said, fit to be shown: one line, cut, and without the key."""
@@ -149,10 +223,7 @@ class WebSearchRetriever(TopKRetriever):
             return self.used_up(said, status)
         if status == 429:
             error = self.failed(f"{self.title} asks for fewer searches ({said})", status)
-            return Fault(error, True, retry_after_seconds(retry_after))
-        if status >= 500:
-            error = self.failed(f"{self.title} search failed ({said})", status)
-            return Fault(error, True, retry_after_seconds(retry_after))
+            return Fault(error, True, retry_after)
         if status in (401, 403):
             names = " or ".join(self.key_variables)
             message = f"{self.title} does not accept the key ({said}): check {names}; {OTHER_WAYS}"
@@ -163,10 +234,16 @@ class WebSearchRetriever(TopKRetriever):
         if status == 404:
             message = f"there is no {self.title} search at the address asked ({said})"
             return Fault(ConfigurationError(message))
-        return Fault(self.failed(f"{self.title} search failed ({said})", status))
+        error = self.failed(f"{self.title} search failed ({said})", status)
+        return Fault(error, status >= 500, retry_after)
 
     @model_validator(mode="after")
-    def _take_key(self) -> Self:
+    def _has_its_package_and_key(self) -> Self:
+        if self.package and find_spec(self.package) is None:
+            raise ConfigurationError(
+                f"{self.title} search needs the extra [{self.provider}]: "
+                f"pip install 'conflictscore[{self.provider}]'"
+            )
         if not self.key_variables:
             return self
         given = self.api_key.get_secret_value() if self.api_key else ""
@@ -181,6 +258,70 @@ class WebSearchRetriever(TopKRetriever):
         return self
 
     def _page(self, query: str, number: int, size: int) -> Page:
-        return insistently(
-            lambda: self.ask(query, number, size), retries=self.retries, backoff=self.backoff
-        )
+        """One page, asked for again while that may help; raises the last fault's error."""
+        attempt = 0
+        while isinstance(outcome := self.ask(query, number, size), Fault):
+            pause = _pause(outcome, self.backoff * 2.0**attempt)
+            if pause is None or attempt == self.retries:
+                raise outcome.error
+            _log.info("%s; asking again in %.1f s", outcome.error, pause)
+            time.sleep(pause)
+            attempt += 1
+        return outcome
+
+    def _document(self, hit: Hit, rank: int) -> Document:
+        metadata = {
+            "title": _plain(hit.title),
+            "source": hit.url,
+            "rank": rank,
+            "provider": self.provider,
+        }
+        if date := hit.date.strip():
+            metadata["date"] = date
+        return Document(page_content=_plain(hit.text), metadata=metadata)
+
+
+def _pause(fault: Fault, backoff: float) -> float | None:
+    """Seconds before the request is made again; None where it is not."""
+    if not fault.retry:
+        return None
+    asked_for = _seconds(fault.retry_after)
+    if asked_for is not None:
+        return asked_for if asked_for <= _LONGEST_WAIT else None
+    return backoff * random.uniform(0.5, 1.5)  # noqa: S311 - a pause
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Seconds from now, from 0, where a Retry-After header holds a number of them or a date."""
+    if retry_after is None:
+        return None
+    if re.fullmatch(r"\s*\d{1,9}(\.\d{1,9})?\s*", retry_after):
+        return float(retry_after)
+    try:
+        when = email.utils.parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+def _plain(text: str) -> str:
+    """The text without tags and entities, on one line."""
+    return " ".join(html.unescape(_TAG.sub("", text)).split())
+
+
+def scrubbed(text: str, *secrets: str) -> str:
+    """What a server or library said, fit to be shown: one line, cut, and without the secrets."""
+    forms = {form for secret in secrets if secret for form in _forms(secret)}
+    if forms:
+        longest_first = sorted(forms, key=len, reverse=True)
+        text = re.sub("|".join(map(re.escape, longest_first)), "***", text, flags=re.IGNORECASE)
+    return " ".join(text.split())[:_LONGEST_REASON]
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """How an address, a header, a JSON or HTML text or Python would write it."""
+    yield from (secret, quote(secret), quote(secret, safe=""), quote_plus(secret))
+    yield from (json.dumps(secret)[1:-1], repr(secret)[1:-1], html.escape(secret))
+    encoded = base64.b64encode(secret.encode()).decode()
+    yield from (encoded, encoded.rstrip("="))

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from conflictscore.cli.errors import OneLineErrors
 from conflictscore.cli.record import record
-from conflictscore.retrieval.recorded import RecordedRetriever
+from conflictscore.retrieval.recording.replay import RecordedRetriever
 from tests.fakes.search_server import Received, Reply, SearchServer, json_reply
 from tests.retrieval.recording.searching import answer, asked, lines, questions, refusing
 

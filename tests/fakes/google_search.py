@@ -79,7 +79,7 @@ def google(
         if request.path != "/customsearch/v1":
             return html_reply("no such page", 404)
         asked = request.parameters
-        if api_key is not None and asked.get("key") != api_key:
+        if api_key is not None and request.headers.get("x-goog-api-key") != api_key:
             return INVALID_KEY
         num, start = int(asked.get("num", "10")), int(asked.get("start", "1"))
         if not 1 <= num <= 10 or start + num > 101 or start < 1:

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from langchain_core.documents import Document
 
-from conflictscore.retrieval.recorded import RecordedRetriever
+from conflictscore.retrieval.recording.replay import RecordedRetriever
 from measurements import replay
 
 

@@ -26,7 +26,7 @@ from conflictscore.errors import (
 from conflictscore.records import Document as Record
 from conflictscore.retrieval.chain import ChainRetriever
 from conflictscore.retrieval.corpus import CorpusRetriever
-from conflictscore.retrieval.notes import collecting
+from conflictscore.retrieval.search_notes import collecting
 from conflictscore.retrieval.searxng import SearxngRetriever
 from conflictscore.retrieval.serper import SerperRetriever
 from tests.fakes.search_server import Reply, SearchServer, searxng, serper, serper_error

@@ -22,7 +22,7 @@ from ddgs.exceptions import RatelimitException
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
-from conflictscore.retrieval.ddgs_search import DdgsRetriever
+from conflictscore.retrieval.ddgs import DdgsRetriever
 from tests.fakes.search_server import DISCONNECT, HANG, Received, Reply, SearchServer, html_reply
 
 PAGES: dict[str, Any] = ENGINES

@@ -19,7 +19,7 @@ from conflictscore.errors import (
     ProviderError,
     QuotaError,
 )
-from conflictscore.retrieval import google_faults
+from conflictscore.retrieval import google
 from conflictscore.retrieval.google import GoogleRetriever
 from tests.fakes.google_search import (
     ACCESS_DENIED,
@@ -107,11 +107,12 @@ def test_the_request_carries_question_engine_and_key() -> None:
     with GoogleSearchServer(PAGES) as server:
         searching(server, k=3).invoke("sky & sea = blue?")
     (request,) = server.requests
-    asked = {name: request.parameters[name] for name in ("q", "cx", "key", "num", "start")}
+    asked = {name: request.parameters[name] for name in ("q", "cx", "num", "start")}
+    assert request.headers["x-goog-api-key"] == KEY
+    assert KEY not in request.target
     assert asked == {
         "q": "sky & sea = blue?",
         "cx": "engine",
-        "key": KEY,
         "num": "3",
         "start": "1",
     }
@@ -332,7 +333,7 @@ def test_any_other_refusal_is_told_what_to_check() -> None:
 
 
 def built_today(day: date, monkeypatch: pytest.MonkeyPatch) -> GoogleRetriever:
-    monkeypatch.setattr(google_faults, "today", lambda: day)
+    monkeypatch.setattr(google, "_today", lambda: day)
     return GoogleRetriever(
         api_key=SecretStr(KEY), engine_id="engine", endpoint="http://127.0.0.1:9"
     )
@@ -373,7 +374,7 @@ def test_a_failure_after_the_end_names_the_end(
         retriever = searching(server, retries=0)
         with pytest.raises(ProviderError) as before:
             retriever.invoke("sky")
-        monkeypatch.setattr(google_faults, "today", lambda: date(2027, 1, 2))
+        monkeypatch.setattr(google, "_today", lambda: date(2027, 1, 2))
         with pytest.raises(ProviderError) as after:
             retriever.invoke("sky")
     assert "2027" not in str(before.value)
@@ -413,7 +414,7 @@ def test_no_fault_shows_the_key(name: str, caplog: pytest.LogCaptureFixture) -> 
         retriever = searching(server, timeout=0.3, retries=1)
         with pytest.raises(ConflictScoreError) as caught:
             retriever.invoke("sky")
-    assert server.requests[0].parameters["key"] == KEY
+    assert server.requests[0].headers["x-goog-api-key"] == KEY
     seen = [str(caught.value), repr(caught.value), repr(retriever), str(retriever), caplog.text]
     seen += traceback.format_exception(caught.value)
     assert caught.value.__context__ is None
@@ -478,5 +479,5 @@ def test_a_given_key_comes_before_the_environment(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("GOOGLE_CSE_ID", "from the environment")
     with GoogleSearchServer(PAGES) as server:
         searching(server).invoke("sky")
-    assert server.requests[0].parameters["key"] == KEY
+    assert server.requests[0].headers["x-goog-api-key"] == KEY
     assert server.requests[0].parameters["cx"] == "engine"

@@ -2,7 +2,6 @@
 
 import gzip
 import logging
-import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -21,8 +20,8 @@ from conflictscore.errors import (
     ProviderError,
     QuotaError,
 )
-from conflictscore.retrieval.exa_search import ExaRetriever
-from conflictscore.retrieval.tavily_search import TavilyRetriever
+from conflictscore.retrieval.exa import ExaRetriever
+from conflictscore.retrieval.tavily import TavilyRetriever
 from conflictscore.retrieval.vertex import VertexRetriever
 from conflictscore.retrieval.web_search import WebSearchRetriever
 from tests.fakes.search_server import (
@@ -443,17 +442,6 @@ WITH_REQUESTS = [CASES["tavily"], CASES["exa"]]
 
 
 @pytest.mark.parametrize("case", WITH_REQUESTS, ids=["tavily", "exa"])
-def test_a_missing_package_is_told_with_how_to_install_it(
-    case: Case, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package: str = case.search.package  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, package, None)
-    extra = rf"pip install 'conflictscore\[{case.search.provider}\]'"
-    with pytest.raises(ConfigurationError, match=extra):
-        case.search(api_key=SecretStr(KEY))
-
-
-@pytest.mark.parametrize("case", WITH_REQUESTS, ids=["tavily", "exa"])
 def test_a_netrc_does_not_take_the_place_of_the_key(
     case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
@@ -472,12 +460,9 @@ def test_a_proxy_that_cannot_be_used_is_a_matter_of_configuration(
     case: Case, proxy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", proxy)
-    monkeypatch.setenv("http_proxy", proxy)
     with (
         serving(case) as server,
-        pytest.raises(
-            ConfigurationError, match="proxy's, as in HTTPS_PROXY, cannot be used"
-        ) as caught,
+        pytest.raises(ConfigurationError, match=r"proxy .* cannot be used") as caught,
     ):
         case.searching(server).invoke("sky")
     assert "pass@" not in str(caught.value)
@@ -516,7 +501,7 @@ def test_a_reply_that_does_not_come_to_an_end_is_given_up(case: Case) -> None:
             "it is longer than 5,000,000 bytes",
         ),
         (b"not packed", {"Content-Encoding": "gzip"}, "it cannot be unpacked"),
-        (b"not JSON", {}, "it is not JSON"),
+        (b"not JSON", {}, "it is not a JSON object"),
     ],
 )
 def test_a_reply_that_cannot_be_read_is_told_why(

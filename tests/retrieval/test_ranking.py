@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import Document
 from conflictscore.retrieval.corpus import CorpusRetriever
-from conflictscore.retrieval.passages.retriever import PassageRetriever
+from conflictscore.retrieval.passages import PassageRetriever
 from conflictscore.retrieval.ranking import BM25Ranker, FusedRanker
 
 DOCUMENT = Document(number=1, text="The sky is blue.")

@@ -6,7 +6,7 @@ import pytest
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
-from conflictscore.retrieval.notes import collecting
+from conflictscore.retrieval.search_notes import collecting
 from conflictscore.retrieval.searxng import SearxngRetriever
 from tests.fakes.search_server import SearchServer, html_reply, json_reply, searxng
 

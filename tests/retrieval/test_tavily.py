@@ -7,7 +7,7 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import SecretStr
 
 from conflictscore.errors import ProviderError, QuotaError
-from conflictscore.retrieval.tavily_search import TavilyRetriever
+from conflictscore.retrieval.tavily import TavilyRetriever
 from tests.fakes.search_server import SearchServer, json_reply
 from tests.fakes.search_services import tavily, tavily_error
 
@@ -46,7 +46,7 @@ class TestTavilyIsALangChainRetriever(RetrieversIntegrationTests):
 
 
 def test_without_an_endpoint_tavily_itself_is_asked() -> None:
-    assert TavilyRetriever(api_key=SecretStr(KEY)).address == "https://api.tavily.com"
+    assert TavilyRetriever(api_key=SecretStr(KEY)).address("") == "https://api.tavily.com"
 
 
 def test_the_request_asks_for_passages_and_for_no_answer() -> None:
@@ -55,7 +55,6 @@ def test_the_request_asks_for_passages_and_for_no_answer() -> None:
     (request,) = server.requests
     assert (request.method, request.path) == ("POST", "/search")
     assert request.headers["authorization"] == f"Bearer {KEY}"
-    assert request.headers["x-client-source"] == "tavily-python"
     assert request.json == {
         "query": "sky & sea = blau?",
         "search_depth": "advanced",

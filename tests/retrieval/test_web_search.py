@@ -22,10 +22,9 @@ from conflictscore.errors import (
     QuotaError,
 )
 from conflictscore.retrieval.brave import BraveRetriever
-from conflictscore.retrieval.faults import scrubbed
 from conflictscore.retrieval.searxng import SearxngRetriever
 from conflictscore.retrieval.serper import SerperRetriever
-from conflictscore.retrieval.web_search import WebSearchRetriever
+from conflictscore.retrieval.web_search import WebSearchRetriever, scrubbed
 from tests.fakes.search_server import (
     DISCONNECT,
     HANG,
@@ -288,11 +287,14 @@ def test_a_server_that_does_not_come_to_an_end_is_given_up(case: Case, reply: Re
     [
         (html_reply("<h1>Log in to the hotel's network</h1>"), ": it is text/html"),
         (Reply(200, b"{}"), ": it is of no type, not JSON"),
-        (json_reply([]), ": it is no JSON object"),
-        (json_reply(None), ": it is no JSON object"),
-        (Reply(200, b'{"results": [{"tit', {"Content-Type": "application/json"}), "no JSON object"),
-        (Reply(200, b"[" * 200_000, {"Content-Type": "application/json"}), "no JSON object"),
-        (Reply(200, b"\xff\xfe", {"Content-Type": "application/json"}), "no JSON object"),
+        (json_reply([]), ": it is not a JSON object"),
+        (json_reply(None), ": it is not a JSON object"),
+        (
+            Reply(200, b'{"results": [{"tit', {"Content-Type": "application/json"}),
+            "not a JSON object",
+        ),
+        (Reply(200, b"[" * 200_000, {"Content-Type": "application/json"}), "not a JSON object"),
+        (Reply(200, b"\xff\xfe", {"Content-Type": "application/json"}), "not a JSON object"),
         (json_reply({"answer": 42}), "form of search results"),
         (json_reply({"text": " " * 5_000_001}), ": it is longer than 5,000,000 bytes"),
         (
@@ -417,7 +419,7 @@ def test_user_and_password_of_an_endpoint_are_sent_and_not_kept(case: Case) -> N
 )
 def test_an_endpoint_that_is_none_is_refused_unseen(case: Case, endpoint: str) -> None:
     options: dict[str, Any] = {"api_key": KEY, "endpoint": endpoint}
-    with pytest.raises(ConfigurationError, match="no plain http or https address") as caught:
+    with pytest.raises(ConfigurationError, match="not a plain http or https address") as caught:
         case.search(**options)
     assert "secret" not in "".join(traceback.format_exception(caught.value))
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from conflictscore.benchmarks.harness.validation import first_fault
 from conflictscore.errors import InputError
 from conflictscore.records import Record
-from conflictscore.retrieval.reading import files_of
+from conflictscore.retrieval.files import files_of
 
 __all__ = [
     "FORMAT",

@@ -9,9 +9,9 @@ from langchain_core.documents import Document
 from conflictscore.benchmarks.harness.benchmark import Benchmark
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.errors import InputError
-from conflictscore.retrieval.passages.cutting import cut_to_passages
-from conflictscore.retrieval.passages.windows import check_size
+from conflictscore.retrieval.passages import cut_to_passages
 from conflictscore.retrieval.ranking import Ranking, open_ranker
+from conflictscore.retrieval.token_windows import check_size
 from conflictscore.storage.cache import ContentCache
 
 __all__ = ["shortened"]

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from conflictscore.records import Document
-from conflictscore.retrieval.passages.windows import Vocabulary, cut_windows
+from conflictscore.retrieval.token_windows import Vocabulary, cut_windows
 
 __all__ = ["MOST_WINDOWS", "Premises", "premise_tokens", "premises"]
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.nli.folder import ModelFolder
-from conflictscore.retrieval.passages.windows import Vocabulary
+from conflictscore.retrieval.token_windows import Vocabulary
 
 __all__ = ["PairTokenizer", "TokenPair"]
 

@@ -19,7 +19,7 @@ from conflictscore.threads import in_thread
 __all__ = ["PageExtractor", "shared_extractor"]
 
 _SECONDS = 10.0
-"""For one page. An article of 2 MB takes one, on an idle core; see `worker` for what takes more."""
+"""For one page. An article of 2 MB takes one, on an idle core; `extract` says what takes more."""
 _MOST_WORKERS = 4
 
 
@@ -123,7 +123,7 @@ class _Worker:
         # It finds this package and its libraries wherever this process found them.
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "conflictscore.retrieval.pages.worker"],
+            [sys.executable, "-P", "-m", "conflictscore.retrieval.pages.extract"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -2,16 +2,23 @@
 
 Every hop of a page goes through the same gate. Its address must be plain http or https, its name
 is looked up once, every number found must be public, and the connection is made to such a number,
-so that nothing is looked up a second time in between. httpx-secure stands behind that and checks
-the number of each connection once more.
+so that nothing is looked up a second time in between.
+
+httpx-secure stands behind that and checks the number of each connection once more. By itself it
+tells a name's address by connecting to it, and lets through special-purpose ranges that lead
+inside: 6to4, the local NAT64 prefix, IPv4-compatible and site-local addresses.
 """
 
 import asyncio
 import os
 import re
+import socket
 import ssl
+import zlib
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from types import TracebackType
 from typing import Self
 
@@ -19,16 +26,15 @@ import httpx
 from httpx_secure import SSRFProtectionError, httpx_ssrf_protection
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.retrieval.pages.addresses import NOT_PUBLIC, admitted, resolve
-from conflictscore.retrieval.pages.inflate import ACCEPTED, Body
 from conflictscore.retrieval.pages.page import FetchedPage, FetchSettings, PageError
+from conflictscore.threads import in_thread
 
-__all__ = ["PageFetcher"]
+__all__ = ["Body", "PageFetcher", "admitted"]
 
 _TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 _HEADERS = {
     "accept": ", ".join(_TYPES),
-    "accept-encoding": ACCEPTED,
+    "accept-encoding": "gzip, deflate",  # what `Body` can take apart step by step
     # Two sites at one number are one to a pool of connections, which would mix up their TLS.
     "connection": "close",
     "user-agent": f"conflictscore/{version('conflictscore')} (reads pages for its user)",
@@ -40,6 +46,47 @@ _HOST = re.compile(rb"[\w.:-]+")
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 _LONGEST_TYPE = 60
 """Characters of a media type that a reason repeats."""
+_EITHER_HEADER = zlib.MAX_WBITS | 32
+"""A gzip or zlib header, whichever is there."""
+_DAMAGED = "is compressed in a way that cannot be undone"
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+_NOT_PUBLIC = "is at an address that is not public"
+"""Why a page was not asked for; the address itself is nobody's business."""
+
+_UNICAST = ip_network("2000::/3")
+"""All of IPv6 that was ever given out for public use. What lies outside leads somewhere else, such
+as the IPv4-mapped, IPv4-compatible and NAT64 forms of an IPv4 address."""
+_SPECIAL = tuple(
+    map(
+        ip_network,
+        (
+            "0.0.0.0/8",
+            "10.0.0.0/8",
+            "100.64.0.0/10",  # carriers' own networks
+            "127.0.0.0/8",
+            "168.63.129.16/32",  # a cloud's service for its own machines, at a public number
+            "169.254.0.0/16",
+            "172.16.0.0/12",
+            "192.0.0.0/24",
+            "192.0.2.0/24",
+            "192.88.99.0/24",  # relays from 6to4 to IPv6
+            "192.168.0.0/16",
+            "198.18.0.0/15",
+            "198.51.100.0/24",
+            "203.0.113.0/24",
+            "224.0.0.0/3",  # multicast, reserved, broadcast
+            "2001::/23",  # Teredo, which holds an IPv4 address, and other protocols' own
+            "2001:db8::/32",
+            "2002::/16",  # 6to4, which holds an IPv4 address
+            "3fff::/20",
+        ),
+    )
+)
+_MOST_ADDRESSES = 4
+"""Addresses of one name that are tried."""
 
 
 class PageFetcher:
@@ -93,7 +140,7 @@ class PageFetcher:
         except TimeoutError:
             raise PageError(f"did not arrive within {timeout:g} s") from None
         except SSRFProtectionError:
-            raise PageError(NOT_PUBLIC) from None
+            raise PageError(_NOT_PUBLIC) from None
         except httpx.ConnectError as error:
             raise PageError(_why_not_connected(error)) from None
         except httpx.ConnectTimeout:
@@ -118,7 +165,7 @@ class PageFetcher:
         """Asks one hop's server at its numbers, in turn until one answers."""
         host = target.raw_host.decode()
         port = target.port or (443 if target.scheme == "https" else 80)
-        numbers = await resolve(host, port, self._settings.allowed_networks)
+        numbers = await _resolve(host, port, self._settings.allowed_networks)
         while True:
             request = httpx.Request(
                 "GET",
@@ -219,3 +266,98 @@ def _why_not_connected(error: httpx.ConnectError) -> str:
             return "is on a server that fails at TLS"
         cause = cause.__cause__ or cause.__context__
     return "is on a server that cannot be reached"
+
+
+def admitted(address: Address, allowed: Sequence[Network] = ()) -> bool:
+    """Whether a page may be fetched from here: a public address, or one that was allowed."""
+    if any(address in network for network in allowed):
+        return True
+    if isinstance(address, IPv6Address) and address not in _UNICAST:
+        return False
+    return address.is_global and not any(address in network for network in _SPECIAL)
+
+
+async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> list[str]:
+    """The numbers to connect to, in the system's order of preference; at least one.
+
+    Args:
+        host: A name or number, in whatever form the system understands, such as ``127.1``.
+        port: The port that will be connected to.
+        allowed: Networks that are reached although they are not public.
+
+    Raises:
+        PageError: The name is unknown, or one of its addresses may not be reached: a name that
+            is both inside and outside is not to be trusted.
+    """
+    try:
+        found = await in_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+    except (OSError, UnicodeError):  # UnicodeError: no host name at all, such as 64 letters long
+        raise PageError("has a host name that cannot be found") from None
+    numbers = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    if not all(admitted(ip_address(number), allowed) for number in numbers):
+        raise PageError(_NOT_PUBLIC)
+    return numbers[:_MOST_ADDRESSES]
+
+
+class Body:
+    """What a server sends, as it arrives, decompressed and no longer than the limit.
+
+    A kilobyte on the wire may stand for a gigabyte.
+
+    Args:
+        encoding: The Content-Encoding header.
+        limit: The most bytes that are kept, on the wire and decompressed; at least 1.
+
+    Raises:
+        PageError: The encoding is none of those that were offered.
+    """
+
+    def __init__(self, encoding: str, limit: int) -> None:
+        name = encoding.strip().lower()
+        if name not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            raise PageError("is compressed in a way that was not offered")
+        self._inflate = None if name in ("", "identity") else zlib.decompressobj(_EITHER_HEADER)
+        self._limit = limit
+        self._wire = 0
+        self._kept = bytearray()
+
+    @property
+    def full(self) -> bool:
+        """Whether there is more than the limit."""
+        return max(self._wire, len(self._kept)) > self._limit
+
+    def add(self, data: bytes) -> None:
+        """Takes the next bytes from the wire; call it until the body is full.
+
+        Raises:
+            PageError: They cannot be decompressed.
+        """
+        first, self._wire = not self._wire, self._wire + len(data)
+        if self._inflate is None:
+            self._kept += data
+            return
+        room = self._limit + 1 - len(self._kept)
+        try:
+            self._kept += self._inflate.decompress(data, room)
+        except zlib.error:
+            if not first:
+                raise PageError(_DAMAGED) from None
+            self._kept += self._headless(data, room)
+
+    def _headless(self, data: bytes, room: int) -> bytes:
+        """Many servers send ``deflate`` without the header that belongs to it."""
+        self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+        try:
+            return self._inflate.decompress(data, room)
+        except zlib.error:
+            raise PageError(_DAMAGED) from None
+
+    def content(self) -> bytes:
+        """The bytes up to the limit.
+
+        Raises:
+            PageError: The compressed form breaks off.
+        """
+        if self._inflate is not None and self._wire and not (self.full or self._inflate.eof):
+            raise PageError("breaks off")
+        return bytes(self._kept[: self._limit])

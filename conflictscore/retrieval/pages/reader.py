@@ -10,19 +10,14 @@ from importlib.util import find_spec
 from typing import Annotated, Any, Self
 
 from anyio.from_thread import start_blocking_portal
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForRetrieverRun,
-    CallbackManagerForRetrieverRun,
-)
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, model_validator
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.retrieval.base import TopKRetriever
+from conflictscore.retrieval.base import WrappingRetriever
 from conflictscore.retrieval.documents import clean_text
-from conflictscore.retrieval.notes import note
 from conflictscore.retrieval.pages.page import FetchSettings, PageError, PageText
+from conflictscore.retrieval.search_notes import note
 
 __all__ = ["PageReadingRetriever"]
 
@@ -42,7 +37,7 @@ robots and subscriptions, which many sites send in place of the page, hold one i
 _Outcome = PageText | PageError
 
 
-class PageReadingRetriever(TopKRetriever):
+class PageReadingRetriever(WrappingRetriever):
     """What another retriever finds, each with the text of the page at its address.
 
     A page that cannot be read, says less than its snippet or is about something else, such as
@@ -54,9 +49,6 @@ class PageReadingRetriever(TopKRetriever):
     threads and event loops at once.
 
     Attributes:
-        k: The number of documents asked for, at least 1. A retriever that is no
-            ``TopKRetriever`` decides itself how many it finds; the best ``k`` are kept.
-        retriever: Finds the documents.
         settings: What a fetch may cost, and where it may go.
         deadline: Seconds for all pages of a question, above 0. Then the snippets stand.
 
@@ -65,18 +57,8 @@ class PageReadingRetriever(TopKRetriever):
         InputError: ``k`` is out of range.
     """
 
-    retriever: BaseRetriever
     settings: FetchSettings = FetchSettings()
     deadline: Annotated[float, Field(gt=0)] = 60.0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the user should know about the wrapped retriever."""
-        return tuple(getattr(self.retriever, "notes", ()))
-
-    def search(self, query: str, k: int) -> list[Document]:
-        """See the class."""
-        return self.invoke(query, k=k)
 
     @model_validator(mode="after")
     def _has_its_libraries(self) -> Self:
@@ -86,27 +68,14 @@ class PageReadingRetriever(TopKRetriever):
             )
         return self
 
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
-    ) -> list[Document]:
-        k = self.k if k is None else self._usable(k)
-        options = _options(self.retriever, k)
-        found = self.retriever.invoke(query, {"callbacks": run_manager.get_child()}, **options)[:k]
+    def change(self, query: str, found: list[Document]) -> list[Document]:
+        """See the base."""
         # A loop of its own, in a thread that ends with it: this thread may be running one already.
         with start_blocking_portal() as portal:
-            return portal.call(self._read, found)
+            return portal.call(self.achange, query, found)
 
-    async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
-    ) -> list[Document]:
-        k = self.k if k is None else self._usable(k)
-        options = _options(self.retriever, k)
-        found = await self.retriever.ainvoke(
-            query, {"callbacks": run_manager.get_child()}, **options
-        )
-        return await self._read(found[:k])
-
-    async def _read(self, found: Sequence[Document]) -> list[Document]:
+    async def achange(self, query: str, found: list[Document]) -> list[Document]:
+        """See the base."""
         urls = [_url(document.metadata) for document in found]
         outcomes = await self._outcomes(list(dict.fromkeys(filter(None, urls))))
         read = [
@@ -149,10 +118,6 @@ class PageReadingRetriever(TopKRetriever):
             late = PageError(f"was not reached within {self.deadline:g} s for all pages")
             return dict.fromkeys(urls, late) | outcomes
         return outcomes
-
-
-def _options(retriever: BaseRetriever, k: int) -> dict[str, Any]:
-    return {"k": k} if isinstance(retriever, TopKRetriever) else {}
 
 
 def _url(metadata: Mapping[str, Any]) -> str | None:

@@ -24,13 +24,20 @@ with sorted keys, no white space and no escapes but those that JSON demands, in 
 text that does not match its hash was damaged or changed, and is refused.
 
 Of several lines with the same question, the last one counts.
+
+A field that a result names itself, such as ``date``, is moved out of the document's metadata; on
+the way back it returns there. What no JSON can hold is changed on the way: metadata that is no
+single finite value is left out, and a lone surrogate becomes U+FFFD, as ``to_documents`` does.
 """
 
 import hashlib
 import json
+import re
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
+from langchain_core.documents import Document
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -42,15 +49,35 @@ from pydantic import (
 )
 
 from conflictscore.errors import InputError
-from conflictscore.retrieval.documents import Scalar
+from conflictscore.retrieval.documents import Scalar, is_scalar
 
-__all__ = ["FORMAT", "RecordedResult", "Recording", "Settings", "decoded", "encoded", "text_digest"]
+__all__ = [
+    "Recording",
+    "Settings",
+    "decoded",
+    "encodable",
+    "encoded",
+    "recorded_result",
+    "result_document",
+]
 
-FORMAT: Final = 1
+_FORMAT: Final = 1
 """The number of the format that is written, and the highest that is read."""
 
 _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """What JSON leaves as it is, and other readers take for the end of a line."""
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_TEXTS: Mapping[str, str] = {
+    "provider": "provider",
+    "url": "source",
+    "title": "title",
+    "snippet": "snippet",
+    "date": "date",
+    "text_from": "text_from",
+    "page_error": "page_error",
+    "fetched_at": "fetched_at",
+}
+"""The fields of a result that hold a text, and what a document's metadata calls them."""
 
 
 class _Part(BaseModel):
@@ -85,7 +112,7 @@ class RecordedResult(_Part):
     @field_validator("sha256")
     @classmethod
     def _is_that_of_the_text(cls, sha256: str, info: ValidationInfo) -> str:
-        if "text" in info.data and sha256 != text_digest(info.data["text"]):
+        if "text" in info.data and sha256 != _text_digest(info.data["text"]):
             raise ValueError("the text does not match it: it was damaged or changed")
         return sha256
 
@@ -99,7 +126,7 @@ def _moment(text: str) -> str:
 class Recording(_Part):
     """What one question found, and how it was asked."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[1] = _FORMAT
     question: Annotated[str, Field(min_length=1)]
     search: str
     parameters: dict[str, Scalar | list[str]]
@@ -119,7 +146,7 @@ class _Line(Recording):
     sha256: str
 
 
-def text_digest(text: str) -> str:
+def _text_digest(text: str) -> str:
     """The SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -156,7 +183,7 @@ def decoded(line: bytes, where: str) -> Recording:
 
 
 def _digest(content: dict[str, Any]) -> str:
-    return text_digest(
+    return _text_digest(
         json.dumps(
             content, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
         )
@@ -172,11 +199,52 @@ def _fault(line: bytes, error: ValidationError) -> str:
     if not isinstance(fields, dict) or "format" not in fields:
         return ": not a recorded question"
     number = fields["format"]
-    if isinstance(number, int) and number > FORMAT:
+    if isinstance(number, int) and number > _FORMAT:
         return (
             f", field format: format {number} is of a newer conflictscore than this, which reads"
-            f" up to {FORMAT}; upgrade it"
+            f" up to {_FORMAT}; upgrade it"
         )
     first = error.errors()[0]
     field = ".".join(map(str, first["loc"]))
     return f"{field and f', field {field}'}: {first['msg'].removeprefix('Value error, ')}"
+
+
+def recorded_result(document: Document) -> RecordedResult:
+    """A document that a search returned, as it is recorded."""
+    metadata: dict[str, Scalar] = {
+        encodable(key): encodable(value) if isinstance(value, str) else value
+        for key, value in document.metadata.items()
+        if is_scalar(value)
+    }
+    named: dict[str, Any] = {
+        field: metadata.pop(key) if isinstance(metadata.get(key), str) else None
+        for field, key in _TEXTS.items()
+    }
+    text = encodable(document.page_content)
+    return RecordedResult(
+        rank=_taken_rank(metadata),
+        **named,
+        text=text,
+        metadata=metadata,
+        sha256=_text_digest(text),
+    )
+
+
+def result_document(result: RecordedResult) -> Document:
+    """The document that was recorded."""
+    named = {key: getattr(result, field) for field, key in _TEXTS.items()} | {"rank": result.rank}
+    said = {key: value for key, value in named.items() if value is not None}
+    return Document(page_content=result.text, metadata={**result.metadata, **said})
+
+
+def _taken_rank(metadata: dict[str, Scalar]) -> int | None:
+    rank = metadata.get("rank")
+    if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 1:
+        del metadata["rank"]
+        return rank
+    return None
+
+
+def encodable(text: str) -> str:
+    """The text as UTF-8 can hold it: each lone surrogate becomes U+FFFD."""
+    return _SURROGATES.sub("\ufffd", text)

@@ -24,11 +24,15 @@ from conflictscore.errors import (
     QuotaError,
 )
 from conflictscore.retrieval.documents import clean_text
-from conflictscore.retrieval.notes import collecting
-from conflictscore.retrieval.recording.format import Recording, Settings
+from conflictscore.retrieval.recording.file import RecordingWriter
+from conflictscore.retrieval.recording.format import (
+    Recording,
+    Settings,
+    encodable,
+    recorded_result,
+)
 from conflictscore.retrieval.recording.questions import question_key
-from conflictscore.retrieval.recording.results import encodable, recorded_result
-from conflictscore.retrieval.recording.writer import RecordingWriter
+from conflictscore.retrieval.search_notes import collecting
 
 __all__ = ["FAILURES_IN_A_ROW", "Failure", "RecordingReport", "record_questions"]
 

@@ -11,7 +11,7 @@ from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.harness.run import Limits
 from conflictscore.errors import BudgetError, ConfigurationError, InputError
 from conflictscore.models.prices import PriceTable
-from conflictscore.retrieval.recorded import RecordedRetriever
+from conflictscore.retrieval.recording.replay import RecordedRetriever
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz, told
 from tests.fakes.openai_server import Fault, OpenAIServer
 

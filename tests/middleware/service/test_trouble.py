@@ -17,7 +17,7 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from conflictscore.retrieval.search import open_search
+from conflictscore.retrieval.opening import open_search
 from tests.fakes.openai_server import Fault, OpenAIServer, Reply
 from tests.middleware.service.serving import (
     QUESTION,

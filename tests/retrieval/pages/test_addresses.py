@@ -5,8 +5,7 @@ from ipaddress import ip_address, ip_network
 import pytest
 from httpx_secure import SSRFProtectionError
 
-from conflictscore.retrieval.pages.addresses import admitted
-from conflictscore.retrieval.pages.fetch import PageFetcher
+from conflictscore.retrieval.pages.fetch import PageFetcher, admitted
 from conflictscore.retrieval.pages.page import FetchSettings, PageError
 from tests.fakes.web_pages import WebServer, page, redirect
 from tests.retrieval.pages.conftest import PUBLIC, Network

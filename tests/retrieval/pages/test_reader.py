@@ -25,9 +25,9 @@ from pydantic import ValidationError
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.retrieval.corpus import CorpusRetriever
 from conflictscore.retrieval.documents import to_documents
-from conflictscore.retrieval.notes import collecting
 from conflictscore.retrieval.pages.page import FetchSettings
 from conflictscore.retrieval.pages.reader import PageReadingRetriever
+from conflictscore.retrieval.search_notes import collecting
 from tests.fakes.web_pages import HTML, WebServer, endless, hang, head, page, redirect, reset
 from tests.retrieval.pages.finding import PATIENT, SETTINGS, SNIPPET, Found, Plain, reading, result
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from conflictscore.errors import InputError
+from conflictscore.retrieval.recording.file import RecordingIndex, RecordingWriter
 from conflictscore.retrieval.recording.format import Recording, Settings, encoded
-from conflictscore.retrieval.recording.reader import RecordingIndex
-from conflictscore.retrieval.recording.writer import RecordingWriter
 
 SETTINGS = Settings(search="serper", parameters={"top_k": 10})
 

@@ -12,8 +12,13 @@ from langchain_core.documents import Document
 
 from conflictscore.errors import InputError
 from conflictscore.retrieval.documents import to_documents
-from conflictscore.retrieval.recording.format import Recording, decoded, encoded
-from conflictscore.retrieval.recording.results import recorded_result, result_document
+from conflictscore.retrieval.recording.format import (
+    Recording,
+    decoded,
+    encoded,
+    recorded_result,
+    result_document,
+)
 
 PAGE = Document(
     page_content="The whole page: lit in 1871.",

@@ -13,12 +13,12 @@ from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.errors import ConfigurationError, InputError, QuotaError
 from conflictscore.retrieval.base import TopKRetriever
-from conflictscore.retrieval.notes import note
 from conflictscore.retrieval.recording.recorder import (
     FAILURES_IN_A_ROW,
     RecordingReport,
     record_questions,
 )
+from conflictscore.retrieval.search_notes import note
 from tests.fakes.search_server import Received, Reply, json_reply
 from tests.retrieval.recording.searching import (
     PARAMETERS,

@@ -12,7 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 
-from conflictscore.retrieval.notes import collecting, note
+from conflictscore.retrieval.search_notes import collecting, note
 
 
 class NotingRetriever(BaseRetriever):

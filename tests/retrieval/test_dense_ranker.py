@@ -12,10 +12,9 @@ import pytest
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from conflictscore.records import Document
+from conflictscore.retrieval import dense
 from conflictscore.retrieval.corpus import CorpusRetriever
-from conflictscore.retrieval.dense import ranker as ranker_module
-from conflictscore.retrieval.dense.encoder import SentenceEncoder
-from conflictscore.retrieval.dense.ranker import DenseRanker
+from conflictscore.retrieval.dense import DenseRanker, SentenceEncoder
 from conflictscore.storage.cache import ContentCache
 
 TEXTS = [
@@ -136,6 +135,6 @@ def test_reading_that_takes_long_is_told_in_the_log(
     DenseRanker(TEXTS).scores("sky")
     assert not caplog.messages
     clock = SimpleNamespace(monotonic=count(0, 4).__next__)  # 4 s pass at each look at it
-    monkeypatch.setattr(ranker_module, "time", clock)
+    monkeypatch.setattr(dense, "time", clock)
     DenseRanker(TEXTS).scores("sky")
     assert caplog.messages == ["read 3 of 5 texts for ranking by meaning"]

@@ -13,11 +13,11 @@ from conflictscore.errors import InputError, NoDocumentsError
 from conflictscore.records import Document
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.documents import to_documents
-from conflictscore.retrieval.notes import collecting
-from conflictscore.retrieval.recorded import MissingRecordingError, RecordedRetriever
-from conflictscore.retrieval.recording.reader import RecordingIndex
+from conflictscore.retrieval.opening import open_search
+from conflictscore.retrieval.recording.file import RecordingIndex
 from conflictscore.retrieval.recording.recorder import record_questions
-from conflictscore.retrieval.search import open_search
+from conflictscore.retrieval.recording.replay import MissingRecordingError, RecordedRetriever
+from conflictscore.retrieval.search_notes import collecting
 from tests.fakes.search_server import SearchServer, searxng
 from tests.retrieval.recording.searching import PARAMETERS, questions, searching
 

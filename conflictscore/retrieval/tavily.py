@@ -1,17 +1,15 @@
-"""The Tavily search API, through its official client."""
+"""The Tavily search API."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from conflictscore.retrieval.faults import Fault
-from conflictscore.retrieval.json_search import hits, listed
-from conflictscore.retrieval.library_search import RequestsSearchRetriever
-from conflictscore.retrieval.results import Hit
+from conflictscore.retrieval.json_search import JsonSearchRetriever, hits, listed
+from conflictscore.retrieval.web_search import Fault, Page
 
 __all__ = ["TavilyRetriever"]
 
 
-class TavilyRetriever(RequestsSearchRetriever):
+class TavilyRetriever(JsonSearchRetriever):
     """The first ``k`` results of a Tavily search; see the base for the rest.
 
     A document holds up to three passages of the page, as they stand there, with ``[...]`` between
@@ -27,26 +25,24 @@ class TavilyRetriever(RequestsSearchRetriever):
     title: ClassVar[str] = "Tavily"
     key_variables: ClassVar[tuple[str, ...]] = ("TAVILY_API_KEY",)
     key_source: ClassVar[str] = "app.tavily.com"
-    package: ClassVar[str] = "tavily"
     service: ClassVar[str] = "https://api.tavily.com"
     page_size: ClassVar[int] = 20
     k_limit: ClassVar[int | None] = 20
 
-    def find(self, session: Any, query: str, size: int) -> Sequence[Hit]:
+    def request(self, query: str, number: int, size: int) -> dict[str, Any]:
         """See the base."""
-        from tavily import TavilyClient, errors
+        return {
+            "method": "POST",
+            "url": self.address("/search"),
+            "headers": {"authorization": f"Bearer {self._key.get_secret_value()}"},
+            "json": {"query": query, "search_depth": "advanced", "max_results": size},
+        }
 
-        key = self._key.get_secret_value()
-        client = TavilyClient(key, api_base_url=self.address, session=session)
-        try:
-            found = client.search(
-                query, search_depth="advanced", max_results=size, timeout=self.timeout
-            )
-        except errors.TimeoutError:
-            raise TimeoutError from None
-        if "query" not in found:  # the client adds empty results to whatever has none
-            raise TypeError("this is another kind of reply")
-        return hits(listed(found, "results"), "title", "url", "content", "published_date")
+    def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
+        """See the base."""
+        if "query" not in reply:
+            raise ValueError("this is another kind of reply")
+        return Page(hits(listed(reply, "results"), "title", "url", "content", "published_date"))
 
     def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:
         """See the base; a plan that is used up is a 432 here, a spending limit a 433."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from conflictscore import tokens
 from conflictscore.errors import InputError
-from conflictscore.retrieval.passages.windows import cut_windows
+from conflictscore.retrieval.token_windows import cut_windows
 from conflictscore.tokens import count_tokens, token_starts
 
 pytest.importorskip("quicktok")

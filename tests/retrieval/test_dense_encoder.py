@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from conflictscore.retrieval.dense.encoder import SentenceEncoder
+from conflictscore.retrieval.dense import SentenceEncoder
 
 LONG = "The keeper lit the lamp of the lighthouse at dusk. " * 21
 """231 tokens."""

@@ -17,10 +17,9 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from conflictscore.errors import InputError
 from conflictscore.records import Document
 from conflictscore.retrieval.corpus import CorpusRetriever
-from conflictscore.retrieval.dense.encoder import SentenceEncoder
+from conflictscore.retrieval.dense import SentenceEncoder
 from conflictscore.retrieval.documents import to_documents
-from conflictscore.retrieval.passages.cutting import MARK
-from conflictscore.retrieval.passages.retriever import PassageRetriever
+from conflictscore.retrieval.passages import MARK, PassageRetriever
 from conflictscore.retrieval.ranking import BM25Ranker
 from conflictscore.storage.cache import ContentCache
 from conflictscore.tokens import count_tokens

@@ -3,10 +3,8 @@
 from typing import ClassVar
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.retrieval.faults import Fault
 from conflictscore.retrieval.json_search import hits
-from conflictscore.retrieval.library_search import LibrarySearchRetriever
-from conflictscore.retrieval.results import Page
+from conflictscore.retrieval.web_search import Fault, Page, WebSearchRetriever
 
 __all__ = ["DdgsRetriever"]
 
@@ -18,7 +16,7 @@ _NOTHING = "No results found."
 """What the library says where no page gave a result, whatever the reason."""
 
 
-class DdgsRetriever(LibrarySearchRetriever):
+class DdgsRetriever(WebSearchRetriever):
     """The first ``k`` results of public search pages; see the base for the rest.
 
     The library ddgs asks the search pages of Brave, DuckDuckGo, Mojeek, Startpage, Wikipedia and

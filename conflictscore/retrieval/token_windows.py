@@ -1,4 +1,4 @@
-"""Cutting a text in overlapping windows of a number of tokens."""
+"""Cutting a text into overlapping windows of a number of tokens."""
 
 import re
 from bisect import bisect_right
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from conflictscore.errors import InputError
 from conflictscore.tokens import count_tokens, token_starts
 
-__all__ = ["LEAST_TOKENS", "Vocabulary", "Window", "check_size", "cut_windows"]
+__all__ = ["LEAST_TOKENS", "TokenWindow", "Vocabulary", "check_size", "cut_windows"]
 
 LEAST_TOKENS = 16
 """The smallest window: fewer tokens say nothing, and one character alone can take four."""
@@ -35,7 +35,7 @@ class Vocabulary(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TokenWindow:
     """A part of a text.
 
     Attributes:
@@ -63,17 +63,13 @@ def check_size(size: int, stride: int) -> None:
         raise InputError(f"the stride of passages is 1 to their length, {size}, and not {stride}")
 
 
-def _count(text: str) -> int:
-    return count_tokens(text).n
-
-
-_COMMON = Vocabulary(token_starts, _count)
+_COMMON = Vocabulary(token_starts, lambda text: count_tokens(text).n)
 
 
 def cut_windows(
     text: str, size: int, stride: int, vocabulary: Vocabulary = _COMMON
-) -> list[Window]:
-    """Cut a text in windows that overlap; time grows with the text's length times size / stride.
+) -> list[TokenWindow]:
+    """Cut a text into windows that overlap; time grows with the text's length times size / stride.
 
     A window begins and ends where a sentence does, or else a word; where there is neither in the
     last quarter of the way, it ends anywhere between two characters.
@@ -96,7 +92,7 @@ def cut_windows(
     total = len(tokens)
     tokens.append(len(text))
     breaks = _breaks(text)
-    windows: list[Window] = []
+    windows: list[TokenWindow] = []
     start = 0
     while not windows or windows[-1].end < len(text):
         first = bisect_right(tokens, start) - 1
@@ -106,7 +102,7 @@ def cut_windows(
         while (count := vocabulary.count(text[start:end])) > size:
             end = _break_before(start + (end - start) * size // count, start, breaks)
         if not windows or end > windows[-1].end:
-            windows.append(Window(start, end, first, bisect_right(tokens, end - 1)))
+            windows.append(TokenWindow(start, end, first, bisect_right(tokens, end - 1)))
         start = _break_before(min(tokens[min(first + stride, total)], end), start, breaks)
     return windows
 

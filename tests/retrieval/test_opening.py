@@ -16,8 +16,8 @@ from conflictscore.retrieval.brave import BraveRetriever
 from conflictscore.retrieval.chain import ChainRetriever
 from conflictscore.retrieval.corpus import CorpusRetriever
 from conflictscore.retrieval.google import GoogleRetriever
+from conflictscore.retrieval.opening import open_search
 from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configured_search
-from conflictscore.retrieval.search import open_search
 from conflictscore.retrieval.searxng import SearxngRetriever
 from conflictscore.retrieval.serper import SerperRetriever
 from conflictscore.retrieval.web_search import WebSearchRetriever
@@ -124,10 +124,10 @@ def test_half_of_what_a_search_needs_does_not_make_it_the_default(
     assert configured_search() is None
 
 
-def test_a_search_without_its_package_is_not_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TAVILY_API_KEY", "key")
+def test_a_search_without_its_package_is_not_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert PROVIDERS["ddgs"].configured
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert configured_search() is None
+    assert not PROVIDERS["ddgs"].configured
 
 
 def test_without_docs_and_keys_every_way_is_named() -> None:
@@ -185,7 +185,7 @@ def test_the_warning_that_google_ends_points_at_who_opened_it() -> None:
 
 def test_choosing_a_search_loads_no_search_library() -> None:
     heavy = "{'googleapiclient', 'bm25s', 'selectolax', 'tavily', 'exa_py', 'ddgs'}"
-    code = f"import sys, conflictscore.retrieval.search; print({heavy} & set(sys.modules))"
+    code = f"import sys, conflictscore.retrieval.opening; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

@@ -1,18 +1,81 @@
-"""From documents to the passages of them that fit a question best."""
+"""From long documents to the passages of them that fit a question best."""
 
+import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Self
 
 import numpy as np
 from langchain_core.documents import Document
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
-from conflictscore.retrieval.passages.windows import Window, cut_windows
-from conflictscore.retrieval.ranking import Ranker
+from conflictscore.errors import InputError
+from conflictscore.retrieval.base import WrappingRetriever
+from conflictscore.retrieval.ranking import Ranker, RankingField, open_ranker
+from conflictscore.retrieval.token_windows import TokenWindow, check_size, cut_windows
+from conflictscore.storage.cache import ContentCache
 
-__all__ = ["MARK", "cut_to_passages"]
+__all__ = ["MARK", "PassageRetriever", "cut_to_passages"]
 
 MARK = " […] "
 """Stands where text between two passages of a document was left out."""
+
+
+class PassageRetriever(WrappingRetriever):
+    """Cuts the documents that another retriever finds to their best passages.
+
+    A document of up to ``tokens`` tokens stays as it is. A longer one is cut in overlapping
+    windows of that length, and the windows that fit the question best become its text; it stays
+    one document, however many these are. For what comes back see ``cut_to_passages``. Awaited, it
+    awaits the other retriever and ranks in a thread.
+
+    Attributes:
+        retriever: Who finds the documents.
+        k: See the base.
+        tokens: The most tokens of a window, at least 16.
+        stride: Tokens from one window to the next, 1 to ``tokens``; None is half of ``tokens``.
+        windows: The most windows of a document that are kept, at least 1.
+        ranking: How windows are ranked; ``dense`` and ``both`` need the extra ``dense``.
+        cache: Where embeddings are kept for ``dense`` and ``both``; None computes them anew.
+
+    Raises:
+        InputError: A setting is out of range.
+        ConfigurationError: The extra ``dense`` is needed and not installed.
+        ProviderError: The embedding model cannot be fetched; or as the other retriever raises.
+    """
+
+    tokens: int = 512
+    stride: int | None = None
+    windows: int = 1
+    ranking: RankingField = "bm25"
+    cache: ContentCache | None = Field(default=None, repr=False)
+
+    @model_validator(mode="after")
+    def _settings_are_in_range(self) -> Self:
+        check_size(self.tokens, self._stride)
+        if self.windows < 1:
+            raise InputError(f"a document keeps at least 1 passage, and windows is {self.windows}")
+        return self
+
+    @property
+    def _stride(self) -> int:
+        return self.tokens // 2 if self.stride is None else self.stride
+
+    def change(self, query: str, found: list[Document]) -> list[Document]:
+        """See the base."""
+        return cut_to_passages(
+            query,
+            found,
+            tokens=self.tokens,
+            stride=self._stride,
+            windows=self.windows,
+            rank=partial(open_ranker, self.ranking, cache=self.cache),
+        )
+
+    async def achange(self, query: str, found: list[Document]) -> list[Document]:
+        """See the base."""
+        return await asyncio.to_thread(self.change, query, found)
 
 
 def cut_to_passages(
@@ -63,7 +126,7 @@ def cut_to_passages(
     ]
 
 
-def _best(windows: Sequence[Window], scores: NDArray[np.floating], count: int) -> list[int]:
+def _best(windows: Sequence[TokenWindow], scores: NDArray[np.floating], count: int) -> list[int]:
     """Which windows to keep, in the text's order.
 
     One that overlaps a better one comes after all that do not: the two have the best place of the
@@ -81,16 +144,16 @@ def _best(windows: Sequence[Window], scores: NDArray[np.floating], count: int) -
     return sorted([*apart, *rest][:count])
 
 
-def _overlap(one: Window, other: Window) -> bool:
+def _overlap(one: TokenWindow, other: TokenWindow) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def _passage(document: Document, windows: Sequence[Window], kept: Sequence[int]) -> Document:
-    spans: list[Window] = []
+def _passage(document: Document, windows: Sequence[TokenWindow], kept: Sequence[int]) -> Document:
+    spans: list[TokenWindow] = []
     for window in (windows[number] for number in kept):
         if spans and window.start <= spans[-1].end:
             first = spans.pop()
-            window = Window(first.start, window.end, first.first_token, window.end_token)
+            window = TokenWindow(first.start, window.end, first.first_token, window.end_token)
         spans.append(window)
     text, total = document.page_content, windows[-1].end_token
     if spans[0].end - spans[0].start == len(text):

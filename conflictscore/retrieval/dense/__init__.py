@@ -1,1 +1,0 @@
-"""Ranking by meaning: a small embedding model, run with numpy alone."""

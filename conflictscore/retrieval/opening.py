@@ -1,0 +1,157 @@
+"""From settings to a retriever: where to search, whether to read the pages, how to cut passages."""
+
+import difflib
+import importlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.retrievers import BaseRetriever
+
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configured_search
+from conflictscore.storage.cache import ContentCache
+
+if TYPE_CHECKING:  # it loads a library
+    from conflictscore.retrieval.ranking import Ranking
+
+__all__ = ["PASSAGE_TOKENS", "open_retrieval", "open_search"]
+
+PASSAGE_TOKENS = 512
+"""The default length of a passage."""
+
+
+def open_retrieval(
+    search: str | None = None,
+    *,
+    docs: str | Sequence[str] = (),
+    top_k: int = 10,
+    read_pages: bool = False,
+    passage_tokens: int = PASSAGE_TOKENS,
+    passages: int = 1,
+    ranking: "Ranking" = "bm25",
+    cache: bool = True,
+) -> BaseRetriever:
+    """The retriever that these settings describe, ready to be invoked.
+
+    Args:
+        search: Where to search; see ``open_search``.
+        docs: A file or folder to search, or several, for ``corpus``.
+        top_k: The number of documents a question gets, at least 1.
+        read_pages: Whether to fetch the page behind each result and use its text in place of the
+            snippet.
+        passage_tokens: Tokens of a passage; a longer document is cut to its best. 0 leaves
+            documents whole.
+        passages: The most passages of a document that are kept, at least 1; they stay one document.
+        ranking: How your own documents and passages are ranked for the question.
+        cache: Whether embeddings are kept in the user's cache, for ``dense`` and ``both``.
+
+    Raises:
+        ConfigurationError: A key or an extra is missing, or there is nothing to search.
+        NoDocumentsError: There is nothing to read in the docs.
+        InputError: A setting is out of range, or docs are missing or unreadable.
+    """
+    if passage_tokens < 0:
+        raise InputError(f"the tokens of a passage are 0 or more, not {passage_tokens}")
+    if not passage_tokens and passages != 1:
+        raise InputError("passages are kept of documents that are cut; passage_tokens is 0")
+    kept = ContentCache.default() if cache and ranking != "bm25" else None
+    docs = [docs] if isinstance(docs, str) else docs
+    retriever = open_search(search, docs=docs, top_k=top_k, ranking=ranking, cache=kept)
+    if read_pages:
+        from conflictscore.retrieval.pages.reader import PageReadingRetriever
+
+        retriever = PageReadingRetriever(retriever=retriever, k=top_k)
+    if passage_tokens:
+        from conflictscore.retrieval.passages import PassageRetriever
+
+        retriever = PassageRetriever(
+            retriever=retriever,
+            k=top_k,
+            tokens=passage_tokens,
+            windows=passages,
+            ranking=ranking,
+            cache=kept,
+        )
+    return retriever
+
+
+def open_search(
+    spec: str | None = None,
+    *,
+    docs: Sequence[str] = (),
+    top_k: int = 10,
+    ranking: "Ranking" = "bm25",
+    cache: ContentCache | None = None,
+) -> BaseRetriever:
+    """The retriever for this choice of searches, ready to be invoked.
+
+    Args:
+        spec: A name in ``PROVIDERS``, with ``searxng:URL`` and ``recorded:FILE``; or several,
+            separated by commas, of which the next one answers where one fails. None takes
+            ``corpus`` where there are docs, else the first of ``DEFAULT_ORDER`` that is configured.
+        docs: Files and folders to search, for ``corpus``.
+        top_k: The number of documents a question gets, at least 1.
+        ranking: How the docs are ranked.
+        cache: Where the docs' embeddings are kept.
+
+    Raises:
+        ConfigurationError: There is nothing to search; or a search's key, address or package is
+            missing.
+        NoDocumentsError: There is nothing to read in the docs.
+        InputError: An unknown name; docs that are missing, unreadable or not wanted; a recording
+            that cannot be read; or a ``top_k`` out of range.
+    """
+    chosen = [_parsed(part) for part in (_default(docs) if spec is None else spec).split(",")]
+    names = [name for name, _ in chosen]
+    if docs and "corpus" not in names:
+        raise InputError(
+            f"--docs is searched by --search corpus: leave out --docs, or give "
+            f"--search {','.join((*names, 'corpus'))}"
+        )
+    if "corpus" in names and not docs:
+        raise InputError("--search corpus needs --docs PATH, a file or folder to search")
+    opened: list[BaseRetriever] = []
+    for name, options in chosen:
+        module, _, class_name = PROVIDERS[name].retriever.partition(":")
+        # Only here, so that a search's libraries load only where that search is used.
+        found = importlib.import_module(f"conflictscore.retrieval.{module}")
+        retriever: Any = getattr(found, class_name)
+        if name == "corpus":
+            opened.append(retriever.from_paths(docs, top_k, ranking=ranking, cache=cache))
+        else:
+            opened.append(retriever(k=top_k, **options))
+    if len(opened) == 1:
+        return opened[0]
+    from conflictscore.retrieval.chain import ChainRetriever
+
+    return ChainRetriever(retrievers=tuple(opened), k=top_k)
+
+
+def _default(docs: Sequence[str]) -> str:
+    name = "corpus" if docs else configured_search()
+    if name is None:
+        ways = ", ".join(f"{PROVIDERS[name].needs} ({name})" for name in DEFAULT_ORDER)
+        raise ConfigurationError(
+            "nothing to search: give --docs PATH to answer from your own files, or --search ddgs, "
+            f"which needs no key, or set one of {ways}"
+        )
+    return name
+
+
+def _parsed(part: str) -> tuple[str, dict[str, str]]:
+    """The name of a search, and the option that the text after a colon gives."""
+    name, colon, argument = (text.strip() for text in part.strip().partition(":"))
+    if name not in PROVIDERS:
+        near = difflib.get_close_matches(name.lower(), PROVIDERS, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise InputError(
+            f"there is no search named {name!r}; {hint}choose from {', '.join(PROVIDERS)}"
+        )
+    provider = PROVIDERS[name]
+    if colon and not provider.argument:
+        raise InputError(f"--search {name} takes nothing after a colon")
+    if colon and not argument:
+        raise InputError(f"nothing follows the colon: give --search {name}:{provider.argument}")
+    if provider.argument and not argument and not provider.variables:
+        raise InputError(f"--search {name} needs more: give --search {name}:{provider.argument}")
+    return name, {provider.option: argument} if argument else {}

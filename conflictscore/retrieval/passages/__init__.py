@@ -1,1 +1,0 @@
-"""From long documents to the passages of them that matter for a question."""
