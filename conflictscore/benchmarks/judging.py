@@ -1,22 +1,69 @@
-"""What the judges of several benchmarks share: asking at the same time, and reading a verdict."""
+"""What the judges of several benchmarks share: asking, at the same time, and reading a reply."""
 
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 from conflictscore.benchmarks.harness.records import Verdict
+from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.labelers.asking import together
+from conflictscore.models import fit_documents
+from conflictscore.models.fitting import Fitted
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Document
 
-__all__ = ["MARKUP", "at_once", "read_verdict"]
+__all__ = ["MARKUP", "Judge", "at_once", "read_choice", "read_verdict"]
 
 _V = TypeVar("_V")
+_S = TypeVar("_S", bound=str)
 
 MARKUP = r"[\s*_`#>\-]*"
 """The Markdown that may stand around a word of a reply."""
 
 _VALUE = re.compile(rf"{MARKUP}\[?{MARKUP}(true|false){MARKUP}\]?[\s*_`.]*", re.IGNORECASE)
 _EXPLANATION = re.compile(rf"^{MARKUP}explanation{MARKUP}:[*_\s]*", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A model that judges, with the templates that it is asked by and what counts its calls."""
+
+    model: LanguageModel
+    prompts: PromptSet
+    meter: UsageMeter
+
+    async def ask(self, prompt: str, read: Callable[[str], _V], reply_tokens: int) -> _V:
+        """Ask once, and once more where the reply cannot be read.
+
+        Raises:
+            ProviderError: The call failed, or neither reply could be read.
+            ConfigurationError: A setting is wrong, so that nothing can be judged.
+            BudgetError: The budget of the model is used up.
+        """
+        return await self.model.ask(
+            prompt, read, prompts=self.prompts, meter=self.meter, max_tokens=reply_tokens
+        )
+
+    async def decide(self, prompt: str, word: str, reply_tokens: int) -> Verdict:
+        """The verdict on the line ``WORD:``, or one without a value that says what failed."""
+        try:
+            return await self.ask(prompt, lambda reply: read_verdict(reply, word), reply_tokens)
+        except (ProviderError, ContextWindowError) as error:
+            return Verdict(value=None, error=str(error))
+
+    def fitted(self, documents: Sequence[Document], around: str, reply_tokens: int) -> Fitted:
+        """The documents, cut where they must be to fit the context window with ``around`` them.
+
+        Raises:
+            ContextWindowError: The window leaves less than 32 tokens a document.
+        """
+        return fit_documents(
+            documents, self.model, self.prompts, around=around, reply_tokens=reply_tokens
+        )
 
 
 async def at_once(works: Sequence[Callable[[], Coroutine[Any, Any, _V]]]) -> tuple[_V, ...]:
@@ -65,3 +112,39 @@ def read_verdict(reply: str, word: str) -> Verdict:
     parts = _EXPLANATION.split(reply, maxsplit=1)
     explanation = " ".join(parts[1].split()) if len(parts) > 1 else ""
     return Verdict(value=values.pop(), explanation=explanation or None)
+
+
+def read_choice(
+    reply: str, word: str, choices: Iterable[_S], *, note: str, fold: Callable[[str], str]
+) -> tuple[_S, str]:
+    """What the line ``WORD:`` of a reply says, and the first note; that is empty where none is.
+
+    Upper and lower case and Markdown around the words make no difference.
+
+    Args:
+        reply: What the judge wrote.
+        word: What the line begins with, such as ``RATING``.
+        choices: What it may say, in the order that an error names them.
+        note: What a line with a note begins with, such as ``COMMENT``.
+        fold: Brings what stands on the line to the form of a choice.
+
+    Raises:
+        ValueError: There is no such line, one says anything else, or two of them disagree.
+    """
+    known = {str(choice): choice for choice in choices}
+    line_of = re.compile(rf"{MARKUP}{word}{MARKUP}:(?P<said>.*)", re.IGNORECASE)
+    note_of = re.compile(rf"{MARKUP}{note}{MARKUP}:[*_\s]*(?P<said>.*)", re.IGNORECASE)
+    said: set[_S] = set()
+    noted = ""
+    for line in reply.splitlines():
+        if found := line_of.match(line):
+            if (choice := known.get(fold(found["said"]))) is None:
+                raise ValueError(f'the line "{word}:" said none of {", ".join(known)}')
+            said.add(choice)
+        elif (found := note_of.match(line)) and not noted:
+            noted = " ".join(found["said"].split())
+    if len(said) != 1:
+        raise ValueError(
+            f'the line "{word}:" {"said more than one thing" if said else "was missing"}'
+        )
+    return said.pop(), noted

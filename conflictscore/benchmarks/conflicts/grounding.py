@@ -2,19 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
-from conflictscore.benchmarks.conflicts.sentences import split_sentences
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.judging import at_once
+from conflictscore.benchmarks.judging import Judge, at_once, read_choice
 from conflictscore.errors import ContextWindowError, ProviderError
-from conflictscore.models import fit_documents
-from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.typed_replies import inline_citations
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import Document
@@ -26,6 +22,7 @@ __all__ = [
     "Support",
     "grounding_prompt",
     "read_support",
+    "split_sentences",
 ]
 
 TEMPLATE = "conflicts_grounding"
@@ -33,9 +30,21 @@ TEMPLATE = "conflicts_grounding"
 _REPLY_TOKENS = 200
 _NUMBERS = range(1000)
 """What is taken for the number of a document; a year in brackets cites none."""
-_MARKUP = r"[\s*_`#>\-]*"
-_LINE = re.compile(rf"{_MARKUP}grounding{_MARKUP}:(?P<said>.*)", re.IGNORECASE)
-_REASON = re.compile(rf"{_MARKUP}explanation{_MARKUP}:[*_\s]*(?P<text>.*)", re.IGNORECASE)
+
+_BRACKETS = re.compile(r"[ \t]*\[[^\[\]\n]{1,120}\]")
+_CITATIONS = rf"(?:{_BRACKETS.pattern})*"
+_WORD = re.compile(r"\w")
+_END = re.compile(
+    rf"[.!?\u2026]+[\"'\u201d\u2019\u00bb)*_]*(?P<cited>{_CITATIONS})(?=\s|$)"
+    rf"|[\u3002\uff01\uff1f][\u201d\u300d\u300f\uff09]*(?P<cited_cjk>{_CITATIONS})"
+)
+_BULLET = re.compile(r"^(?:[-*•–]|\d{1,3}[.)])\s+|^#+\s+")
+_ONLY_CITATIONS = re.compile(rf"{_CITATIONS}[\s.]*")
+_NOT_THE_LAST_WORD = re.compile(
+    r"(?:^|[\s(\"'\u201c.])(?:[A-Z]|Dr|Mrs?|Ms|Prof|St|Jr|Sr|No|Yes|vs|cf|ca|approx|e\.g|i\.e)$"
+)
+"""What often goes before a full stop within a sentence: an initial, a title, an abbreviation; and
+"Yes" and "No", which belong to what they are said of."""
 
 
 class Support(StrEnum):
@@ -64,9 +73,7 @@ class GroundingJudge:
     answer: str
     """Untrusted; it stands between marks that it cannot close."""
     documents: Sequence[Document]
-    model: LanguageModel
-    prompts: PromptSet
-    meter: UsageMeter
+    judge: Judge
 
     async def verdict(self) -> Verdict | None:
         """The share of supported sentences, among those that state something, in [0, 1].
@@ -114,26 +121,18 @@ class GroundingJudge:
             return SentenceVerdict(None, str(error))
 
     async def _asked(self, sentence: str, documents: Sequence[Document]) -> SentenceVerdict:
-        fitted = fit_documents(
-            documents,
-            self.model,
-            self.prompts,
-            around=grounding_prompt(self.question, self.answer, sentence, (), self.prompts),
-            reply_tokens=_REPLY_TOKENS,
+        ask = partial(
+            grounding_prompt, self.question, self.answer, sentence, prompts=self.judge.prompts
         )
-        found = await self.model.ask(
-            grounding_prompt(self.question, self.answer, sentence, fitted.documents, self.prompts),
-            read_support,
-            prompts=self.prompts,
-            meter=self.meter,
-            max_tokens=_REPLY_TOKENS,
-        )
+        fitted = self.judge.fitted(documents, ask(documents=()), _REPLY_TOKENS)
+        prompt = ask(documents=fitted.documents)
+        found = await self.judge.ask(prompt, read_support, _REPLY_TOKENS)
         if fitted.cut and found.support is Support.UNSUPPORTED:
-            numbers = ", ".join(map(str, fitted.cut))
+            model, numbers = self.judge.model, ", ".join(map(str, fitted.cut))
             return SentenceVerdict(
                 None,
                 f"it may be supported by what was cut of documents {numbers} to fit the context"
-                f" window of {self.model.name} ({self.model.context_window} tokens)",
+                f" window of {model.name} ({model.context_window} tokens)",
             )
         return found
 
@@ -159,19 +158,65 @@ def read_support(reply: str) -> SentenceVerdict:
     Raises:
         ValueError: There is no such line, one says anything else, or two of them disagree.
     """
-    said: set[Support] = set()
-    reason = ""
-    for line in reply.splitlines():
-        if match := _LINE.match(line):
-            words = re.findall(r"[a-z]+", match["said"].lower())
-            try:
-                said.add(Support("-".join(words)))
-            except ValueError:
-                known = ", ".join(Support)
-                raise ValueError(f'the line "GROUNDING:" said none of {known}') from None
-        elif (match := _REASON.match(line)) and not reason:
-            reason = " ".join(match["text"].split())
-    if len(said) != 1:
-        fault = "said more than one thing" if said else "was missing"
-        raise ValueError(f'the line "GROUNDING:" {fault}')
-    return SentenceVerdict(said.pop(), reason or "no reason given")
+    support, reason = read_choice(
+        reply,
+        "GROUNDING",
+        Support,
+        note="EXPLANATION",
+        fold=lambda said: "-".join(re.findall(r"[a-z]+", said.lower())),
+    )
+    return SentenceVerdict(support, reason or "no reason given")
+
+
+def split_sentences(answer: str) -> tuple[str, ...]:
+    """Cut an answer in sentences, by rules for European, Chinese and Japanese text.
+
+    A line ends a sentence, unless it ends with a colon. Bullets, list numbers and heading marks
+    are left out. Numbers in brackets that follow the full stop belong to the sentence before it.
+
+    Args:
+        answer: Any text.
+
+    Returns:
+        The sentences in their order, none empty; what has no letter or digit outside of
+        brackets is no sentence.
+    """
+    sentences: list[str] = []
+    lead = ""
+    for raw in answer.splitlines():
+        line = _BULLET.sub("", raw.strip())
+        if not line:
+            continue
+        if sentences and not lead and "[" in line and _ONLY_CITATIONS.fullmatch(line):
+            sentences[-1] += f" {line}"
+            continue
+        line = f"{lead} {line}".strip()
+        lead = line if line.rstrip("*_ ").endswith(":") else ""
+        if not lead:
+            sentences += _of_line(line)
+    if lead:
+        sentences += _of_line(lead)
+    return tuple(sentences)
+
+
+def _of_line(line: str) -> Iterator[str]:
+    start = 0
+    for end in [*_ends(line), len(line)]:
+        sentence = line[start:end].strip()
+        start = end
+        if _WORD.search(_BRACKETS.sub("", sentence)):
+            yield sentence
+
+
+def _ends(line: str) -> Iterator[int]:
+    start = 0
+    for match in _END.finditer(line):
+        end = match.end()
+        cited = match["cited"] or match["cited_cjk"] or ""
+        goes_on = line[end:].lstrip()[:1].islower()
+        if cited and goes_on:  # what is cited begins the next sentence: "[2] says so"
+            end -= len(cited)
+        elif not cited and (goes_on or _NOT_THE_LAST_WORD.search(line[start : match.start()])):
+            continue
+        yield end
+        start = end

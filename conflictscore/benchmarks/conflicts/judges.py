@@ -7,9 +7,8 @@ from typing import Any
 from conflictscore.benchmarks.conflicts.grounding import TEMPLATE as GROUNDING_TEMPLATE
 from conflictscore.benchmarks.conflicts.grounding import GroundingJudge, grounding_prompt
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.judging import at_once, read_verdict
-from conflictscore.errors import ContextWindowError, ProviderError
-from conflictscore.models import fit_documents
+from conflictscore.benchmarks.judging import Judge, at_once
+from conflictscore.errors import ContextWindowError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.retrieve import given_documents
@@ -65,11 +64,11 @@ async def judge_answer(
         BudgetError: The budget of the model is used up.
     """
     documents = given_documents({"documents": list(question.documents)})
-    grounding = GroundingJudge(question.question, answer, documents, model, prompts, meter)
+    judge = Judge(model, prompts, meter)
     judging: list[Callable[[], Coroutine[Any, Any, Verdict | None]]] = [
-        partial(_behaviour, question, answer, documents, model, prompts, meter),
-        partial(_recall, question, answer, model, prompts, meter),
-        grounding.verdict,
+        partial(_behaviour, question, answer, documents, judge),
+        partial(_recall, question, answer, judge),
+        GroundingJudge(question.question, answer, documents, judge).verdict,
     ]
     found = await at_once(judging)
     by_measure = zip((BEHAVIOUR, RECALL, GROUNDING), found, strict=True)
@@ -100,25 +99,15 @@ def judge_prompts(question: Question, answer: str, prompts: PromptSet) -> Sequen
 
 
 async def _behaviour(
-    question: Question,
-    answer: str,
-    documents: Sequence[Document],
-    model: LanguageModel,
-    prompts: PromptSet,
-    meter: UsageMeter,
+    question: Question, answer: str, documents: Sequence[Document], judge: Judge
 ) -> Verdict:
+    around = _behaviour_prompt(question, answer, (), judge.prompts)
     try:
-        fitted = fit_documents(
-            documents,
-            model,
-            prompts,
-            around=_behaviour_prompt(question, answer, (), prompts),
-            reply_tokens=_REPLY_TOKENS,
-        )
+        fitted = judge.fitted(documents, around, _REPLY_TOKENS)
     except ContextWindowError as error:
         return Verdict(value=None, error=str(error))
-    prompt = _behaviour_prompt(question, answer, fitted.documents, prompts)
-    verdict = await _decided(prompt, "FOLLOWS", model, prompts, meter)
+    prompt = _behaviour_prompt(question, answer, fitted.documents, judge.prompts)
+    verdict = await judge.decide(prompt, "FOLLOWS", _REPLY_TOKENS)
     if not fitted.cut or verdict.value is None:
         return verdict
     cut = f"the judge saw documents {', '.join(map(str, fitted.cut))} in part only"
@@ -126,27 +115,11 @@ async def _behaviour(
     return verdict.model_copy(update={"explanation": said})
 
 
-async def _recall(
-    question: Question, answer: str, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
-) -> Verdict | None:
+async def _recall(question: Question, answer: str, judge: Judge) -> Verdict | None:
     if not question.correct:
         return None
-    return await _decided(_recall_prompt(question, answer, prompts), "GIVEN", model, prompts, meter)
-
-
-async def _decided(
-    prompt: str, word: str, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
-) -> Verdict:
-    try:
-        return await model.ask(
-            prompt,
-            lambda reply: read_verdict(reply, word),
-            prompts=prompts,
-            meter=meter,
-            max_tokens=_REPLY_TOKENS,
-        )
-    except (ProviderError, ContextWindowError) as error:
-        return Verdict(value=None, error=str(error))
+    prompt = _recall_prompt(question, answer, judge.prompts)
+    return await judge.decide(prompt, "GIVEN", _REPLY_TOKENS)
 
 
 def _behaviour_prompt(

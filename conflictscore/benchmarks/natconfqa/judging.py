@@ -1,25 +1,58 @@
-"""From an answer to the decisions that its measures count."""
+"""From an answer to the decisions that its measures count (formulas 1 to 4)."""
 
-from collections.abc import Sequence
-from functools import partial
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.judging import at_once
-from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, Pair
-from conflictscore.benchmarks.natconfqa.decisions import DECISION_TEMPLATES, Decider
-from conflictscore.benchmarks.natconfqa.decompose import Decomposition, decompose
-from conflictscore.benchmarks.natconfqa.match import Matches, match
+from conflictscore.benchmarks.judging import Judge, at_once
+from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, Pair, answer_key, passages_of
 from conflictscore.benchmarks.natconfqa.metrics import Count, Counts
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
+from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import Record
 
-__all__ = ["JUDGE_TEMPLATES", "Judgement", "judge_natconfqa"]
+__all__ = [
+    "JUDGE_TEMPLATES",
+    "Decomposition",
+    "Judgement",
+    "decompose",
+    "judge_natconfqa",
+    "read_decomposition",
+]
 
-JUDGE_TEMPLATES = ("natconfqa_decompose", *DECISION_TEMPLATES)
+JUDGE_TEMPLATES = (
+    "natconfqa_decompose",
+    "natconfqa_found_in_answer",
+    "natconfqa_found_in_passages",
+    "natconfqa_conflict_in_answer",
+    "natconfqa_conflict_in_passages",
+)
 """What the judge is asked with; a judgement belongs to these texts."""
+
+_DECOMPOSED_TOKENS = 768
+_DECIDED_TOKENS = 160
+_MARKUP = r"[\s*_`#>]*"
+_HEADING = re.compile(rf"{_MARKUP}(answers|conflicts){_MARKUP}:{_MARKUP}(none)?[\s*_`.]*", re.I)
+_NONE = re.compile(r"[\s*_`#>\-\u2022(\"]*none[\s*_`.)\"]*", re.I)
+_NUMBERED = re.compile(r"[\s*_`\[]*(\d{1,3})[\]*_]*[.:)][*_]*\s+(.*\S)\s*")
+_PAIR = re.compile(
+    r"[\s*_`\[(\-]*(\d{1,3})\.?\s*(?:-|\u2013|\u2014|,|and|vs\.?)\s*(\d{1,3})[\s*_`\]).]*", re.I
+)
+
+
+class Decomposition(Record):
+    """The short answers that a text gives to a question, each once, in its order."""
+
+    answers: tuple[str, ...]
+    conflicts: tuple[Pair, ...]
+    """The pairs of ``answers`` that the text sets against each other, ascending."""
+
+
+_NOTHING = Decomposition(answers=(), conflicts=())
 
 
 class Judgement(Record):
@@ -73,7 +106,10 @@ async def judge_natconfqa(
     """Judge one free-form answer: one call to take it apart, and one a decision.
 
     No call is made for what follows from a short answer that is a reference word for word, as in
-    most yes/no questions; see :mod:`conflictscore.benchmarks.natconfqa.match`.
+    most yes/no questions. What two sides have in common, both have: a reference that is one of the
+    short answers is found in the text that these were taken from, and a short answer that is a
+    reference is found in the passages, where people found the reference. A pair is in conflict on
+    both sides likewise.
 
     Args:
         question: With the references and passages that the answer is judged by.
@@ -83,25 +119,26 @@ async def judge_natconfqa(
         meter: Counts the calls.
 
     Returns:
-        All decisions. One that could not be had has no value but an error, and so does the whole
-        decomposition; the others stand.
+        All decisions. One that could not be had, since a call failed or twice gave a reply that
+        cannot be read, has no value but an error, and so does the whole decomposition; the others
+        stand. Nothing found in passages that had to be cut to fit the judge's context window is
+        such a decision too: what was looked for may stand in the rest.
 
     Raises:
         ConfigurationError: A setting is wrong, so that nothing can be judged.
         BudgetError: The budget of the model is used up.
     """
-    parts, error = Decomposition(answers=(), conflicts=()), None
+    judge, parts, error = Judge(model, prompts, meter), _NOTHING, None
     try:
-        parts = await decompose(question, answer, model=model, prompts=prompts, meter=meter)
+        parts = await decompose(question, answer, judge)
     except (ProviderError, ContextWindowError) as failure:
         error = str(failure)
-    same = match(parts.answers, question)
-    decider = Decider(question, answer, model, prompts, meter)
+    decider = _Decider(question, answer, parts, judge)
     asked = [
-        *(partial(_reference, index, decider, same) for index in range(len(question.answers))),
-        *(partial(_answer, index, parts, decider, same) for index in range(len(parts.answers))),
-        *(partial(_reference_conflict, pair, parts, decider, same) for pair in question.conflicts),
-        *(partial(_conflict, pair, parts, decider, same) for pair in parts.conflicts),
+        *(partial(decider.reference, index) for index in range(len(question.answers))),
+        *(partial(decider.answer_part, index) for index in range(len(parts.answers))),
+        *(partial(decider.reference_conflict, pair) for pair in question.conflicts),
+        *(partial(decider.conflict, pair) for pair in parts.conflicts),
     ]
     verdicts = iter(await at_once(asked))
     return Judgement(
@@ -114,32 +151,183 @@ async def judge_natconfqa(
     )
 
 
-async def _reference(index: int, decider: Decider, same: Matches) -> Verdict:
-    if index in same.answer:
-        return _known(f"it is short answer {same.answer[index] + 1}")
-    return await decider.found_in_answer(decider.question.answers[index].text)
+async def decompose(question: NatConfQuestion, answer: str, judge: Judge) -> Decomposition:
+    """Have a judge take an answer apart; it sees neither references nor passages.
+
+    Args:
+        question: What was asked.
+        answer: Untrusted; it stands between marks that it cannot close. Where it is blank, nobody
+            is asked.
+        judge: The judge.
+
+    Raises:
+        ConfigurationError: A setting is wrong, so that nothing can be judged.
+        ProviderError: The judge failed, or twice gave a reply that cannot be read.
+    """
+    if not answer.strip():
+        return _NOTHING
+    prompt = judge.prompts.render(
+        "natconfqa_decompose", question=material_line(question.question), answer=material(answer)
+    )
+    return await judge.ask(prompt, read_decomposition, _DECOMPOSED_TOKENS)
 
 
-async def _answer(index: int, parts: Decomposition, decider: Decider, same: Matches) -> Verdict:
-    if index in same.reference:
-        return _known(f"it is reference answer {same.reference[index] + 1}")
-    return await decider.found_in_passages(parts.answers[index])
+@dataclass(frozen=True)
+class _Decider:
+    """Decides about the parts of one answer, each in one call or in none."""
+
+    question: NatConfQuestion
+    answer: str
+    parts: Decomposition
+    judge: Judge
+
+    async def reference(self, index: int) -> Verdict:
+        """Whether the answer gives a reference, in whatever way (formula 1)."""
+        if index in self._parts:
+            return _known(f"it is short answer {self._parts[index] + 1}")
+        text = self.question.answers[index].text
+        return await self._in_answer("natconfqa_found_in_answer", "FOUND", short_answer=text)
+
+    async def answer_part(self, index: int) -> Verdict:
+        """Whether a passage gives a short answer (formula 2)."""
+        if index in self._references:
+            return _known(f"it is reference answer {self._references[index] + 1}")
+        text = self.parts.answers[index]
+        return await self._in_passages("natconfqa_found_in_passages", "FOUND", short_answer=text)
+
+    async def reference_conflict(self, pair: Pair) -> Verdict:
+        """Whether the answer tells its reader that two references disagree (formula 3)."""
+        if _translated(pair, self._parts) in self.parts.conflicts:
+            return _known("it is one of the answer's conflicts")
+        first, second = (self.question.answers[index].text for index in pair)
+        return await self._in_answer(
+            "natconfqa_conflict_in_answer", "CONFLICT", first=first, second=second
+        )
+
+    async def conflict(self, pair: Pair) -> Verdict:
+        """Whether the passages are in conflict over two short answers (formula 4)."""
+        if _translated(pair, self._references) in self.question.conflicts:
+            return _known("it is one of the question's conflicts")
+        first, second = (self.parts.answers[index] for index in pair)
+        return await self._in_passages(
+            "natconfqa_conflict_in_passages", "CONFLICT", first=first, second=second
+        )
+
+    @cached_property
+    def _references(self) -> Mapping[int, int]:
+        """The references that short answers are word for word: index by index."""
+        references = {answer_key(a.text): i for i, a in enumerate(self.question.answers)}
+        keys = enumerate(map(answer_key, self.parts.answers))
+        return {index: references[key] for index, key in keys if key in references}
+
+    @cached_property
+    def _parts(self) -> Mapping[int, int]:
+        """The same, the other way round."""
+        return {reference: index for index, reference in self._references.items()}
+
+    async def _in_answer(self, template: str, word: str, **lines: str) -> Verdict:
+        if not self.answer.strip():
+            return Verdict(value=False, explanation="the answer is empty")
+        fields = {"answer": material(self.answer), **self._lines(lines)}
+        prompt = self.judge.prompts.render(template, **fields)
+        return await self.judge.decide(prompt, word, _DECIDED_TOKENS)
+
+    async def _in_passages(self, template: str, word: str, **lines: str) -> Verdict:
+        render = partial(self.judge.prompts.render, template, **self._lines(lines))
+        passages, model = passages_of(self.question), self.judge.model
+        try:
+            fitted = self.judge.fitted(passages, render(documents=""), _DECIDED_TOKENS)
+        except ContextWindowError as error:
+            return Verdict(value=None, error=str(error))
+        prompt = render(documents=self.judge.prompts.documents(fitted.documents))
+        verdict = await self.judge.decide(prompt, word, _DECIDED_TOKENS)
+        if fitted.cut and verdict.value is False:
+            numbers = ", ".join(map(str, fitted.cut))
+            return Verdict(
+                value=None,
+                error=f"not found, but passages {numbers} were cut to the context window of"
+                f" {model.name} ({model.context_window} tokens)",
+            )
+        return verdict
+
+    def _lines(self, lines: Mapping[str, str]) -> dict[str, str]:
+        asked = {"question": self.question.question, **lines}
+        return {name: material_line(text) for name, text in asked.items()}
 
 
-async def _reference_conflict(
-    pair: Pair, parts: Decomposition, decider: Decider, same: Matches
-) -> Verdict:
-    if same.as_answers(pair) in parts.conflicts:
-        return _known("it is one of the answer's conflicts")
-    first, second = (decider.question.answers[index].text for index in pair)
-    return await decider.conflict_in_answer(first, second)
+def _translated(pair: Pair, into: Mapping[int, int]) -> Pair | None:
+    """The counterparts of a pair; None where one has none."""
+    found = [into[index] for index in pair if index in into]
+    return (min(found), max(found)) if len(found) == 2 else None
 
 
-async def _conflict(pair: Pair, parts: Decomposition, decider: Decider, same: Matches) -> Verdict:
-    if same.as_references(pair) in decider.question.conflicts:
-        return _known("it is one of the question's conflicts")
-    first, second = (parts.answers[index] for index in pair)
-    return await decider.conflict_in_passages(first, second)
+def read_decomposition(reply: str) -> Decomposition:
+    """The two lists of a reply: numbered short answers, and pairs of their numbers.
+
+    Markdown around the words makes no difference. Short answers that are the same but for their
+    spelling become one.
+
+    Args:
+        reply: What the judge wrote.
+
+    Raises:
+        ValueError: A list is missing, stands there twice or has a line of another form, the
+            numbers do not go 1, 2, 3, or a pair names no two different short answers.
+    """
+    lists = _lists(reply)
+    kept: dict[str, str] = {}
+    index: list[int] = []
+    for number, line in enumerate(lists["answers"], start=1):
+        found = _NUMBERED.fullmatch(line)
+        if found is None or int(found[1]) != number:
+            raise ValueError(f'below "ANSWERS:", "{number}. " and a short answer were expected')
+        key = answer_key(found[2])
+        if not key:
+            raise ValueError(f"short answer {number} has no words")
+        kept.setdefault(key, found[2])
+        index.append(list(kept).index(key))
+    pairs = {_pair(line, index) for line in lists["conflicts"]}
+    return Decomposition(answers=tuple(kept.values()), conflicts=tuple(sorted(pairs)))
+
+
+def _lists(reply: str) -> dict[str, list[str]]:
+    lists: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for line in filter(str.strip, reply.splitlines()):
+        if heading := _HEADING.fullmatch(line):
+            name = heading[1].lower()
+            if name in lists:
+                raise ValueError(f'the line "{name.upper()}:" stands there twice')
+            current = lists[name] = ["none"] if heading[2] else []
+        elif current is None:
+            raise ValueError('it did not begin with the line "ANSWERS:"')
+        else:
+            current.append(line)
+    for name in ("answers", "conflicts"):
+        if name not in lists:
+            raise ValueError(f'the line "{name.upper()}:" was missing')
+    return {name: list(_entries(lines, name)) for name, lines in lists.items()}
+
+
+def _entries(lines: list[str], name: str) -> Iterator[str]:
+    if not lines:
+        raise ValueError(f'below "{name.upper()}:" there was nothing, not even "none"')
+    if len(lines) == 1 and _NONE.fullmatch(lines[0]):
+        return
+    yield from lines
+
+
+def _pair(line: str, index: list[int]) -> Pair:
+    found = _PAIR.fullmatch(line)
+    if found is None:
+        raise ValueError('below "CONFLICTS:", two numbers such as "1 - 2" or "none" were expected')
+    numbers = int(found[1]), int(found[2])
+    if not all(1 <= number <= len(index) for number in numbers):
+        raise ValueError(f"the conflict {numbers[0]} - {numbers[1]} names no short answer")
+    one, other = sorted(index[number - 1] for number in numbers)
+    if one == other:
+        raise ValueError(f"the conflict {numbers[0]} - {numbers[1]} is of an answer with itself")
+    return one, other
 
 
 def _known(reason: str) -> Verdict:

@@ -1,12 +1,12 @@
 """The three-way judge: is an answer correct, partially correct or incorrect (appendix C)?"""
 
-import re
 from collections.abc import Sequence
 from enum import StrEnum
 
 from pydantic import model_validator
 
 from conflictscore.benchmarks.harness.records import Verdict
+from conflictscore.benchmarks.judging import read_choice
 from conflictscore.errors import ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -30,9 +30,6 @@ MEASURES = ("correct", "at least partially correct")
 """What an answer is judged by, from one rating; the first is the benchmark's own."""
 
 _REPLY_TOKENS = 320
-_MARKUP = r"[\s*_`#>\-]*"
-_RATING_LINE = re.compile(rf"^{_MARKUP}rating{_MARKUP}:(?P<said>.*)$", re.IGNORECASE)
-_COMMENT = re.compile(rf"^{_MARKUP}comment{_MARKUP}:[*_ \t]*(?P<text>.*)$", re.IGNORECASE)
 _DECORATION = " \t*_`.[]\"'"
 
 
@@ -131,19 +128,11 @@ def read_rating(reply: str) -> Judgement:
     Raises:
         ValueError: There is no such line, one says anything else, or two of them disagree.
     """
-    ratings: set[Rating] = set()
-    comment = ""
-    for line in reply.splitlines():
-        if found := _RATING_LINE.match(line):
-            said = " ".join(found["said"].strip(_DECORATION).lower().split())
-            try:
-                ratings.add(Rating(said))
-            except ValueError:
-                known = ", ".join(reversed(Rating))
-                raise ValueError(f'the line "RATING:" said none of {known}') from None
-        elif (noted := _COMMENT.match(line)) and not comment:
-            comment = " ".join(noted["text"].split())
-    if len(ratings) != 1:
-        fault = "said more than one thing" if ratings else "was missing"
-        raise ValueError(f'the line "RATING:" {fault}')
-    return Judgement(rating=ratings.pop(), comment=comment or None)
+    rating, comment = read_choice(
+        reply,
+        "RATING",
+        reversed(Rating),
+        note="COMMENT",
+        fold=lambda said: " ".join(said.strip(_DECORATION).lower().split()),
+    )
+    return Judgement(rating=rating, comment=comment or None)

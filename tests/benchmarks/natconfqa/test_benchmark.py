@@ -11,8 +11,7 @@ from conflictscore.benchmarks.harness.figures import Interval
 from conflictscore.benchmarks.harness.records import MethodResult, Question, QuestionResult, Verdict
 from conflictscore.benchmarks.natconfqa.benchmark import natconfqa
 from conflictscore.benchmarks.natconfqa.data import Subset, read_natconfqa
-from conflictscore.benchmarks.natconfqa.decompose import Decomposition
-from conflictscore.benchmarks.natconfqa.judging import Judgement, judge_natconfqa
+from conflictscore.benchmarks.natconfqa.judging import Decomposition, Judgement, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import group_figures
 from conflictscore.benchmarks.natconfqa.verdicts import (
     MEASURE_NAMES,

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conflictscore.benchmarks.judging import Judge
 from conflictscore.benchmarks.natconfqa.data import answer_key
-from conflictscore.benchmarks.natconfqa.decompose import (
+from conflictscore.benchmarks.natconfqa.judging import (
     Decomposition,
     decompose,
     read_decomposition,
@@ -23,9 +24,7 @@ REPLY = "ANSWERS:\n1. in 1871\n2. in 1874\n3. 1875\nCONFLICTS:\n2 - 1\n1 - 3"
 
 
 async def apart(server: OpenAIServer, answer: str, meter: UsageMeter) -> Decomposition:
-    return await decompose(
-        asked("1871"), answer, model=opened(server), prompts=PROMPTS, meter=meter
-    )
+    return await decompose(asked("1871"), answer, Judge(opened(server), PROMPTS, meter))
 
 
 # The reply

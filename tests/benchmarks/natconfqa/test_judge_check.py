@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.judge_check import drawn
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
-from conflictscore.benchmarks.natconfqa.decompose import Decomposition
 from conflictscore.benchmarks.natconfqa.judge_check import agreement, correlation
-from conflictscore.benchmarks.natconfqa.judging import Judgement
+from conflictscore.benchmarks.natconfqa.judging import Decomposition, Judgement
 from conflictscore.benchmarks.natconfqa.metrics import Count
 from conflictscore.benchmarks.natconfqa.people import JudgedByPeople, read_people
 from conflictscore.cli.errors import OneLineErrors
