@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.labelers.asking import together
-from conflictscore.models import fit_documents
-from conflictscore.models.fitting import Fitted
+from conflictscore.models import Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
