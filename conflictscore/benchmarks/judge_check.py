@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, NamedTuple, NoReturn, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from conflictscore.benchmarks.harness.selection import lot
 from conflictscore.benchmarks.judging import at_once
@@ -21,6 +21,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Record, Usage
+from conflictscore.storage.record_file import RecordFile, json_line
 
 __all__ = ["Checked", "JudgeCheck", "Judgements", "Progress", "Request", "drawn", "run_check"]
 
@@ -230,22 +231,25 @@ class Judgements(Generic[_R, _V]):
             check: Whose judge it is.
 
         Raises:
-            InputError: It holds something else, or cannot be written.
+            InputError: It holds something else, cannot be written, or another command writes to it.
         """
-        self._path, self._check = Path(path), check
+        self._check = check
         self._known: dict[str, _V] = {}
+        start = f'{{"{next(iter(check.judge))}": '.encode()
+        file = Path(path)
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._path.open("a+b")
+            file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            self._unusable(error)
+            raise InputError(f"{file}: cannot be written ({error.strerror})") from None
+        self._file = RecordFile(
+            file, is_half=lambda line: line.text.startswith(start[: len(line.text)])
+        )
         try:
-            self._file.seek(0)
-            self._file.truncate(self._read(self._file.read()))
-        except BaseException as error:
+            for line in self._file.lines:
+                self._take(line.text, f"{file}, row {line.number}")
+            self._file.resume()
+        except BaseException:
             self._file.close()
-            if isinstance(error, OSError):
-                self._unusable(error)
             raise
 
     def __enter__(self) -> Self:
@@ -267,40 +271,22 @@ class Judgements(Generic[_R, _V]):
         """Keep a judgement; it is with the operating system when this returns.
 
         Raises:
-            InputError: The file cannot be written, as on a full disk.
+            ConfigurationError: The file cannot be written, as on a full disk; it stays sound.
         """
         check = self._check
         key = dict(zip(check.key_fields, check.key(row), strict=True))
         fields = {**check.judge, **key, **check.kept(row, said, usage)}
+        self._file.append(json_line(fields))
+
+    def _take(self, line: bytes, where: str) -> None:
+        """Take in a row, where it is of this judge."""
+        check = self._check
         try:
-            self._file.write(json.dumps(fields).encode("ascii") + b"\n")
-            self._file.flush()
-        except OSError as error:
-            self._unusable(error)
-
-    def _read(self, content: bytes) -> int:
-        """Take in the rows of this judge; how many bytes the whole lines have."""
-        judge = self._check.judge
-        *lines, half = content.split(b"\n")
-        for number, line in enumerate(lines, start=1):
-            try:
-                row: dict[str, Any] = json.loads(line)
-                own = {name: row[name] for name in judge} == judge
-                key = json.dumps([row[name] for name in self._check.key_fields])
-                said = self._check.read(row)
-                if own and self._check.failure(said) is None:
-                    self._known[key] = said
-            except (ValueError, TypeError, LookupError, RecursionError):
-                raise self._foreign(number) from None
-        start = f'{{"{next(iter(judge))}": '.encode()
-        if not half.startswith(start[: len(half)]):
-            raise self._foreign(len(lines) + 1)
-        return len(content) - len(half)
-
-    def _foreign(self, row: int) -> InputError:
-        return InputError(
-            f"{self._path}, row {row}: not {self._check.holds}; give another file with --out"
-        )
-
-    def _unusable(self, error: OSError) -> NoReturn:
-        raise InputError(f"{self._path}: cannot be written ({error.strerror})") from None
+            row: dict[str, Any] = json.loads(line)
+            own = {name: row[name] for name in check.judge} == check.judge
+            key = json.dumps([row[name] for name in check.key_fields])
+            said = check.read(row)
+            if own and check.failure(said) is None:
+                self._known[key] = said
+        except (ValueError, TypeError, LookupError, RecursionError):
+            raise InputError(f"{where}: not {check.holds}; give another file with --out") from None

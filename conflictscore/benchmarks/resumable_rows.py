@@ -6,13 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pydantic import ValidationError
-
-from conflictscore.benchmarks.harness.record_lines import FoundRecords, RecordWriter
-from conflictscore.benchmarks.harness.validation import first_fault
+from conflictscore.benchmarks.harness.validation import decoded
 from conflictscore.errors import InputError
 from conflictscore.records import Record
-from conflictscore.storage.locking import lock
+from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 
 __all__ = ["ResumableRows"]
 
@@ -29,8 +26,8 @@ class ResumableRows(Generic[_R]):
         cut: Whether half a line, as a kill leaves it, was cut off at the end.
     """
 
-    def __init__(self, writer: RecordWriter, rows: list[_R], *, cut: bool) -> None:
-        self.rows, self.cut, self._writer = rows, cut, writer
+    def __init__(self, file: RecordFile, rows: list[_R], *, cut: bool) -> None:
+        self.rows, self.cut, self._file = rows, cut, file
 
     @classmethod
     @contextmanager
@@ -50,26 +47,25 @@ class ResumableRows(Generic[_R]):
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            locked = path.open("ab")
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-        with locked:
-            try:
-                lock(locked.fileno())
-            except OSError:
-                raise InputError(f"{path}: another command writes to it") from None
-            header = json.dumps(dict(setup)).encode("ascii") + b"\n"
-            rows, found = _read(path, kind, setup, header)
-            try:
-                writer = RecordWriter(path, found)
-            except OSError as error:
-                raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-            try:
-                if not found.size:
-                    writer.append(header)
-                yield cls(writer, rows, cut=bool(found.half))
-            finally:
-                writer.close()
+        header = json_line(dict(setup))
+
+        def is_half(line: RecordLine) -> bool:
+            return line.number > 1 or header.startswith(line.text)
+
+        with RecordFile(path, is_half=is_half) as file:
+            rows: list[_R] = []
+            for line in file.lines:
+                if line.number == 1:
+                    _check_setup(path, line.text, setup)
+                else:
+                    advice = "delete this row, and the same command makes it again"
+                    rows.append(decoded(line.text, kind, f"{path}, row {line.number}", advice))
+            cut = file.resume()
+            if not file.lines.size:
+                file.append(header)
+            yield cls(file, rows, cut=bool(cut))
 
     def append(self, row: _R) -> None:
         """Add a row; once this returns, the death of the process cannot take it back.
@@ -77,29 +73,8 @@ class ResumableRows(Generic[_R]):
         Raises:
             ConfigurationError: It cannot be written, as on a full disk; the file stays sound.
         """
-        self._writer.append(json.dumps(row.to_json(), allow_nan=False).encode("ascii") + b"\n")
+        self._file.append(json_line(row.to_json()))
         self.rows.append(row)
-
-
-def _read(
-    path: Path, kind: type[_R], setup: Mapping[str, Any], header: bytes
-) -> tuple[list[_R], FoundRecords]:
-    rows: list[_R] = []
-    size, ended = 0, True
-    try:
-        lines = path.read_bytes().splitlines(keepends=True)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    for number, line in enumerate(lines, start=1):
-        ended = line.endswith(b"\n")
-        if not ended and (number > 1 or header.startswith(line)):
-            return rows, FoundRecords((), size, len(line), ended=True)
-        if number == 1:
-            _check_setup(path, line, setup)
-        else:
-            rows.append(_row(line, kind, f"{path}, row {number}"))
-        size += len(line)
-    return rows, FoundRecords((), size, 0, ended)
 
 
 def _check_setup(path: Path, line: bytes, setup: Mapping[str, Any]) -> None:
@@ -115,13 +90,3 @@ def _check_setup(path: Path, line: bytes, setup: Mapping[str, Any]) -> None:
                 f"{path}, row 1, field {name}: its rows were made with {found.get(name)!r}, and"
                 f" now it is {value!r}; give another file with --out"
             )
-
-
-def _row(line: bytes, kind: type[_R], where: str) -> _R:
-    advice = "delete this row, and the same command makes it again"
-    try:
-        return kind.model_validate(json.loads(line))
-    except ValidationError as error:
-        raise InputError(f"{where}: damaged ({first_fault(error)}); {advice}") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{where}: damaged (not JSON); {advice}") from None

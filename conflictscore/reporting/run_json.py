@@ -1,6 +1,5 @@
 """A finished run as JSON: the object that is printed, and the line that is logged."""
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -9,6 +8,7 @@ from typing import Any
 
 from conflictscore.errors import InputError
 from conflictscore.nodes.state import RUN_FIELDS, RunContext, told_type
+from conflictscore.storage.record_file import append_line, json_line
 
 __all__ = ["append_log", "check_log", "log_object", "run_object", "score_object"]
 
@@ -81,23 +81,10 @@ def append_log(path: Path, entry: Mapping[str, Any]) -> None:
     Raises:
         InputError: It cannot be written.
     """
-    text = json.dumps(entry, ensure_ascii=False, allow_nan=False)
-    line = text.encode(errors="backslashreplace") + b"\n"
     try:
-        if _ends_within_a_line(path):
-            line = b"\n" + line
-        with path.open("ab") as log:
-            log.write(line)
+        append_line(path, json_line(entry, escape=False))
     except OSError as error:
         raise InputError(f"--log {path}: the run was not logged ({error.strerror})") from error
-
-
-def _ends_within_a_line(path: Path) -> bool:
-    if not path.is_file() or not path.stat().st_size:
-        return False
-    with path.open("rb") as file:
-        file.seek(-1, 2)
-        return file.read() != b"\n"
 
 
 def _sources(state: Mapping[str, Any]) -> list[dict[str, Any]]:

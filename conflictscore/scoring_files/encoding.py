@@ -1,13 +1,13 @@
 """Rows as JSON lines."""
 
 import base64
-import json
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
 from conflictscore.scoring_files.result import Outcome
 from conflictscore.scoring_files.rows import ADDED
+from conflictscore.storage.record_file import json_line
 
 __all__ = ["encoded", "plain"]
 
@@ -19,11 +19,7 @@ def encoded(fields: Mapping[str, Any], outcome: Outcome) -> bytes:
         fields: What is carried through, as plain JSON values.
         outcome: What is added.
     """
-    row = {**fields, ADDED: outcome}
-    try:
-        return json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-    except UnicodeEncodeError:  # half a character has no UTF-8, and JSON writes it as \ud83d
-        return json.dumps(row, allow_nan=False).encode() + b"\n"
+    return json_line({**fields, ADDED: outcome}, escape=False)
 
 
 def plain(value: Any) -> Any:

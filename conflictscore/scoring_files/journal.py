@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ from conflictscore.scoring_files.encoding import encoded
 from conflictscore.scoring_files.result import Outcome
 from conflictscore.scoring_files.unwritable import SCORED, unwritable
 from conflictscore.scoring_files.waiting import WaitingLines
-from conflictscore.scoring_files.written import Counts, outcome_in, read_lines, read_written
-from conflictscore.storage.line_file import LineFile
+from conflictscore.scoring_files.written import Counts, outcome_in
+from conflictscore.storage.record_file import RecordFile, RecordLines
 
 __all__ = ["Journal"]
 
@@ -38,23 +39,25 @@ class Journal:
             InputError: The lines cannot be read, or are not those of a run.
             ConfigurationError: A file cannot be written.
         """
-        written = read_written(path)
         self._path = path
-        self._held = self._written = written.rows
-        self.half = written.half
-        self.counts: Counts = written.counts
-        self._waiting = WaitingLines(waiting)
-        self._waiting.reconcile(self._written)
+        self._written = 0
         self._ahead: set[int] = set()
         self._again: set[int] = set()
-        for row, line in self._waiting.lines():
-            (self._again if row <= self._written else self._ahead).add(row)
-            self.counts.count(outcome_in(line, row, waiting))
-        try:
-            self._file = LineFile(path, written.size, kept=SCORED)
-        except OSError as error:
-            raise unwritable(path, error.strerror) from None
-        self._advance()
+        self.counts = Counts()
+        with ExitStack() as opened:
+            self._file = opened.enter_context(RecordFile(path, kept=SCORED))
+            for line in self._file.lines:
+                self.counts.count(outcome_in(line.text, line.number, path))
+                self._written = line.number
+            self._waiting = WaitingLines(waiting)
+            opened.callback(self._waiting.close)
+            self._waiting.reconcile(self._written)
+            for row, text in self._waiting.lines():
+                (self._again if row <= self._written else self._ahead).add(row)
+                self.counts.count(outcome_in(text, row, waiting))
+            self.half = self._file.resume()
+            self._advance()
+            self._opened = opened.pop_all()
 
     @property
     def ended(self) -> int:
@@ -104,10 +107,7 @@ class Journal:
         Raises:
             ConfigurationError: The disk does not take it.
         """
-        try:
-            self._file.close()
-        finally:
-            self._waiting.close()
+        self._opened.close()
 
     def _advance(self) -> None:
         """Write the rows whose turn has come."""
@@ -127,7 +127,7 @@ class Journal:
         row, instead = next(again)
         try:
             with part.open("wb") as file:
-                for number, line in enumerate(read_lines(self._path), 1):
+                for number, _, line in RecordLines(self._path):
                     if number == row:
                         file.write(instead)
                         row, instead = next(again)

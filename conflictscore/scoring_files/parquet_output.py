@@ -16,7 +16,8 @@ from conflictscore.scoring_files.arrow import pyarrow_modules
 from conflictscore.scoring_files.parquet_input import ParquetRows
 from conflictscore.scoring_files.rows import ADDED, Row, Source
 from conflictscore.scoring_files.unwritable import unwritable
-from conflictscore.scoring_files.written import outcome_in, read_lines
+from conflictscore.scoring_files.written import outcome_in
+from conflictscore.storage.record_file import RecordLines
 
 __all__ = ["ParquetOutput"]
 
@@ -69,7 +70,7 @@ class ParquetOutput:
         """
         arrow, parquet = pyarrow_modules()
         part = out.with_name(f"{out.name}.part")
-        outcomes = (outcome_in(line, row, lines) for row, line in enumerate(read_lines(lines), 1))
+        outcomes = (outcome_in(line.text, line.number, lines) for line in RecordLines(lines))
         try:
             with parquet.ParquetWriter(part, self._schema) as writer:
                 for length, columns in self._carried():

@@ -28,7 +28,7 @@ from conflictscore.scoring_files.parquet_output import ParquetOutput
 from conflictscore.scoring_files.result import Result
 from conflictscore.scoring_files.rows import Row, Source
 from conflictscore.scoring_files.unwritable import unwritable
-from conflictscore.storage.locking import lock
+from conflictscore.storage.locking import lock_folder
 
 __all__ = ["Listener", "Summary", "ascore_file", "open_source"]
 
@@ -192,18 +192,10 @@ def _claimed(source: Source, out: Path, folder: Path) -> Iterator[None]:
             " not; give another file, or delete this one"
         )
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / ".conflictscore.lock").open("ab")
+        locked = lock_folder(folder, otherwise="--out")
     except OSError as error:
         raise InputError(f"--out {out}: cannot be written ({error.strerror})") from None
-    with file:
-        try:
-            lock(file.fileno())
-        except OSError:
-            raise InputError(
-                f"{folder}: cannot be locked; is another command at work on this run? Wait for that"
-                " one, or give another --out"
-            ) from None
+    with locked:
         yield
 
 

@@ -26,16 +26,15 @@ from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.validation import first_fault
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
-from conflictscore.storage.locking import lock
+from conflictscore.storage.locking import LOCK_FILE, lock_folder
 
 __all__ = ["MANIFEST", "RECORDS", "begin", "claim", "read_questions", "refuse_another_run"]
 
 MANIFEST = "manifest.json"
 RECORDS = "records.jsonl"
 _QUESTIONS = "questions.jsonl"
-_LOCK = ".conflictscore.lock"
 _PART = "manifest.json.part"
-_BEGUN = {_LOCK, _QUESTIONS, _PART}
+_BEGUN = {LOCK_FILE, _QUESTIONS, _PART}
 """What a death leaves of a run that has no manifest yet."""
 _SHOWN = 8
 """The most differences, or files, that an error shows."""
@@ -53,17 +52,7 @@ def claim(folder: Path) -> IO[bytes]:
         OSError: It cannot be written.
     """
     _refuse_other_files(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    file = (folder / _LOCK).open("ab")
-    try:
-        lock(file.fileno())
-    except OSError:
-        file.close()
-        raise InputError(
-            f"{folder}: cannot be locked; is another command at work on this run? Wait for that"
-            " one, or give another folder"
-        ) from None
-    return file
+    return lock_folder(folder, otherwise="folder")
 
 
 def begin(folder: Path, manifest: Manifest, questions: Sequence[Question]) -> None:
@@ -146,7 +135,7 @@ def _refuse_other_files(folder: Path) -> None:
         return
     if MANIFEST in names:
         read_manifest(folder / MANIFEST)  # that of another program is refused
-    elif others := names - _BEGUN if _LOCK in names else names:
+    elif others := names - _BEGUN if LOCK_FILE in names else names:
         raise InputError(
             f"{folder}: holds other files ({_listed(sorted(others), ', ')}) and no {MANIFEST}, so"
             " it is no run; give a new or an empty folder"

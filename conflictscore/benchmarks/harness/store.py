@@ -1,18 +1,13 @@
 """A run on the disk: begun or gone on with by one command at a time, read by any."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import IO, Self
+from typing import Self
 
 from conflictscore.benchmarks.harness.manifest import Manifest, changed_versions, read_manifest
-from conflictscore.benchmarks.harness.record_lines import (
-    FoundRecords,
-    RecordWriter,
-    encoded,
-    read_records,
-)
 from conflictscore.benchmarks.harness.records import Question, StepRecord
 from conflictscore.benchmarks.harness.run_folder import (
     MANIFEST,
@@ -22,7 +17,9 @@ from conflictscore.benchmarks.harness.run_folder import (
     read_questions,
     refuse_another_run,
 )
+from conflictscore.benchmarks.harness.validation import decoded
 from conflictscore.errors import InputError
+from conflictscore.storage.record_file import RecordFile, RecordLines, json_line, no_json
 
 __all__ = ["RunStore"]
 
@@ -44,13 +41,13 @@ class RunStore:
         questions: tuple[Question, ...],
         records: Sequence[StepRecord],
         notes: tuple[str, ...],
-        writing: "_Writing | None" = None,
+        file: RecordFile | None = None,
     ) -> None:
         self.folder, self.manifest, self.questions, self.notes = folder, manifest, questions, notes
         self._records: list[StepRecord] = []
         self._done: dict[tuple[str, str, str], StepRecord] = {}
         self._of: dict[str, dict[tuple[str, str], StepRecord]] = {q.id: {} for q in questions}
-        self._writing = writing
+        self._file, self._open = file, ExitStack()
         for record in records:
             self._keep(record)
 
@@ -73,29 +70,31 @@ class RunStore:
                 else; or two questions have the same id.
         """
         folder = Path(folder)
-        try:
-            locked = claim(folder)
+        with ExitStack() as opened:
             try:
+                opened.enter_context(claim(folder))
                 begin(folder, manifest, questions)
-                begun, held, found = _read(folder)
-                refuse_another_run(folder, (begun, held), (manifest, questions))
-                writer = RecordWriter(folder / RECORDS, found)
-            except BaseException:
-                locked.close()
-                raise
-        except OSError as error:
-            raise InputError(
-                f"{folder}: no run can be written there ({error.strerror}); give another folder"
-            ) from None
-        notes = []
-        if found.half:
-            notes.append(
-                f"{folder / RECORDS}: half a line at the end, as a kill leaves it, was cut off"
-                f" ({found.half} bytes); its step is taken again"
-            )
-        if changes := changed_versions(begun, manifest):
-            notes.append(f"packages are not those of the run's beginning: {'; '.join(changes)}")
-        return cls(folder, begun, held, found.records, tuple(notes), _Writing(writer, locked))
+            except OSError as error:
+                raise InputError(
+                    f"{folder}: no run can be written there ({error.strerror}); give another folder"
+                ) from None
+            begun, held = read_manifest(folder / MANIFEST), read_questions(folder)
+            refuse_another_run(folder, (begun, held), (manifest, questions))
+            path = folder / RECORDS
+            file = RecordFile(path, is_half=no_json, kept="what was recorded so far")
+            opened.enter_context(file)
+            records = list(_records(file.lines, held))
+            notes = []
+            if half := file.resume():
+                notes.append(
+                    f"{path}: half a line at the end, as a kill leaves it, was cut off"
+                    f" ({half} bytes); its step is taken again"
+                )
+            if changes := changed_versions(begun, manifest):
+                notes.append(f"packages are not those of the run's beginning: {'; '.join(changes)}")
+            store = cls(folder, begun, held, records, tuple(notes), file)
+            store._open = opened.pop_all()
+            return store
 
     @classmethod
     def read(cls, folder: str | Path) -> "RunStore":
@@ -107,12 +106,17 @@ class RunStore:
             InputError: There is no run in the folder, or it is damaged or of another format.
         """
         folder = Path(folder)
-        manifest, questions, found = _read(folder)
-        notes = (
-            f"{folder / RECORDS}: half a line at the end was left out; the run was killed there, or"
-            " is at work",
+        manifest, questions = read_manifest(folder / MANIFEST), read_questions(folder)
+        lines = RecordLines(folder / RECORDS, is_half=no_json)
+        try:
+            records = list(_records(lines, questions))
+        except FileNotFoundError:
+            records = []
+        note = (
+            f"{lines.path}: half a line at the end was left out; the run was killed there, or is at"
+            " work"
         )
-        return cls(folder, manifest, questions, found.records, notes if found.half else ())
+        return cls(folder, manifest, questions, records, (note,) if lines.half else ())
 
     @property
     def done(self) -> Mapping[tuple[str, str, str], StepRecord]:
@@ -146,10 +150,10 @@ class RunStore:
         """
         if record.question not in self._of:
             raise ValueError(f"the run has no question {record.question!r}")
-        if self._writing is None:
+        if self._file is None:
             raise ValueError("the run was opened to be read")
-        line = encoded(record)
-        self._writing.writer.append(line)
+        line = json_line(record.to_json())
+        self._file.append(line)
         kept = StepRecord.model_validate(json.loads(line))
         self._keep(kept)
         return kept
@@ -160,8 +164,7 @@ class RunStore:
         Raises:
             ConfigurationError: The disk does not take it.
         """
-        if self._writing is not None:
-            self._writing.close()
+        self._open.close()
 
     def __enter__(self) -> Self:
         return self
@@ -180,21 +183,14 @@ class RunStore:
         self._of[record.question][record.step, record.key] = record
 
 
-class _Writing:
-    """The records that are added to, under the lock of the folder."""
-
-    def __init__(self, writer: RecordWriter, locked: IO[bytes]) -> None:
-        self.writer, self._locked = writer, locked
-
-    def close(self) -> None:
-        try:
-            self.writer.close()
-        finally:
-            self._locked.close()
-
-
-def _read(folder: Path) -> tuple[Manifest, tuple[Question, ...], FoundRecords]:
-    manifest = read_manifest(folder / MANIFEST)
-    questions = read_questions(folder)
-    found = read_records(folder / RECORDS, {question.id for question in questions})
-    return manifest, questions, found
+def _records(lines: RecordLines, questions: Sequence[Question]) -> Iterator[StepRecord]:
+    ids = {question.id for question in questions}
+    for line in lines:
+        where = f"{lines.path}, row {line.number}"
+        advice = "delete this row, and the same command takes its step again"
+        record = decoded(line.text, StepRecord, where, advice)
+        if record.question not in ids:
+            raise InputError(
+                f"{where}: the question {record.question!r} is not in questions.jsonl; {advice}"
+            )
+        yield record

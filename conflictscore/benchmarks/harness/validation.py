@@ -1,8 +1,36 @@
-"""What is wrong with a record that was read, in words."""
+"""Records read back from a file, or what is wrong with them in words."""
+
+import json
+from typing import TypeVar
 
 from pydantic import ValidationError
 
-__all__ = ["first_fault"]
+from conflictscore.errors import InputError
+from conflictscore.records import Record
+
+__all__ = ["decoded", "first_fault"]
+
+_R = TypeVar("_R", bound=Record)
+
+
+def decoded(line: bytes, kind: type[_R], where: str, advice: str) -> _R:
+    """The record in a line of JSON.
+
+    Args:
+        line: The line, with or without its end.
+        kind: What it holds.
+        where: What errors call it, such as ``"FILE, row 3"``.
+        advice: What to do where it is damaged.
+
+    Raises:
+        InputError: The line is damaged; says how.
+    """
+    try:
+        return kind.model_validate(json.loads(line))
+    except ValidationError as error:
+        raise InputError(f"{where}: damaged ({first_fault(error)}); {advice}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{where}: damaged (not JSON); {advice}") from None
 
 
 def first_fault(error: ValidationError) -> str:

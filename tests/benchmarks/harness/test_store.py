@@ -17,7 +17,7 @@ from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
 from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.storage import line_file
+from conflictscore.storage import record_file
 from tests.benchmarks.harness.run_folders import QUESTIONS, contents, manifest, opened, record
 
 
@@ -350,8 +350,8 @@ def test_on_a_full_disk_the_file_stays_sound_and_the_run_goes_on(folder: Path) -
     )
 
     assert (done.stdout, done.stderr) == (
-        f"{path}: cannot be written (File too large); make room there, and the same command goes on"
-        " with what was recorded so far\n",
+        f"{path}: cannot be written (File too large); make room there, and run the same"
+        " command to resume from what was recorded so far\n",
         "",
     )
     with opened(folder) as store:
@@ -368,7 +368,7 @@ def test_where_half_a_line_cannot_be_taken_off_none_follows_it(
 
     with opened(folder) as store:
         store.append(record("q0"))
-        monkeypatch.setattr(line_file, "_SYNC_SECONDS", 0.0)
+        monkeypatch.setattr(record_file, "_SYNC_SECONDS", 0.0)
         monkeypatch.setattr(os, "fsync", fail)
         for reason in ("Input/output error", "closed"):
             with pytest.raises(ConfigurationError, match=rf"records\.jsonl: cannot be .*{reason}"):

@@ -147,11 +147,8 @@ def test_the_verdicts_of_another_judge_are_kept_and_not_taken(
     with OpenAIServer(says_true) as server:
         with log(file, server) as kept:
             kept.keep(answers[0], YES)
-        for other in (
-            log(file, server, PromptSet.load(folder=own)),
-            log(file, server, asks="Helpful"),
-        ):
-            with other:
+        for prompts, asks in ((PromptSet.load(folder=own), "True"), (PROMPTS, "Helpful")):
+            with log(file, server, prompts, asks) as other:
                 assert other.known(answers[0]) is None
                 other.keep(answers[0], NO)
         with log(file, server) as kept:

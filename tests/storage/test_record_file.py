@@ -1,0 +1,173 @@
+"""A file of lines that is only added to: resumed after any death, and written by one at a time."""
+
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.storage.record_file import (
+    RecordFile,
+    RecordLine,
+    RecordLines,
+    append_line,
+    json_line,
+    no_json,
+)
+
+_WRITERS, _LINES = 4, 50
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "records.jsonl"
+
+
+def add(path: Path, *values: int) -> list[RecordLine]:
+    """Add lines, and tell what was there before."""
+    with RecordFile(path) as file:
+        before = list(file.lines)
+        file.resume()
+        for value in values:
+            file.append(json_line({"value": value}))
+    return before
+
+
+def test_what_was_added_is_read_with_its_place(path: Path) -> None:
+    add(path, 1)
+    before = add(path, 22)
+    assert before == [RecordLine(1, 0, b'{"value": 1}\n')]
+    assert list(RecordLines(path)) == [*before, RecordLine(2, 13, b'{"value": 22}\n')]
+
+
+def test_cut_at_any_byte_a_file_keeps_its_whole_lines_and_takes_more(path: Path) -> None:
+    add(path, 1, 2)
+    whole = path.read_bytes()
+    for cut in range(len(whole)):
+        path.write_bytes(whole[:cut])
+        with RecordFile(path) as file:
+            kept = list(file.lines)
+            assert len(kept) == whole[:cut].count(b"\n")
+            assert file.resume() == cut - sum(len(line.text) for line in kept)
+            for value in (1, 2)[len(kept) :]:
+                file.append(json_line({"value": value}))
+        assert path.read_bytes() == whole
+
+
+def test_a_last_line_that_only_lacks_its_end_may_count_and_then_gets_it(path: Path) -> None:
+    path.write_bytes(b'{"value": 1}')
+    lines = RecordLines(path, is_half=no_json)
+    assert [line.text for line in lines] == [b'{"value": 1}']
+    assert (lines.size, lines.half, lines.ended) == (12, 0, False)
+
+    with RecordFile(path, is_half=no_json) as file:
+        assert [line.number for line in file.lines] == [1]
+        assert file.resume() == 0
+        file.append(b"{}\n")
+    assert path.read_bytes() == b'{"value": 1}\n{}\n'
+
+
+def test_a_file_is_left_as_it_is_until_it_is_resumed(path: Path) -> None:
+    path.write_bytes(b"notes of mine")
+    with RecordFile(path) as file:
+        assert list(file.lines) == []
+        with pytest.raises(RuntimeError, match="resumed"):
+            file.append(b"{}\n")
+    assert path.read_bytes() == b"notes of mine"
+
+
+def test_two_commands_do_not_write_at_once(path: Path) -> None:
+    with RecordFile(path), pytest.raises(InputError, match=r"records\.jsonl: another command"):
+        RecordFile(path)
+    RecordFile(path).close()
+
+
+def test_where_no_file_can_be_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot be written \(it is not a file\)"):
+        RecordFile(tmp_path)
+    with pytest.raises(InputError, match=r"r\.jsonl: cannot be written \(No such file"):
+        RecordFile(tmp_path / "nowhere" / "r.jsonl")
+    with pytest.raises(InputError, match="cannot be read"):
+        list(RecordLines(tmp_path))
+    with pytest.raises(FileNotFoundError):
+        list(RecordLines(tmp_path / "nowhere"))
+
+
+def test_after_it_was_closed_nothing_is_added(path: Path) -> None:
+    with RecordFile(path) as file:
+        file.resume()
+    with pytest.raises(ConfigurationError, match=r"cannot be written \(closed\)"):
+        file.append(b"{}\n")
+
+
+@pytest.mark.parametrize("each", [True, False])
+def test_each_line_is_forced_onto_the_disk_where_that_is_wanted(
+    path: Path, monkeypatch: pytest.MonkeyPatch, each: bool
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_size))
+    with RecordFile(path, sync_each=each) as file:
+        file.resume()
+        file.append(b"{}\n")
+        file.append(b"{}\n")
+        assert synced == ([3, 6] if each else [])
+    assert synced[-1] == 6
+
+
+def test_a_value_is_one_line_whatever_it_holds() -> None:
+    value = {"text": "un phare\u2028 \ud83d à\néclats"}
+    for escape in (True, False):
+        line = json_line(value, escape=escape)
+        assert line.count(b"\n") == 1
+        assert json.loads(line) == value
+    with pytest.raises(ValueError, match="JSON compliant"):
+        json_line(float("nan"))
+
+
+def test_half_a_line_in_a_shared_file_is_closed_off(path: Path) -> None:
+    append_line(path, b'{"a": 1}\n')
+    with path.open("ab") as file:
+        file.write(b'{"half')
+    append_line(path, b'{"b": 2}\n')
+    assert path.read_bytes() == b'{"a": 1}\n{"half\n{"b": 2}\n'
+
+
+def _add_lines(path: Path, writer: int) -> None:
+    for number in range(_LINES):
+        append_line(path, json_line([writer, number, "x" * 10_000]))
+
+
+def test_writers_that_race_leave_no_blank_line_and_none_within_another(path: Path) -> None:
+    path.write_bytes(b'{"half')
+    spawning = multiprocessing.get_context("forkserver")
+    writers = [spawning.Process(target=_add_lines, args=(path, n)) for n in range(_WRITERS)]
+    for process in writers:
+        process.start()
+    for process in writers:
+        process.join(60)
+
+    half, *lines = path.read_bytes().splitlines()
+    assert half == b'{"half'
+    found = [tuple(json.loads(line)[:2]) for line in lines]
+    assert sorted(found) == [(w, n) for w in range(_WRITERS) for n in range(_LINES)]
+
+
+def test_a_line_can_go_to_a_pipe() -> None:
+    program = (
+        "from pathlib import Path\n"
+        "from conflictscore.storage.record_file import append_line\n"
+        "append_line(Path('/dev/stdout'), b'{}\\n')\n"
+    )
+    if not Path("/dev/stdout").exists():
+        pytest.skip("there is no /dev/stdout")
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.stdout == b"{}\n"
