@@ -1,14 +1,18 @@
-"""Blocking work off the event loop."""
+"""Work side by side: blocking work off the event loop, and tasks that end together."""
 
 import asyncio
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from contextvars import copy_context
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["in_thread"]
+from conflictscore.errors import BudgetError, ConflictScoreError
+
+__all__ = ["Work", "in_thread", "together"]
+
+Work = Callable[[], Coroutine[Any, Any, None]]
 
 Out = TypeVar("Out")
 
@@ -39,3 +43,30 @@ async def in_thread(work: Callable[[], Out]) -> Out:
 
     threading.Thread(target=run, name="conflictscore call", daemon=True).start()
     return await done
+
+
+@asynccontextmanager
+async def together() -> AsyncIterator[Callable[[Work], object]]:
+    """Tasks that end together: where one stops with an error of ours, all stop with the first.
+
+    A used up budget stops nobody else: what is in flight has been paid for, and every other call
+    comes to the same end by itself. It is raised once all have ended.
+
+    Yields:
+        What starts a task.
+    """
+    stops: list[BudgetError] = []
+
+    async def ended(work: Work) -> None:
+        try:
+            await work()
+        except BudgetError as stop:
+            stops.append(stop)
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            yield lambda work: tasks.create_task(ended(work))
+    except* ConflictScoreError as errors:  # what no single one can help, such as a setting
+        raise errors.exceptions[0] from None
+    if stops:
+        raise stops[0]

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.errors import ContextWindowError, ProviderError
-from conflictscore.labelers.asking import together
 from conflictscore.models import Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Document
+from conflictscore.threads import together
 
 __all__ = ["MARKUP", "Judge", "at_once", "read_choice", "read_verdict"]
 
@@ -80,7 +80,9 @@ async def at_once(works: Sequence[Callable[[], Coroutine[Any, Any, _V]]]) -> tup
     async def kept(number: int, work: Callable[[], Coroutine[Any, Any, _V]]) -> None:
         made[number] = await work()
 
-    await together([partial(kept, number, work) for number, work in enumerate(works)])
+    async with together() as start:
+        for number, work in enumerate(works):
+            start(partial(kept, number, work))
     return tuple(made[number] for number in range(len(works)))
 
 

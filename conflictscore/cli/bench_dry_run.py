@@ -89,8 +89,8 @@ def _costs_nothing(settings: Mapping[str, Any]) -> bool:
 
 def _labeler_kind(setup: "Setup") -> "PlannedLabeler | None":
     """How pairs are judged; of a cascade, how its judge does."""
-    from conflictscore.labelers.batching.judge import BatchJudge
-    from conflictscore.labelers.batching.modes import MODES
+    from conflictscore.labelers.batch_judge import BatchJudge
+    from conflictscore.labelers.batches import MODES
     from conflictscore.labelers.cascade import Cascade
     from conflictscore.labelers.choice_judge import ChoiceJudge
     from conflictscore.labelers.json_judge import JsonJudge

@@ -157,9 +157,9 @@ async def _ask(
     from rich.console import Console
 
     from conflictscore.benchmarks.calibration_fit import raw_logprobs
-    from conflictscore.labelers.asking import together
     from conflictscore.models.usage import UsageMeter
     from conflictscore.reporting.pair_progress import PairProgress
+    from conflictscore.threads import together
 
     meter, waiting = UsageMeter(), iter(pairs)
     scored: list[Scored] = []
@@ -178,7 +178,9 @@ async def _ask(
 
     console = Console(stderr=True, highlight=False)
     with PairProgress(console, enabled=not quiet, total=len(pairs), done=0) as progress:
-        await together([work] * (_LOCAL_PAIRS if opened.local else _REMOTE_PAIRS))
+        async with together() as start:
+            for _ in range(_LOCAL_PAIRS if opened.local else _REMOTE_PAIRS):
+                start(work)
     if not scored:
         raise ProviderError(
             f"{labeler.name} failed on every pair, on the first because: {failures[0]}",

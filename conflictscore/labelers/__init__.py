@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conflictscore.labelers.batching.judge import BatchJudge
+    from conflictscore.labelers.batch_judge import BatchJudge
     from conflictscore.labelers.calibration import Calibration, FittedCalibration
     from conflictscore.labelers.cascade import Cascade, Certain
     from conflictscore.labelers.choice_judge import ChoiceJudge
@@ -40,7 +40,7 @@ __all__ = [
 
 _HOMES = {
     "LABELERS": "registry",
-    "BatchJudge": "batching.judge",
+    "BatchJudge": "batch_judge",
     "Calibration": "calibration",
     "Cascade": "cascade",
     "Certain": "cascade",
@@ -58,9 +58,10 @@ _HOMES = {
     "make_labeler": "registry",
 }
 
+if not TYPE_CHECKING:  # a checker that sees this finds any name in the package
 
-def __getattr__(name: str) -> Any:
-    """Import on first use: the judges need clients and extras that names and help do without."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    def __getattr__(name: str) -> Any:
+        """Import on first use: the judges need clients and extras; names and help do not."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -4,18 +4,18 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import Calibration
-from conflictscore.labelers.keeping import judge_kept
+from conflictscore.labelers.judging import judging
 from conflictscore.labelers.protocol import Labeler, Pair
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
+from conflictscore.threads import together
 
 __all__ = ["WORDS", "Cascade", "Certain", "open_cascade"]
 
@@ -88,7 +88,6 @@ class Cascade:
         """
         self._cheap, self._set_judge = cheap, judge
         self._certain = Certain() if certain is None else certain
-        self._cache: ContentCache | None = None
         self.name = f"cascade({cheap.name}, {judge.name if judge else 'the judge of the run'})"
         self.identity: dict[str, Any] | None = None
         if judge is not None and cheap.identity is not None and judge.identity is not None:
@@ -108,12 +107,6 @@ class Cascade:
     def with_judge(self, judge: Labeler) -> "Cascade":
         """The same cascade with this judge."""
         return Cascade(self._cheap, judge, self._certain)
-
-    def keeping(self, cache: ContentCache | None) -> "Cascade":
-        """See :class:`~conflictscore.labelers.keeping.StagedLabeler`."""
-        made = copy(self)
-        made._cache = cache
-        return made
 
     def with_each(self, change: Callable[[Labeler], Labeler]) -> "Cascade":
         """The same cascade with its labelers changed so."""
@@ -136,6 +129,16 @@ class Cascade:
         self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
     ) -> None:
         """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
+        await self.label_in_stages(pairs, meter, on_label)
+
+    async def label_in_stages(
+        self,
+        pairs: Sequence[Pair],
+        meter: UsageMeter,
+        on_label: Callable[[EvidenceLabel], None],
+        cache: ContentCache | None = None,
+    ) -> None:
+        """Judge many; see :class:`~conflictscore.labelers.protocol.StagedLabeler`."""
         judge = self._judge
         at = {_place(pair): pair for pair in pairs}
         hard, sides = dict(at), dict[Place, EvidenceLabel]()
@@ -150,13 +153,20 @@ class Cascade:
             else:
                 sides[place] = settled
 
+        async def ask(
+            labeler: Labeler, pairs: Iterable[Pair], tell: Callable[[EvidenceLabel], None]
+        ) -> None:
+            async with together() as start:
+                for work in judging(labeler, list(pairs), tell, meter=meter, cache=cache):
+                    start(work)
+
         judged: list[EvidenceLabel] = []
 
         def hear(verdict: EvidenceLabel) -> None:
             judged.append(verdict)
             on_label(_decided_by(judge, verdict))
 
-        await judge_kept(self._cheap, pairs, meter, weigh, self._cache)
+        await ask(self._cheap, pairs, weigh)
         try:
             while True:
                 for place in _deciding(sides.values(), judged):
@@ -167,7 +177,7 @@ class Cascade:
                 awaited = {claim for claim, _ in hard}
                 for place in [place for place in sides if place[0] not in awaited]:
                     on_label(sides.pop(place))
-                await judge_kept(judge, list(hard.values()), meter, hear, self._cache)
+                await ask(judge, hard.values(), hear)
                 hard.clear()
         finally:  # they stand, even where the budget or the time ends with the judge
             for verdict in sides.values():

@@ -6,8 +6,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.labelers.prompting import judge_prompt, rules_of
-from conflictscore.labelers.quoting import stands_in
+from conflictscore.labelers.prompting import judge_prompt, rules_of, stands_in
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet

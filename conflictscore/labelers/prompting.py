@@ -1,4 +1,4 @@
-"""What the LLM judges share: the prompt, in an order that can be cached."""
+"""What the LLM judges share: a prompt whose beginning can be cached, and the check of quotes."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
 from conflictscore.tokens import count_tokens
 
-__all__ = ["JudgePrompt", "as_shown", "judge_prompt", "rules_of"]
+__all__ = ["JudgePrompt", "as_shown", "judge_prompt", "rules_of", "stands_in"]
 
 _CLAIM_TOKENS = 256
 _TITLE_CHARS = 300
@@ -75,3 +75,13 @@ def as_shown(document: Document) -> str:
     """Title and text as a judge reads them, safe to stand between marks."""
     title = document.title.strip()[:_TITLE_CHARS]
     return material(f"{title}\n\n{document.text}" if title else document.text)
+
+
+def stands_in(snippet: str, document: Document) -> bool:
+    """Whether the document says this, white space and case folded, quotes and ends trimmed."""
+    words = _folded(snippet.strip("\"'“”‘’… ."))
+    return bool(words) and words in _folded(f"{document.title}\n{document.text}")
+
+
+def _folded(text: str) -> str:
+    return " ".join(material(text).casefold().split())

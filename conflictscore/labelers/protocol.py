@@ -7,8 +7,9 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel
+from conflictscore.storage.cache import ContentCache
 
-__all__ = ["Labeler", "LabelerFactory", "Pair", "TableLabeler"]
+__all__ = ["Labeler", "LabelerFactory", "Pair", "StagedLabeler", "TableLabeler"]
 
 Pair = tuple[Claim, Document]
 
@@ -64,6 +65,23 @@ class TableLabeler(Labeler, Protocol):
             ConfigurationError: A setting is wrong, so that no pair can be judged.
             ProviderError: None of the pairs that were not told yet could be judged.
         """
+
+
+@runtime_checkable
+class StagedLabeler(TableLabeler, Protocol):
+    """A labeler whose verdict on a pair depends on the other pairs of its claim.
+
+    So its own verdicts cannot be kept by the pair's content. Those of its stages can.
+    """
+
+    async def label_in_stages(
+        self,
+        pairs: Sequence[Pair],
+        meter: UsageMeter,
+        on_label: Callable[[EvidenceLabel], None],
+        cache: ContentCache | None = None,
+    ) -> None:
+        """Judge pairs as ``label_all`` does, with the verdicts of each stage kept in the cache."""
 
 
 LabelerFactory = Callable[[LanguageModel, PromptSet], Labeler]

@@ -120,17 +120,17 @@ LABELERS: Mapping[str, LabelerKind] = {
     ),
     "per-document": LabelerKind(
         "up to 8 claims and one document in a call",
-        "batching.judge:BatchJudge",
+        "batch_judge:BatchJudge",
         fixed={"mode": "per-document"},
     ),
     "per-claim": LabelerKind(
         "one claim and all documents in a call",
-        "batching.judge:BatchJudge",
+        "batch_judge:BatchJudge",
         fixed={"mode": "per-claim"},
     ),
     "matrix": LabelerKind(
         "up to 8 claims and 16 documents in a call",
-        "batching.judge:BatchJudge",
+        "batch_judge:BatchJudge",
         fixed={"mode": "matrix"},
     ),
     "whole-answer": LabelerKind(

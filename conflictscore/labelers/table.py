@@ -1,19 +1,22 @@
 """Every claim against every document, each distinct pair judged once."""
 
 import asyncio
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
+from math import log
 
-from conflictscore.labelers.asking import judge_pairs, unlabelled
-from conflictscore.labelers.keeping import content_of, keeper_of, store, stored
-from conflictscore.labelers.priority import most_telling, telling
+from conflictscore.labelers.judging import content_of, judging, unlabelled
 from conflictscore.labelers.protocol import Labeler, Pair
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel
 from conflictscore.storage.cache import ContentCache
+from conflictscore.threads import together
 
 __all__ = ["label_table"]
 
 _OUT_OF_TIME = "left out: the time for labelling was used up"
+_WORD = re.compile(r"\w+")
 _TOO_MANY_CLAIMS = "left out: the answer has more claims than are to be labelled"
 
 
@@ -56,7 +59,6 @@ async def label_table(
         ConfigurationError: A setting is wrong, so that no pair can be judged.
     """
     labels: dict[tuple[int, int], EvidenceLabel] = {}
-    labeler, cache = keeper_of(labeler, cache)
 
     def settle(pairs: Sequence[Pair], verdict: EvidenceLabel) -> None:
         for claim, document in pairs:
@@ -65,25 +67,21 @@ async def label_table(
             labels[claim.number, document.number] = label
             on_label(label)
 
-    def keep(verdict: EvidenceLabel) -> None:
-        alike = waiting[verdict.claim, verdict.document]
-        store(labeler, alike[0], verdict, cache)
-        settle(alike, verdict)
-
-    waiting: dict[tuple[int, int], list[Pair]] = {}
     pairs = _ordered(claims, documents, max_claims=max_claims, by_worth=seconds is not None)
-    for alike in _folded(pairs):
-        known = stored(labeler, alike[0], meter, cache)
-        if known is None:
-            claim, document = alike[0]
-            waiting[claim.number, document.number] = alike
-        else:
-            settle(alike, known)
+    alike = {(same[0][0].number, same[0][1].number): same for same in _folded(pairs)}
+    works = judging(
+        labeler,
+        [same[0] for same in alike.values()],
+        lambda verdict: settle(alike[verdict.claim, verdict.document], verdict),
+        meter=meter,
+        cache=cache,
+    )
     if seconds is None or seconds > 0:
         limit = asyncio.timeout(seconds)
         try:
-            async with limit:
-                await judge_pairs(labeler, [alike[0] for alike in waiting.values()], meter, keep)
+            async with limit, together() as start:
+                for work in works:
+                    start(work)
         except TimeoutError:  # what is missing then is left out below
             if not limit.expired():
                 raise
@@ -125,3 +123,47 @@ def _folded(pairs: Sequence[Pair]) -> list[list[Pair]]:
     for claim, document in pairs:
         alike.setdefault((claim.text, content_of(document)), []).append((claim, document))
     return list(alike.values())
+
+
+def telling(claims: Sequence[Claim], documents: Sequence[Document]) -> list[list[float]]:
+    """How much each document is likely to say of each claim, from 0 to 1.
+
+    The share of a claim's words that stand in the document, each weighted by how few of the
+    documents have it: a word of all of them tells nothing.
+
+    Returns:
+        A row a claim, a number a document.
+    """
+    contents = [_words(f"{document.title} {document.text}") for document in documents]
+    spread = Counter(word for words in contents for word in words)
+    rows = []
+    for claim in claims:
+        weights = {word: log(1 + len(documents) / spread[word]) for word in _known(claim, spread)}
+        total = sum(weights.values())
+        rows.append(
+            [
+                sum(weight for word, weight in weights.items() if word in words) / total
+                if total
+                else 0.0
+                for words in contents
+            ]
+        )
+    return rows
+
+
+def most_telling(rows: Sequence[Sequence[float]], most: int) -> list[int]:
+    """The indices of the claims that the documents say most of, ascending.
+
+    A claim counts by the two documents that say most of it, since a conflict takes two.
+    """
+    worth = [sum(sorted(row, reverse=True)[:2]) for row in rows]
+    best = sorted(range(len(rows)), key=lambda index: -worth[index])[:most]
+    return sorted(best)
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+def _known(claim: Claim, spread: Counter[str]) -> list[str]:
+    return [word for word in sorted(_words(claim.text)) if word in spread]

@@ -50,9 +50,10 @@ _HOMES = {
     "open_model": "spec",
 }
 
+if not TYPE_CHECKING:  # a checker that sees this finds any name in the package
 
-def __getattr__(name: str) -> Any:
-    """Import on first use: prices need no client, and a client takes a second to import."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    def __getattr__(name: str) -> Any:
+        """Import on first use: prices need no client, and a client takes a second to import."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

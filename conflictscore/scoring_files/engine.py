@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from conflictscore.labelers.asking import together
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.result import Result, score_row
 from conflictscore.scoring_files.rows import Row
+from conflictscore.threads import together
 
 __all__ = ["Ended", "Engine", "LocalEngine"]
 
@@ -52,4 +52,6 @@ class LocalEngine:
                 ended(row, await score_row(self._context, row))
                 await asyncio.sleep(0)  # kept replies alone would never let Ctrl-C in
 
-        await together([work] * self._concurrency)
+        async with together() as start:
+            for _ in range(self._concurrency):
+                start(work)

@@ -13,12 +13,12 @@ from typing import Any
 from uuid import uuid4
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.labelers.asking import together
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.engine import Ended
 from conflictscore.scoring_files.ray_worker import score_batch
 from conflictscore.scoring_files.result import Result, failed_result
 from conflictscore.scoring_files.rows import ADDED, Row
+from conflictscore.threads import together
 
 __all__ = ["RayEngine"]
 
@@ -84,7 +84,9 @@ class RayEngine:
                     for row, result in zip(batch, results, strict=True):
                         ended(row, result)
 
-            await together([feed] * (workers * _QUEUED))
+            async with together() as start_feed:
+                for _ in range(workers * _QUEUED):
+                    start_feed(feed)
         finally:
             if own:
                 ray.shutdown()

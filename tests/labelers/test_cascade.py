@@ -10,7 +10,7 @@ import pytest
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings
-from conflictscore.labelers.batching.judge import BatchJudge
+from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.cascade import Cascade, Certain
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge

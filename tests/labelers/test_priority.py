@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.labelers.priority import most_telling, telling
+from conflictscore.labelers.table import most_telling, telling
 from tests.labelers.judging import claim, document
 
 DOCUMENTS = [

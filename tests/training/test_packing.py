@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from conflictscore.labelers.nli.deciding import deciding_window, verdict_on
+from conflictscore.labelers.nli.labeler import deciding_window, verdict_on
 from conflictscore.records import Label
 from tests.training.toy import Family, pack_toy, toy_tokenizer, toy_weights
 from training import train, weights

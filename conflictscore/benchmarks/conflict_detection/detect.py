@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, in_tables
 from conflictscore.benchmarks.conflict_detection.rows import PairRow, VerdictFile, content_of
-from conflictscore.labelers.asking import together
-from conflictscore.labelers.keeping import StagedLabeler
-from conflictscore.labelers.protocol import Labeler
+from conflictscore.labelers.protocol import Labeler, StagedLabeler
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
 from conflictscore.storage.cache import ContentCache
+from conflictscore.threads import together
 
 __all__ = ["Judged", "detect", "judged_groups"]
 
@@ -63,7 +62,9 @@ async def detect(
         for table in waiting:
             await _judge(labeler, table, verdicts, cache, retry_failed, on_pair)
 
-    await together([work] * concurrency)
+    async with together() as start:
+        for _ in range(concurrency):
+            start(work)
 
 
 def judged_groups(groups: Sequence[ClaimGroup], verdicts: VerdictFile) -> Iterator[Judged]:

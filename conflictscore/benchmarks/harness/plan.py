@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from conflictscore.benchmarks.harness.benchmark import JudgePrompts
 from conflictscore.benchmarks.harness.estimate import Assumptions
-from conflictscore.labelers.batching.modes import BatchName
+from conflictscore.labelers.batches import BatchName
 from conflictscore.prompts import PromptSet
 from conflictscore.tokens import count_tokens
 

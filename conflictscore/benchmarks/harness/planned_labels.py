@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, cast
 from conflictscore.benchmarks.harness.estimate import Level
 from conflictscore.benchmarks.harness.methods.registry import LOOP
 from conflictscore.benchmarks.harness.plan import Plan, PlannedCall, PlannedLabeler, TokenCounts
-from conflictscore.labelers.batching.batches import Batches, NoRoom
-from conflictscore.labelers.batching.modes import MODES, BatchMode
-from conflictscore.labelers.batching.prompt import batch_prompt
+from conflictscore.labelers.batches import MODES, Batches, BatchMode, NoRoom, batch_prompt
 from conflictscore.labelers.prompting import as_shown, rules_of
 from conflictscore.records import Claim, Document
 from conflictscore.tokens import count_tokens

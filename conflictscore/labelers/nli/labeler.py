@@ -1,6 +1,6 @@
 """The NLI labeler: a claim against every window of a document; the strongest window decides."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import log
@@ -9,16 +9,14 @@ from typing import Any
 
 from conflictscore.errors import ConfigurationError, ContextWindowError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, read_calibration
-from conflictscore.labelers.nli.deciding import deciding_window, verdict_on
-from conflictscore.labelers.nli.model import LEAST_TOKENS, NliModel, shared_model
+from conflictscore.labelers.nli.model import LEAST_TOKENS, NliModel, TokenPair, shared_model
 from conflictscore.labelers.nli.premises import Premises, premise_tokens, premises
-from conflictscore.labelers.nli.tokenizing import TokenPair
 from conflictscore.labelers.protocol import Pair
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.threads import in_thread
 
-__all__ = ["CALIBRATION_FILE", "NliLabeler", "open_nli"]
+__all__ = ["CALIBRATION_FILE", "NliLabeler", "deciding_window", "open_nli", "verdict_on"]
 
 CALIBRATION_FILE = "calibration.json"
 """In the model's folder, where the model was calibrated: a ``FittedCalibration``."""
@@ -49,7 +47,7 @@ class NliLabeler:
 
     Every window of a document is read as a premise and the claim as its hypothesis: entailment is
     SUPPORTS, contradiction CONTRADICTS, neutral IRRELEVANT. How the windows' verdicts come to one
-    is said in :func:`~conflictscore.labelers.nli.deciding.deciding_window`; that window is the
+    is said in :func:`~conflictscore.labelers.nli.labeler.deciding_window`; that window is the
     snippet, and ``score`` its label's calibrated probability. Of a document with more than 128
     windows the first ones are read, and ``document_cut`` says so.
 
@@ -219,3 +217,33 @@ def open_nli(
 ) -> NliLabeler:
     """Open the judge as settings name what it takes; see :meth:`NliLabeler.open`."""
     return NliLabeler.open(nli_model, calibration=calibration)
+
+
+def verdict_on(window: Mapping[Label, float]) -> Label:
+    """The label of one window: a side where it is more likely than no word on the claim.
+
+    Args:
+        window: The probability of each label.
+    """
+    side = max((Label.SUPPORTS, Label.CONTRADICTS), key=window.__getitem__)
+    return side if window[side] > window[Label.IRRELEVANT] else Label.IRRELEVANT
+
+
+def deciding_window(windows: Sequence[Mapping[Label, float]]) -> int:
+    """The index of the window whose label is the document's.
+
+    A window speaks where a side is its label. Of those that speak it is the one that gives its side
+    the highest probability, the earlier on a tie. So a document that says both is on the side it
+    speaks for most strongly, and one is IRRELEVANT only where no window speaks; then the
+    window that came nearest to speaking stands for it.
+
+    Args:
+        windows: For each window the probability of each label; at least one.
+    """
+
+    def strength(place: int) -> tuple[bool, float]:
+        window = windows[place]
+        speaks = verdict_on(window) is not Label.IRRELEVANT
+        return speaks, max(window[Label.SUPPORTS], window[Label.CONTRADICTS])
+
+    return max(range(len(windows)), key=strength)

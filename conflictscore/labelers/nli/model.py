@@ -1,17 +1,36 @@
-"""An NLI model, loaded once a process and tried out before it judges."""
+"""An NLI model, loaded once a process and tried out before it judges.
 
+Each pair goes through by itself, on one thread, and as many at a time as there are cores. On a CPU
+that is as fast as batches from about 50 tokens on, and nothing is padded. Above all a pair's
+numbers are its own: a model that was quantised dynamically scales a whole batch alike, and gives
+other numbers beside other pairs.
+"""
+
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from conflictscore.errors import ConfigurationError, ProviderError
-from conflictscore.labelers.nli.folder import read_folder, resolve
-from conflictscore.labelers.nli.session import PairSession
-from conflictscore.labelers.nli.tokenizing import PairTokenizer, TokenPair
+from conflictscore.labelers.nli.folder import ModelFolder, read_folder, resolve
 from conflictscore.records import Label
+from conflictscore.retrieval.token_windows import Vocabulary
 
-__all__ = ["LEAST_TOKENS", "MOST_TOKENS", "NliModel", "shared_model"]
+__all__ = [
+    "LEAST_TOKENS",
+    "MOST_TOKENS",
+    "NliModel",
+    "PairSession",
+    "PairTokenizer",
+    "TokenPair",
+    "shared_model",
+]
 
 LEAST_TOKENS = 96
 """The fewest tokens of a pair that have room for a claim and a premise."""
@@ -21,6 +40,159 @@ MOST_TOKENS = 512
 _PAIR_TOKENS = 128
 """Tokens of a pair where the tokenizer was set up for no length: three sentences or so, which as
 evidence can be shown whole."""
+_ROUNDED_UP = 1024
+"""How many rows more than tokens an embedding matrix may have: many are rounded up."""
+_MOST_THREADS = 16
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+_INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+_CLASSES = 3
+
+Logits = NDArray[np.float32]
+
+
+class TokenPair(NamedTuple):
+    """A premise and a claim with the model's marks, as token numbers, and which side each is of."""
+
+    ids: list[int]
+    sides: list[int]
+
+
+class PairTokenizer:
+    """Turns texts into tokens. Thread-safe.
+
+    What looks like one of the model's marks in a text is read as plain words: a document cannot
+    end its premise and write a claim of its own.
+
+    Attributes:
+        largest_id: The largest token number there is.
+        marks: The tokens that a pair has beside its texts'.
+        truncation: The most tokens of a pair that the tokenizer was set up for, or None.
+        vocabulary: How windows are measured.
+    """
+
+    def __init__(self, folder: ModelFolder) -> None:
+        """Load ``tokenizer.json``.
+
+        Raises:
+            ConfigurationError: It cannot be read, or does not fit the model.
+        """
+        from tokenizers import Tokenizer
+
+        source = folder.path / "tokenizer.json"
+        try:
+            self._tokenizer = Tokenizer.from_str(source.read_text("utf-8"))
+        except Exception as error:  # the library raises a plain Exception
+            raise ConfigurationError(f"cannot read {source}: {error}") from error
+        truncation = self._tokenizer.truncation
+        self.truncation: int | None = truncation["max_length"] if truncation else None
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._tokenizer.encode_special_tokens = True
+        self.vocabulary = Vocabulary(self._starts, self.count)
+        numbers = self._tokenizer.get_vocab(with_added_tokens=True)
+        self.largest_id = max(numbers.values(), default=-1)
+        size = self.largest_id + 1
+        if folder.vocabulary and not folder.vocabulary - _ROUNDED_UP <= size <= folder.vocabulary:
+            raise ConfigurationError(
+                f"{source} has {size} tokens and the model {folder.vocabulary}:"
+                " it is another model's tokenizer"
+            )
+        self.marks: int = self._tokenizer.num_special_tokens_to_add(is_pair=True)
+        if not self.marks:
+            raise ConfigurationError(
+                f"{source} puts no special tokens around a pair: it needs a post_processor"
+            )
+
+    def count(self, text: str) -> int:
+        """Tokens of a text by itself, without marks."""
+        return len(self._starts(text))
+
+    def pairs(self, premises: Sequence[str], claim: str) -> list[TokenPair]:
+        """Each premise with the claim."""
+        encoded = self._tokenizer.encode_batch(
+            [(_readable(premise), _readable(claim)) for premise in premises]
+        )
+        return [TokenPair(pair.ids, pair.type_ids) for pair in encoded]
+
+    def _starts(self, text: str) -> list[int]:
+        offsets = self._tokenizer.encode(_readable(text), add_special_tokens=False).offsets
+        return [start for start, _ in offsets]
+
+
+def _readable(text: str) -> str:
+    """Without lone surrogates, which have no bytes; as long as before."""
+    return text.encode(errors="replace").decode()
+
+
+class PairSession:
+    """A graph, loaded. Thread-safe: all who use it share its threads.
+
+    Attributes:
+        threads: How many pairs go through at a time.
+    """
+
+    def __init__(self, graph: Path) -> None:
+        """Load a graph.
+
+        Raises:
+            ConfigurationError: It cannot be loaded, or asks for inputs that texts do not have.
+        """
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 4  # what goes wrong is raised
+        onnxruntime.disable_telemetry_events()
+        try:
+            self._session = onnxruntime.InferenceSession(
+                str(graph), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # the library's errors have no base of their own
+            raise ConfigurationError(f"cannot load {graph}: {_first_line(error)}") from error
+        self._name = graph.parent.name
+        self.threads = min(os.cpu_count() or 1, _MOST_THREADS)
+        self._pool = ThreadPoolExecutor(self.threads, "conflictscore nli")
+        self._types = {}
+        for node in self._session.get_inputs():
+            if node.type not in _INTEGERS or node.name not in _INPUTS:
+                raise ConfigurationError(
+                    f"{graph} asks for an input {node.name} ({node.type}); one of an NLI"
+                    f" cross-encoder has {', '.join(_INPUTS)}, of integers"
+                )
+            self._types[node.name] = _INTEGERS[node.type]
+
+    def logits(self, pairs: Sequence[TokenPair]) -> Logits:
+        """Run the model; blocks.
+
+        Returns:
+            Shape (pairs, 3), in the model's own order.
+
+        Raises:
+            ProviderError: The model failed, or gave something else than three numbers.
+        """
+        return np.stack(list(self._pool.map(self._run, pairs)))
+
+    def _run(self, pair: TokenPair) -> Logits:
+        values = dict(zip(_INPUTS, (pair.ids, [1] * len(pair.ids), pair.sides), strict=True))
+        feed = {name: np.array([values[name]], kind) for name, kind in self._types.items()}
+        try:
+            found = np.asarray(self._session.run(None, feed)[0], np.float32)
+        except Exception as error:  # the library's errors have no base of their own
+            raise ProviderError(
+                f"the NLI model {self._name} failed: {_first_line(error)}", provider="nli"
+            ) from error
+        if found.shape != (1, _CLASSES) or not np.isfinite(found).all():
+            raise ProviderError(
+                f"the NLI model {self._name} gave {found.tolist()} for a pair,"
+                f" not {_CLASSES} numbers",
+                provider="nli",
+            )
+        logits: Logits = found[0]
+        return logits
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 class NliModel:

@@ -20,7 +20,7 @@ from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
 from conflictscore.benchmarks.conflict_detection.rows import VerdictFile
 from conflictscore.errors import BudgetError, ConfigurationError, InputError
-from conflictscore.labelers.batching.judge import BatchJudge
+from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from conflictscore.errors import ConfigurationError, ProviderError
-from conflictscore.labelers.batching.judge import BatchJudge
-from conflictscore.labelers.batching.modes import BatchName
+from conflictscore.labelers.batch_judge import BatchJudge
+from conflictscore.labelers.batches import BatchName
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.protocol import TableLabeler
 from conflictscore.labelers.table import label_table

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conflictscore.labelers.calibration import UNCALIBRATED
-from conflictscore.labelers.nli.deciding import deciding_window, verdict_on
+from conflictscore.labelers.nli.labeler import deciding_window, verdict_on
 from conflictscore.records import Label
 
 SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT

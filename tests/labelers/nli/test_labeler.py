@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from conflictscore.errors import ConfigurationError, ContextWindowError, ProviderError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, FittedCalibration
 from conflictscore.labelers.nli.labeler import CALIBRATION_FILE, NliLabeler
-from conflictscore.labelers.nli.model import NliModel
-from conflictscore.labelers.nli.tokenizing import TokenPair
+from conflictscore.labelers.nli.model import NliModel, TokenPair
 from conflictscore.labelers.protocol import Pair, TableLabeler
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter

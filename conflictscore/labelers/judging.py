@@ -1,0 +1,118 @@
+"""The one path from pairs to labels: look up, judge, store; one label for each, whatever fails."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from conflictscore.errors import ContextWindowError, ProviderError
+from conflictscore.labelers.protocol import Labeler, Pair, StagedLabeler, TableLabeler
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import Document, EvidenceLabel, Label
+from conflictscore.storage.cache import ContentCache
+from conflictscore.threads import Work
+
+__all__ = ["content_of", "judging", "unlabelled"]
+
+_Place = tuple[int, int]
+"""Numbers of a claim and a document."""
+
+_FORMAT = 1
+"""Goes up when a stored EvidenceLabel of an earlier version could no longer be read."""
+_NOT_TOLD = "the labeler gave no label"
+
+
+def judging(
+    labeler: Labeler,
+    pairs: Sequence[Pair],
+    tell: Callable[[EvidenceLabel], None],
+    *,
+    meter: UsageMeter,
+    cache: ContentCache | None = None,
+) -> list[Work]:
+    """Tell the stored labels of pairs, and give back the work that gets the others.
+
+    Each verdict is stored and told the moment it is there; a pair that could not be judged is
+    UNLABELLED, with the reason, and not stored.
+
+    Args:
+        labeler: The judge. It gets all pairs at once where it can take them.
+        pairs: What to judge, each with a claim and document number of its own.
+        tell: Called once for each pair.
+        meter: Counts the calls, and the verdicts that came from the cache.
+        cache: Where verdicts are kept by content. Of a labeler in stages, those of its stages are.
+
+    Returns:
+        Work to be done :func:`~conflictscore.threads.together`. It raises ConfigurationError where
+        a setting is wrong, so that no pair can be judged, and BudgetError where the budget is used
+        up; what was in flight then has been told.
+    """
+    waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
+    keys = {} if cache is None else _keys(labeler, waiting)
+    for place, key in keys.items():
+        if cache is not None and (found := cache.get(key)) is not None:
+            del waiting[place]
+            meter.cached()
+            numbers = {"claim": place[0], "document": place[1], "cached": True}
+            tell(EvidenceLabel.model_validate(found | numbers))
+
+    def judged(verdict: EvidenceLabel) -> None:
+        place = (verdict.claim, verdict.document)
+        del waiting[place]  # one that is told twice is an error of the labeler
+        if cache is not None and place in keys and verdict.label is not Label.UNLABELLED:
+            cache.put(keys[place], verdict.to_json())
+        tell(verdict)
+
+    async def judge_one(pair: Pair) -> None:
+        try:
+            verdict = await labeler.label(*pair, meter)
+        except (ProviderError, ContextWindowError) as error:
+            verdict = unlabelled(pair, str(error))
+        judged(verdict)
+
+    async def judge_all(labeler: TableLabeler, pairs: Sequence[Pair]) -> None:
+        reason = _NOT_TOLD
+        try:
+            if isinstance(labeler, StagedLabeler):
+                await labeler.label_in_stages(pairs, meter, judged, cache)
+            else:
+                await labeler.label_all(pairs, meter, judged)
+        except (ProviderError, ContextWindowError) as error:
+            reason = str(error)
+        for pair in list(waiting.values()):
+            judged(unlabelled(pair, reason))
+
+    left = list(waiting.values())
+    if left and isinstance(labeler, TableLabeler):
+        return [partial(judge_all, labeler, left)]
+    return [partial(judge_one, pair) for pair in left]
+
+
+def unlabelled(pair: Pair, reason: str) -> EvidenceLabel:
+    """What stands for a pair that has no verdict."""
+    claim, document = pair
+    return EvidenceLabel(
+        claim=claim.number, document=document.number, label=Label.UNLABELLED, error=reason
+    )
+
+
+def content_of(document: Document) -> str:
+    """What the judge sees of a document, as a hash."""
+    seen = f"{document.title}\0{document.text}"
+    return hashlib.sha256(seen.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, dict[str, Any]]:
+    """What verdicts are kept by; nothing where the labeler's own cannot be kept."""
+    if isinstance(labeler, StagedLabeler) or labeler.identity is None:
+        return {}
+    judge = dict(labeler.identity)
+    return {
+        place: {
+            "verdict": _FORMAT,
+            "claim": claim.text,
+            "document": content_of(document),
+            "judge": judge,
+        }
+        for place, (claim, document) in pairs.items()
+    }
