@@ -3,13 +3,15 @@
 ``--out`` gets two files: ``pairs.jsonl.gz``, to be read by people, and ``pairs.npz``, token numbers
 that a machine without the data can train from. Nothing of either belongs in the repository.
 
-Three parts: ``synthetic`` (from passages, RAMDocs and written claims), ``human`` (labels of people)
-and ``validation``. No claim of the last is in the others, in any set, not even nearly; and no
-passage that is only measured on is learned from, unless ``--all-passages`` says so.
+Five parts: ``synthetic`` (from passages and written claims), ``questions`` (answers to questions
+against passages), ``human`` (labels of people), ``general`` (public inference sets, the compressed
+files of the folder) and ``validation``. No claim of the last is in the others, in any set, not even
+nearly; and no passage that is only measured on is learned from, unless ``--all-passages`` says so.
+Of RAMDocs' questions, which are much alike, none is on both sides.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -18,11 +20,13 @@ import click
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.model import LEAST_TOKENS, MOST_TOKENS
-from training.ambiguous import ramdocs_pairs
+from training.general import general_files, general_measured, general_pairs
 from training.human import label_files, labelled_pairs, split_apart, unmeasured
 from training.packing import pack
 from training.pairs import LABELS, Pair, Row, read_rows, write_rows
 from training.passages import data_files, distinct_passages
+from training.question_pairs import learned_pairs, measured_pairs
+from training.questions import questions_in
 from training.synthetic import synthetic_pairs
 
 __all__ = ["main", "rows_of"]
@@ -32,6 +36,8 @@ def rows_of(
     files: list[Path],
     written: Iterable[Pair] = (),
     *,
+    general: Sequence[Path] = (),
+    without: Sequence[str] = (),
     seed: int,
     rounds: int,
     all_passages: bool = False,
@@ -41,6 +47,8 @@ def rows_of(
     Args:
         files: What :func:`~training.passages.data_files` found.
         written: Pairs whose claim a language model wrote.
+        general: What :func:`~training.general.general_files` found.
+        without: Sets of questions that nothing is learned from, to see how it goes without them.
         seed: Of all that is left to chance.
         rounds: How often each passage is gone through.
         all_passages: Whether to make pairs of passages that are measured on, too.
@@ -49,14 +57,22 @@ def rows_of(
         InputError: A file cannot be read.
     """
     human, validation = labelled_pairs(label_files(files))
+    questions = list(questions_in([*files, *general]))
+    answered = list(measured_pairs(questions))
     yield from (Row("validation", pair) for pair in validation)
+    yield from (Row("validation", pair) for pair in answered)
+    yield from (Row("validation", pair) for pair in general_measured(general))
     yield from (Row("human", pair) for pair in human)
-    passages = distinct_passages(files)
+    asked = (pair for pair in learned_pairs(questions, seed=seed))
+    asked = (pair for pair in asked if pair.source not in without)
+    yield from (Row("questions", pair) for pair in split_apart(asked, validation))
+    of_general = split_apart(general_pairs(general), validation)
+    yield from (Row("general", pair) for pair in of_general)
+    passages = [one for one in distinct_passages(files) if one.source not in without]
     if not all_passages:
-        passages = unmeasured(passages, human, validation)
-    ramdocs = [pair for path in files if path.stem == "ramdocs" for pair in ramdocs_pairs(path)]
+        passages = unmeasured(passages, human, [*validation, *answered])
     of_passages = synthetic_pairs(passages, seed=seed, rounds=rounds)
-    for pair in split_apart(chain(ramdocs, written, of_passages), validation):
+    for pair in split_apart(chain(written, of_passages), validation):
         yield Row("synthetic", pair)
 
 
@@ -84,6 +100,7 @@ def rows_of(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="What training.write_claims wrote.",
 )
+@click.option("--without", multiple=True, help="A set of questions to learn nothing from.")
 @click.option("--all-passages", is_flag=True, help="Also make pairs of passages measured on.")
 def main(
     data: tuple[Path, ...],
@@ -93,6 +110,7 @@ def main(
     rounds: int,
     seed: int,
     written: Path | None,
+    without: tuple[str, ...],
     all_passages: bool,
 ) -> None:
     """Write both files and print what is in them."""
@@ -100,6 +118,8 @@ def main(
         rows = rows_of(
             data_files(list(data)),
             [Pair(**record) for _, record in read_json_lines(written)] if written else (),
+            general=general_files(list(data)),
+            without=without,
             seed=seed,
             rounds=rounds,
             all_passages=all_passages,

@@ -1,4 +1,4 @@
-"""Make the weights to start from, and take weights from machine to machine in pieces."""
+"""Make the weights to start from, average them, and carry them between machines in pieces."""
 
 from pathlib import Path
 
@@ -45,6 +45,40 @@ def start(out: Path, encoder: str, layers: int | None) -> None:
     out.mkdir(parents=True, exist_ok=True)
     weights.save(read, out / "start.npz")
     (out / "tokenizer.json").write_text(found.tokenizer, "utf-8")
+
+
+@main.command()
+@click.option(
+    "--model",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder of training.export; by default the model that comes with the package.",
+)
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
+def unpack(model: Path | None, out: Path) -> None:
+    """Write start.npz out of an int8 model, to train it further, and its tokenizer.json."""
+    from conflictscore.labelers.nli.folder import resolve
+    from training.unpacking import unpacked
+
+    folder = resolve(model)
+    try:
+        found, pooling = unpacked(folder / "model.onnx")
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--model") from error
+    out.mkdir(parents=True, exist_ok=True)
+    weights.save(found, out / "start.npz", pooling=pooling)
+    (out / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
+
+
+@main.command()
+@click.argument("trained", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+def mean(trained: tuple[Path, ...], file: Path) -> None:
+    """Write the mean of TRAINED weights, of runs from the same start, as FILE."""
+    try:
+        found = weights.mean([weights.load(path) for path in trained])
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="TRAINED") from error
+    weights.save(found, file, pooling=weights.pooling_of(trained[0]))
 
 
 @main.command()

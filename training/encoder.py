@@ -17,7 +17,7 @@ from training.distances import buckets
 from training.plan import Pooling
 from training.weights import EPSILON, HEADS, Weights, layers_of
 
-__all__ = ["Parameters", "as_weights", "logits", "parameters"]
+__all__ = ["Parameters", "as_weights", "frozen_names", "logits", "parameters"]
 
 Parameters = dict[str, Tensor]
 
@@ -35,6 +35,15 @@ def parameters(weights: Weights, *, device: Any, seed: int) -> Parameters:
         found["head.weight"] = torch.randn(_OUTPUTS, size, generator=chance) * _SPREAD
         found["head.bias"] = torch.zeros(_OUTPUTS)
     return {name: value.to(device).requires_grad_() for name, value in found.items()}
+
+
+def frozen_names(p: Mapping[str, Any], layers: int) -> list[str]:
+    """Names of the embeddings and the first so many layers; none where that is 0."""
+    if not layers:
+        return []
+    whole = tuple(f"layer.{layer}." for layer in range(layers))
+    learned = ("layer.", "head.")
+    return [name for name in p if name.startswith(whole) or not name.startswith(learned)]
 
 
 def as_weights(trained: Mapping[str, Tensor]) -> Weights:

@@ -1,7 +1,8 @@
 """Measure an exported model on all validation sets, as the NLI labeler, and write its model card.
 
-Verdicts are added to ``--out``/verdicts.jsonl one by one, so that the same command goes on where it
-was stopped. Beside them come ``figures.json``, everything that
+Verdicts are added to ``--out``/verdicts.jsonl one by one, so that the same command resumes where it
+was stopped; those on RAMDocs' questions kept to measure on go to ``verdicts_questions.jsonl``.
+Beside them come ``figures.json`` and ``figures_questions.json``, everything that
 ``conflictscore bench conflict-detection`` reports, and ``MODEL_CARD.md``.
 """
 
@@ -25,6 +26,8 @@ from training.human import label_files, labelled_pairs
 from training.model_card import encoder_of, model_card
 from training.pairs import Pair
 from training.passages import data_files
+from training.question_pairs import measured_pairs
+from training.questions import questions_in
 
 __all__ = ["main", "validation_groups"]
 
@@ -50,12 +53,17 @@ def validation_groups(pairs: Iterable[Pair]) -> list[ClaimGroup]:
     return groups
 
 
-def _measure(groups: list[ClaimGroup], labeler: NliLabeler, out: Path) -> DetectionFigures:
-    with VerdictFile.open(out / "verdicts.jsonl", labeler) as verdicts:
+def _measure(
+    groups: list[ClaimGroup], labeler: NliLabeler, out: Path, suffix: str
+) -> DetectionFigures:
+    with VerdictFile.open(out / f"verdicts{suffix}.jsonl", labeler) as verdicts:
         asyncio.run(detect(labeler, groups, verdicts))
-        return detection_figures(
+        figures = detection_figures(
             verdicts.labeler, list(judged_groups(groups, verdicts)), verdicts.rows
         )
+    said = json.dumps(figures.to_json(), ensure_ascii=False, indent=2)
+    (out / f"figures{suffix}.json").write_text(said + "\n", "utf-8")
+    return figures
 
 
 @click.command(help=__doc__)
@@ -78,19 +86,22 @@ def main(
         labeler = NliLabeler.open(model, pair_tokens=pair_tokens)
         # First, so that hours of measuring do not end at a card that cannot be written.
         encoder = encoder_of(json.loads((model / "config.json").read_bytes()))
-        _, validation = labelled_pairs(label_files(data_files(list(data))))
+        files = data_files(list(data))
+        _, validation = labelled_pairs(label_files(files))
         groups = validation_groups(validation)
+        questions = validation_groups(measured_pairs(list(questions_in(files))))
         if sample is not None:
             groups = balanced(groups, sample, seed)
+            questions = balanced(questions, sample, seed) if questions else []
         out.mkdir(parents=True, exist_ok=True)
-        figures = _measure(groups, labeler, out)
+        answered = _measure(questions, labeler, out, "_questions") if questions else None
+        figures = _measure(groups, labeler, out, "")
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
-    said = json.dumps(figures.to_json(), ensure_ascii=False, indent=2)
-    (out / "figures.json").write_text(said + "\n", "utf-8")
     size = (model / "model.onnx").stat().st_size
     card = model_card(
         figures,
+        answered=answered,
         size=size,
         sha256=read_folder(model).sha256,
         encoder=encoder,

@@ -18,6 +18,8 @@ __all__ = [
     "Labelled",
     "label_files",
     "labelled_pairs",
+    "lot",
+    "measures_wikicontradict",
     "read_labelled",
     "split_apart",
     "unmeasured",
@@ -133,18 +135,23 @@ def unmeasured(passages: list[Passage], human: list[Pair], validation: list[Pair
     return [passage for passage in passages if not holds_one(claim_key(passage.text))]
 
 
+def measures_wikicontradict(group: str) -> bool:
+    """Whether a question of WikiContradict, as ``claim_key`` has it, is measured on."""
+    return lot(group) % 2 == 0
+
+
+def lot(text: str) -> int:
+    """A number that a text always has, on every machine."""
+    return int.from_bytes(sha256(text.encode()).digest()[:8], "big")
+
+
 def _measures(row: Labelled, own_part: set[str]) -> bool:
     if row.pair.source == _HALVED:
-        return _lot(row.group) % 2 == 0
+        return measures_wikicontradict(row.group)
     if row.pair.source in own_part:
         return row.split != "train"
-    return _lot(row.group) % _HELD_OUT == 0
+    return lot(row.group) % _HELD_OUT == 0
 
 
 def _group(record: dict[str, Any]) -> str:
     return claim_key(record.get("question") or record["claim"])
-
-
-def _lot(text: str) -> int:
-    """A number that a text always has, on every machine."""
-    return int.from_bytes(sha256(text.encode()).digest()[:8], "big")

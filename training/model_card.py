@@ -1,6 +1,6 @@
 """The model card, filled with figures."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
@@ -68,6 +68,7 @@ def encoder_of(config: Mapping[str, Any]) -> Encoder:
 def model_card(
     figures: DetectionFigures,
     *,
+    answered: DetectionFigures | None = None,
     size: int,
     sha256: str,
     encoder: Encoder,
@@ -77,6 +78,7 @@ def model_card(
 
     Args:
         figures: Of all validation sets.
+        answered: Of RAMDocs' questions that are measured on; None where the data has none.
         size: Bytes of the model.
         sha256: Digest of its files.
         encoder: What :func:`encoder_of` says.
@@ -91,7 +93,8 @@ def model_card(
         start=encoder.start,
         calibration=_calibration(calibration),
         windows=MOST_WINDOWS,
-        table="\n".join([_HEAD, *(_row(one) for one in (*figures.sets, overall))]),
+        table=_table((*figures.sets, overall)),
+        answered=_table(answered.sets) if answered is not None else "Not measured.",
         pairs=pairs,
         seconds=f"{overall.seconds:.0f}",
         pace=f"{1000 * overall.seconds / pairs:.1f}" if pairs else "–",
@@ -106,6 +109,10 @@ def _calibration(fitted: Calibration) -> str:
         f"The scores are calibrated with the temperature in calibration.json, {fitted.temperature},"
         f"\nfitted on {fitted.fitted_on}:\n{seen} have seen what of these is measured below."
     )
+
+
+def _table(sets: Iterable[SetFigures]) -> str:
+    return "\n".join([_HEAD, *map(_row, sets)])
 
 
 def _row(one: SetFigures) -> str:

@@ -11,7 +11,7 @@ from training.packed import Numbers, Packed
 __all__ = ["Epoch", "Plan", "Pooling", "Settings", "Stage"]
 
 Pooling = Literal["cls", "mean"]
-Stage = Literal["synthetic", "human"]
+Stage = Literal["synthetic", "human", "questions"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,14 @@ class Settings:
         epoch_pairs: Made pairs of an epoch.
         human_epochs: Epochs on pairs that people labelled, at most.
         made_share: Share of made pairs that are mixed into these, so that they are not forgotten.
+        question_epochs: Epochs on answers to questions, with some of all other pairs.
+        drawn_questions: Pairs of a question and an answer in such an epoch, at most.
+        drawn_human: Pairs that people labelled in such an epoch, at most.
+        drawn_general: Pairs of public inference sets in such an epoch.
+        drawn_made: Made pairs in such an epoch.
         synthetic_rate: The highest learning rate of the first stage.
         human_rate: That of the second.
+        question_rate: That of the third.
         warmup: Share of the steps of a stage in which the rate rises; then it falls to 0.
         batch_tokens: Tokens of a batch, padding included.
         decay: Weight decay.
@@ -33,8 +39,11 @@ class Settings:
         contradiction_weight: How much more a contradiction weighs than another label.
         pooling: What the head reads.
         windows: Windows to learn from of a document, the closest to the claim; 0 for all.
+        frozen: How many of the first layers stay as they are, and the embeddings with them; 0 for
+            none of either.
         validated: Pairs of a set, drawn by seed, that an epoch is measured on; 0 for all.
-        patience: Human epochs without a better mean macro-F1 after which it ends.
+        patience: Epochs without a better mean macro-F1 after which it ends, in any stage but the
+            first.
         seed: Of all that is left to chance.
     """
 
@@ -42,8 +51,14 @@ class Settings:
     epoch_pairs: int = 200_000
     human_epochs: int = 6
     made_share: float = 0.5
+    question_epochs: int = 0
+    drawn_questions: int = 4000
+    drawn_human: int = 3000
+    drawn_general: int = 3000
+    drawn_made: int = 1000
     synthetic_rate: float = 1e-4
     human_rate: float = 3e-5
+    question_rate: float = 5e-5
     warmup: float = 0.06
     batch_tokens: int = 16_384
     decay: float = 0.01
@@ -52,6 +67,7 @@ class Settings:
     contradiction_weight: float = 1.0
     pooling: Pooling = "mean"
     windows: int = 0
+    frozen: int = 0
     validated: int = 0
     patience: int = 3
     seed: int = 0
@@ -79,7 +95,9 @@ class Plan:
         self._settings = settings
         self._stages: list[Stage] = ["synthetic"] * settings.synthetic_epochs
         self._stages += ["human"] * settings.human_epochs
-        self._parts = {"synthetic": packed.of_part("synthetic"), "human": packed.of_part("human")}
+        self._stages += ["questions"] * settings.question_epochs
+        parts = ("synthetic", "human", "questions", "general")
+        self._parts = {part: packed.of_part(part) for part in parts}
         self._lengths: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -111,15 +129,32 @@ class Plan:
         rng = np.random.default_rng([chosen.seed, number])
         if self._stages[number] == "synthetic":
             order = balanced(self._packed, made, chosen.epoch_pairs, rng)
+        elif self._stages[number] == "questions":
+            order = self._of_all(rng)
         else:
             order = mixed(self._packed, self._parts["human"], made, chosen.made_share, rng)
         return batched(self._packed, order, chosen.batch_tokens, rng)
 
+    def _of_all(self, rng: np.random.Generator) -> Numbers:
+        """Pairs of every part, each in the proportions that it has or, made ones, in balance."""
+        chosen, parts = self._settings, self._parts
+        drawn = [
+            rng.permutation(parts["questions"])[: chosen.drawn_questions],
+            rng.permutation(parts["human"])[: chosen.drawn_human],
+        ]
+        for part, size in (("general", chosen.drawn_general), ("synthetic", chosen.drawn_made)):
+            if size and len(parts[part]):
+                drawn.append(balanced(self._packed, parts[part], size, rng))
+        return rng.permutation(np.concatenate(drawn))
+
     def _rate(self, stage: Stage, step: int, total: int) -> float:
-        top = self._settings.synthetic_rate
-        if stage == "human":
-            top = self._settings.human_rate
-        rising = max(1, round(self._settings.warmup * total))
+        chosen = self._settings
+        top = {
+            "synthetic": chosen.synthetic_rate,
+            "human": chosen.human_rate,
+            "questions": chosen.question_rate,
+        }[stage]
+        rising = max(1, round(chosen.warmup * total))
         if step < rising:
             return top * (step + 1) / rising
         return top * (total - step) / max(1, total - rising)

@@ -16,7 +16,7 @@ from torch.nn.utils import clip_grad_norm_
 from training import weights
 from training.batches import assemble, measured
 from training.closest import closest_windows
-from training.encoder import Parameters, as_weights, parameters
+from training.encoder import Parameters, as_weights, frozen_names, parameters
 from training.figures import mean_macro_f1
 from training.learning import loss_of, measure, on
 from training.packed import Packed
@@ -67,6 +67,8 @@ class Trainer:
         self.best = 0.0
         self._since_best = 0
         self._p = parameters(start, device=device, seed=settings.seed)
+        for name in frozen_names(self._p, settings.frozen):
+            self._p[name].requires_grad_(requires_grad=False)
         self._optimizer = _optimizer(self._p, settings)
         torch.manual_seed(settings.seed)
         folder.mkdir(parents=True, exist_ok=True)
@@ -153,7 +155,7 @@ class Trainer:
             best = self._folder / "best.npz"
             weights.save(as_weights(self._p), best, pooling=self._settings.pooling)
         self.epoch, self.step = self.epoch + 1, 0
-        if stage == "human" and self._since_best >= self._settings.patience:
+        if stage != "synthetic" and self._since_best >= self._settings.patience:
             say(f"no better for {self._since_best} epochs: it ends here")
             self.epoch = len(self._plan)
         elif not self.finished and self._plan.stage(self.epoch) != stage:
@@ -222,9 +224,10 @@ def _shapes(p: Parameters) -> dict[str, tuple[int, ...]]:
 
 
 def _optimizer(p: Parameters, settings: Settings) -> torch.optim.AdamW:
+    learned = [value for value in p.values() if value.requires_grad]
     groups = [
-        {"params": [v for v in p.values() if v.dim() >= _DECAYED], "weight_decay": settings.decay},
-        {"params": [v for v in p.values() if v.dim() < _DECAYED], "weight_decay": 0.0},
+        {"params": [v for v in learned if v.dim() >= _DECAYED], "weight_decay": settings.decay},
+        {"params": [v for v in learned if v.dim() < _DECAYED], "weight_decay": 0.0},
     ]
     return torch.optim.AdamW(groups, lr=settings.synthetic_rate)
 

@@ -5,7 +5,7 @@ those of :func:`from_minilm` and :func:`from_mpnet`; a file that was trained has
 ``head.bias`` too, and says in ``pooling`` what its head reads.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ __all__ = [
     "join",
     "layers_of",
     "load",
+    "mean",
     "pooling_of",
     "save",
     "split",
@@ -116,6 +117,20 @@ def first_layers(weights: Weights, count: int) -> Weights:
         raise ValueError(f"the encoder has {there} layers, not {count}")
     gone = tuple(f"layer.{layer}." for layer in range(count, there))
     return {name: value for name, value in weights.items() if not name.startswith(gone)}
+
+
+def mean(several: Sequence[Weights]) -> Weights:
+    """The mean of weights that were trained from the same start; they agree in names and shapes.
+
+    Averaged so, several short runs come out better than each (Wortsman et al., ICML 2022).
+
+    Raises:
+        ValueError: They have other names or shapes.
+    """
+    first = {name: value.shape for name, value in several[0].items()}
+    if any({name: value.shape for name, value in one.items()} != first for one in several):
+        raise ValueError("these are weights of different encoders")
+    return {name: np.mean([one[name] for one in several], axis=0) for name in first}
 
 
 def save(

@@ -12,7 +12,7 @@ from tests.fakes.openai_server import OpenAIServer
 from tests.training.test_synthetic import BELL, LAMP
 from tests.training.toy import toy_tokenizer
 from training import build_pairs, write_claims
-from training.packed import load_packed
+from training.packed import PARTS, load_packed
 from training.pairs import claim_key, read_rows
 from training.write_claims import usable
 
@@ -87,10 +87,11 @@ def test_no_claim_and_no_passage_is_both_measured_on_and_learned_from(
     assert not claims["validation"] & claims["synthetic"]
     assert not any("Torvik" in text for text in documents["human"])
     assert not any("Benchmark" in text for text in documents["synthetic"])
-    made = {text for text in documents["synthetic"] if "Torvik" in text}
-    assert made == {SECRET}, "RAMDocs' own document, with its own claims alone"
+    assert not any("Torvik" in text for text in documents["synthetic"])
+    asked = {text for text in documents["questions"] if "Torvik" in text}
+    assert asked == {SECRET}, "RAMDocs' own document, with its own claims alone"
     packed = load_packed(tmp_path / "out" / "pairs.npz")
-    total = sum(len(packed.of_part(part)) for part in ("synthetic", "human", "validation"))
+    total = sum(len(packed.of_part(part)) for part in PARTS)
     assert f"{total} pairs" in said
     assert packed.pair_tokens == 256
 
@@ -114,20 +115,22 @@ def test_no_claim_made_of_a_passage_comes_near_one_that_is_measured_on(
     assert after, "other claims stay"
 
 
-def test_ramdocs_answers_are_held_against_its_documents(data: Path, tmp_path: Path) -> None:
+def test_answers_are_held_against_the_documents_of_their_question(
+    data: Path, tmp_path: Path
+) -> None:
     build(data, tmp_path / "out")
     found = {
-        (pair.claim, pair.label, pair.kind)
-        for _, pair in read_rows(tmp_path / "out" / "pairs.jsonl.gz")
-        if pair.kind.startswith("ramdocs")
+        (pair.document == SECRET, pair.label)
+        for part, pair in read_rows(tmp_path / "out" / "pairs.jsonl.gz")
+        if part == "questions"
     }
-    lighthouse = "The Harrow lighthouse was built in"
-    assert found == {
-        (f"{lighthouse} 1902.", "SUPPORTS", "ramdocs_correct"),
-        (f"{lighthouse} 1955.", "CONTRADICTS", "ramdocs_correct"),
-        (f"{lighthouse} 1902.", "IRRELEVANT", "ramdocs_noise"),
-        (f"{lighthouse} 1955.", "IRRELEVANT", "ramdocs_noise"),
-    }
+    assert found == {(False, "SUPPORTS"), (False, "CONTRADICTS"), (True, "IRRELEVANT")}
+
+
+def test_nothing_is_learned_from_a_set_that_is_left_out(data: Path, tmp_path: Path) -> None:
+    build(data, tmp_path / "out", "--without", "ramdocs")
+    sources = {pair.source for _, pair in read_rows(tmp_path / "out" / "pairs.jsonl.gz")}
+    assert sources == {"lamps", "lamps_groups", "conflicts"}
 
 
 def test_the_same_data_and_seed_give_the_same_bytes(data: Path, tmp_path: Path) -> None:

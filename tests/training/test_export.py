@@ -18,13 +18,14 @@ from conflictscore.labelers.nli.model import NliModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from tests.training.toy import Family, pack_toy, toy_tokenizer, toy_weights
+from training import carry
 from training.evaluate import validation_groups
 from training.export import agreement, export, main
 from training.model_card import Encoder, encoder_of, model_card
 from training.packed import load_packed
 from training.pairs import Pair
 from training.plan import Pooling
-from training.weights import load, save
+from training.weights import load, pooling_of, save
 
 
 @pytest.fixture(scope="module", params=["bert", "mpnet"])
@@ -63,6 +64,32 @@ def test_the_int8_model_mostly_gives_the_float_models_labels(
     assert found.pairs == 60
     assert found.same >= 54
     assert 0 < found.most < 0.3
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_an_exported_model_can_be_trained_further(tmp_path: Path, pooling: Pooling) -> None:
+    before = toy_weights(head=True)
+    tokenizer = toy_tokenizer(tmp_path)
+    export(before, tmp_path / "model", tokenizer=tokenizer, pair_tokens=96, pooling=pooling)
+    options = ["unpack", "--model", str(tmp_path / "model"), "--out", str(tmp_path / "start")]
+    said = CliRunner().invoke(carry.main, options)
+    assert said.exit_code == 0, said.output
+    assert (tmp_path / "start" / "tokenizer.json").is_file()
+    assert pooling_of(tmp_path / "start" / "start.npz") == pooling
+    found = load(tmp_path / "start" / "start.npz")
+    assert set(found) == set(before)
+    for name, value in before.items():
+        assert np.allclose(found[name], value, atol=0.02), name
+
+
+def test_a_model_that_is_no_bert_of_ours_cannot_be_unpacked(tmp_path: Path) -> None:
+    tokenizer = toy_tokenizer(tmp_path, "mpnet")
+    mpnet = toy_weights(head=True, family="mpnet")
+    export(mpnet, tmp_path / "model", tokenizer=tokenizer, pair_tokens=96, pooling="mean")
+    options = ["unpack", "--model", str(tmp_path / "model"), "--out", str(tmp_path)]
+    said = CliRunner().invoke(carry.main, options)
+    assert said.exit_code == 2
+    assert "is no BERT that training.export wrote" in said.output
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])

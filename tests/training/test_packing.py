@@ -10,13 +10,13 @@ from click.testing import CliRunner
 from conflictscore.labelers.nli.labeler import deciding_window, verdict_on
 from conflictscore.records import Label
 from tests.training.toy import Family, pack_toy, toy_tokenizer, toy_weights
-from training import train, weights
+from training import carry, train, weights
 from training.batches import assemble, balanced, batched, measured, mixed
 from training.closest import closest_windows
 from training.figures import figures, mean_macro_f1, verdicts
 from training.packed import Packed, load_packed
 from training.packing import pack
-from training.pairs import LABELS, Pair, Row
+from training.pairs import LABELS, Pair, Part, Row
 from training.plan import Plan, Settings
 
 
@@ -186,6 +186,30 @@ def test_a_plan_is_the_same_every_time_and_its_rate_rises_and_falls(packed: Pack
     assert 0 < rates[-1] < settings.synthetic_rate / 10
 
 
+def test_an_epoch_on_questions_has_pairs_of_every_part(tmp_path: Path) -> None:
+    pair = Pair("lamp lit", "the old lamp", "SUPPORTS", "one", "people")
+    parts: list[Part] = ["questions", "human", "general", "synthetic"]
+    rows = [Row(part, pair) for part in parts for _ in range(20)]
+    path = tmp_path / "pairs.npz"
+    pack(rows, path, tokenizer=toy_tokenizer(tmp_path), pair_tokens=96)
+    some = load_packed(path)
+    settings = Settings(
+        synthetic_epochs=0,
+        human_epochs=0,
+        question_epochs=2,
+        drawn_questions=9,
+        drawn_human=50,
+        drawn_general=7,
+        drawn_made=5,
+    )
+    plan = Plan(some, settings)
+    assert [plan.stage(number) for number in range(len(plan))] == ["questions", "questions"]
+    drawn = np.concatenate(plan.epoch(0).batches)
+    counts = [int(np.isin(drawn, some.of_part(part)).sum()) for part in parts]
+    assert counts == [9, 20, 7, 5], "no more than there are"
+    assert max(plan.epoch(0).rates) == pytest.approx(settings.question_rate)
+
+
 def test_verdicts_on_documents_are_those_of_the_nli_labeler() -> None:
     rng = np.random.default_rng(0)
     owner = np.sort(rng.integers(0, 200, 500))
@@ -216,6 +240,22 @@ def test_weights_survive_a_file_in_pieces(tmp_path: Path, monkeypatch: pytest.Mo
     assert set(after) == set(before)
     for name, value in before.items():
         assert np.allclose(after[name], value, atol=2e-3), name
+
+
+def test_the_mean_of_runs_is_taken_weight_by_weight(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{seed}.npz" for seed in range(2)]
+    for seed, path in enumerate(paths):
+        weights.save(toy_weights(seed), path, pooling="cls")
+    said = CliRunner().invoke(carry.main, ["mean", *map(str, paths), str(tmp_path / "mean.npz")])
+    assert said.exit_code == 0, said.output
+    found = weights.load(tmp_path / "mean.npz")
+    expected = (toy_weights(0)["words"] + toy_weights(1)["words"]) / 2
+    assert np.allclose(found["words"], expected, atol=2e-3)
+    assert weights.pooling_of(tmp_path / "mean.npz") == "cls"
+    weights.save(toy_weights(family="mpnet"), paths[1])
+    refused = CliRunner().invoke(carry.main, ["mean", *map(str, paths), str(tmp_path / "no.npz")])
+    assert refused.exit_code == 2
+    assert "weights of different encoders" in refused.output
 
 
 def test_weights_say_what_their_head_reads(tmp_path: Path) -> None:

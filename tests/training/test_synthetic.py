@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from training.ambiguous import claim_from
 from training.edits.names import collect_names
 from training.pairs import Pair, Row, read_rows, write_rows
 from training.passages import Passage
 from training.sentences import coverage
 from training.synthetic import contradictions, reworded, synthetic_pairs
+from training.wordings import statement
 
 LAMP = (
     "The Vennick lighthouse was lit in 1871 by the keeper Anna Holt. Its tower is 40 metres high."
@@ -115,4 +115,5 @@ def test_rows_survive_their_file_and_the_same_rows_give_the_same_bytes(
 def test_a_question_and_an_answer_make_a_claim(
     question: str, answer: str, claim: str | None
 ) -> None:
-    assert claim_from(question, answer) == claim
+    said = statement(question, answer)
+    assert (said and said.text) == claim

@@ -80,6 +80,17 @@ def test_a_stopped_run_goes_on_at_the_same_step_and_comes_out_the_same(
         assert np.allclose(value, other[name], atol=1e-3), name
 
 
+def test_frozen_layers_stay_as_they_are(packed: Packed, tmp_path: Path) -> None:
+    settings = Settings(synthetic_epochs=0, human_epochs=1, batch_tokens=600, frozen=1)
+    trainer = start(packed, tmp_path, settings)
+    trainer.run(minutes=5, save_minutes=5, say=lambda text: None)
+    before, after = toy_weights(), load(tmp_path / "best.npz")
+    kept = {name for name, value in before.items() if np.allclose(value, after[name], atol=2e-3)}
+    assert kept == set(before), "the toy has one layer"
+    again = start(packed, tmp_path, settings)
+    assert again.finished, "a run with frozen layers is taken up"
+
+
 def test_time_that_is_up_stops_a_run(packed: Packed, tmp_path: Path) -> None:
     trainer = start(packed, tmp_path)
     trainer.run(minutes=0, save_minutes=5, say=lambda text: None)

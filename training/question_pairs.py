@@ -1,0 +1,142 @@
+"""Pairs of an answer and a passage: the same answer, another, part of it, another's, or none."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from training.answers import apart, coarser, restated, states
+from training.pairs import Label, Pair
+from training.questions import Question, Reply, is_measured
+from training.wordings import asked, statement, worded
+
+__all__ = ["learned_pairs", "measured_pairs"]
+
+_ROUNDS = {"ramdocs": 3, "wikicontradict": 3}
+"""How often a set's questions are gone through, each time in other words; others once."""
+_RESTATED = 0.25
+"""Share of the answers that are put in another form, where one is known."""
+_QUALIFIED = 0.15
+"""Share of a passage's claims that name the entity that they speak of."""
+_ELSEWHERE = 0.35
+"""Passages of other questions for each claim, which say nothing of it."""
+_OPENING_WORDS = 2
+"""Questions that begin alike ask for the same kind of thing."""
+
+
+def measured_pairs(questions: Sequence[Question]) -> Iterator[Pair]:
+    """The questions of RAMDocs that are measured on, each answer against each passage.
+
+    A passage with another answer contradicts the claim, also where it speaks of another thing of
+    the same name: it answers the question otherwise. Each claim stands there twice: with the
+    question repeated (``ramdocs_questions``) and, where the question has a form that makes one, as
+    a statement (``ramdocs_statements``).
+    """
+    for question in questions:
+        if question.source != "ramdocs" or not is_measured(question):
+            continue
+        for answer in question.answers:
+            said = statement(question.text, answer)
+            claims = {"ramdocs_questions": asked(question.text, answer)}
+            claims |= {"ramdocs_statements": said.text} if said is not None else {}
+            for source, claim in claims.items():
+                for reply in question.replies:
+                    label: Label = "IRRELEVANT"
+                    if reply.answer is not None:
+                        label = "SUPPORTS" if reply.answer == answer else "CONTRADICTS"
+                    yield Pair(claim, reply.text, label, source, "answer")
+
+
+def learned_pairs(questions: Sequence[Question], *, seed: int) -> Iterator[Pair]:
+    """Pairs of the other questions.
+
+    Args:
+        questions: All questions; those that are measured on are left out, and so is every passage
+            of theirs.
+        seed: Of all that is left to chance.
+    """
+    kept = {reply.text for one in questions if is_measured(one) for reply in one.replies}
+    learned = [
+        one._replace(replies=tuple(reply for reply in one.replies if reply.text not in kept))
+        for one in questions
+        if not is_measured(one)
+    ]
+    alike: dict[str, list[Question]] = defaultdict(list)
+    for one in learned:
+        alike[_opening(one)].append(one)
+    for one in learned:
+        others = [other for other in alike[_opening(one)] if other.text != one.text]
+        for turn in range(_ROUNDS.get(one.source, 1)):
+            rng = Random(f"{seed}:{turn}:{one.text}")  # noqa: S311 - no secret
+            found = dict.fromkeys(_of_question(one, others or learned, rng))
+            yield from found
+
+
+def _of_question(one: Question, others: Sequence[Question], rng: Random) -> Iterator[Pair]:
+    answers = one.answers
+    if len(answers) == 1 and (other := _another_answer(answers[0], others, rng)) is not None:
+        answers = (*answers, other)
+    for reply in one.replies:
+        if not reply.text:
+            continue
+        for answer in answers:
+            label = _label(answer, reply)
+            if label is not None:
+                yield from _claimed(one, answer, reply, label, rng)
+        yield from _qualified(one, reply, rng)
+    for answer in answers:
+        if rng.random() < _ELSEWHERE and others:
+            near = rng.choice(others)
+            passages = [reply for reply in near.replies if not states(reply.text, answer)]
+            if near.text != one.text and passages:
+                claim = worded(one.text, answer, rng)
+                text = rng.choice(passages).text
+                yield Pair(claim.claim, text, "IRRELEVANT", one.source, "elsewhere")
+
+
+def _label(answer: str, reply: Reply) -> Label | None:
+    """None where a passage cannot be held against an answer without a doubt."""
+    if reply.answer is None:
+        return None if states(reply.text, answer) else "IRRELEVANT"
+    if answer == reply.answer:
+        return "SUPPORTS"
+    if apart(answer, reply.answer) and not states(reply.text, answer):
+        return "CONTRADICTS"
+    return None
+
+
+def _claimed(one: Question, answer: str, reply: Reply, label: Label, rng: Random) -> Iterator[Pair]:
+    said, kind = answer, label.lower()
+    if label == "SUPPORTS" and rng.random() < _RESTATED and (less := coarser(answer)):
+        said, kind = less, "coarser"
+    elif rng.random() < _RESTATED and (other := restated(answer, rng)):
+        said, kind = other, f"{kind}_restated"
+    sentences = [other.sentence for other in one.replies if other.answer == answer]
+    if sentences and sentences[0] and rng.random() < 0.5:
+        yield Pair(sentences[0], reply.text, label, one.source, f"{kind}:sentence")
+        return
+    claim = worded(one.text, said, rng)
+    if claim.negated and label != "IRRELEVANT":
+        label = "CONTRADICTS" if label == "SUPPORTS" else "SUPPORTS"
+    yield Pair(claim.claim, reply.text, label, one.source, f"{kind}:{claim.kind}")
+
+
+def _qualified(one: Question, reply: Reply, rng: Random) -> Iterator[Pair]:
+    """Claims that name their entity, against a passage on it and one on another of that name."""
+    others = [other for other in one.replies if other.entity and other.entity != reply.entity]
+    if not reply.entity or reply.answer is None or not others or rng.random() > _QUALIFIED:
+        return
+    other = rng.choice(others)
+    claim = f'The answer to the question "{one.text}" is, for {reply.entity}, {reply.answer}.'
+    yield Pair(claim, reply.text, "SUPPORTS", one.source, "entity")
+    if not states(other.text, reply.answer):
+        yield Pair(claim, other.text, "IRRELEVANT", one.source, "other_entity")
+
+
+def _another_answer(answer: str, others: Sequence[Question], rng: Random) -> str | None:
+    """What another question of the same kind is answered with."""
+    known = [other for one in others for other in one.answers if apart(other, answer)]
+    return rng.choice(known) if known else None
+
+
+def _opening(question: Question) -> str:
+    return " ".join(question.text.lower().split()[:_OPENING_WORDS])
