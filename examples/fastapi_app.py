@@ -11,8 +11,7 @@ from typing import Any
 from fastapi import FastAPI, HTTPException
 from openai import AsyncOpenAI
 
-from conflictscore import Document
-from conflictscore.errors import InputError, ProviderError
+from conflictscore import Document, InputError, ProviderError
 from conflictscore.middleware import self_correct
 from conflictscore.retrieval import CorpusRetriever
 

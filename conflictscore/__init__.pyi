@@ -1,0 +1,35 @@
+from .errors import BudgetError as BudgetError
+from .errors import ConfigurationError as ConfigurationError
+from .errors import ConflictScoreError as ConflictScoreError
+from .errors import ContextWindowError as ContextWindowError
+from .errors import InputError as InputError
+from .errors import NoDocumentsError as NoDocumentsError
+from .errors import ProviderError as ProviderError
+from .errors import QuotaError as QuotaError
+from .errors import UnreadableReplyError as UnreadableReplyError
+from .graph.create import create_conflict_scorer as create_conflict_scorer
+from .graph.create import create_self_correcting_rag as create_self_correcting_rag
+from .graph.create import run_context as run_context
+from .graph.settings import LoopSettings as LoopSettings
+from .graph.strategies import Strategy as Strategy
+from .graph.strategies import build_strategy_graph as build_strategy_graph
+from .metric import conflict_report as conflict_report
+from .nodes.state import RunContext as RunContext
+from .prompts import PromptSet as PromptSet
+from .records import Answer as Answer
+from .records import Attempt as Attempt
+from .records import Claim as Claim
+from .records import ClaimEvidence as ClaimEvidence
+from .records import ConflictReport as ConflictReport
+from .records import ConflictType as ConflictType
+from .records import Document as Document
+from .records import EvidenceLabel as EvidenceLabel
+from .records import Flip as Flip
+from .records import Label as Label
+from .records import Method as Method
+from .records import Run as Run
+from .records import RunStatus as RunStatus
+from .records import Usage as Usage
+from .storage.cache import ContentCache as ContentCache
+
+__version__: str

@@ -1,0 +1,14 @@
+from .harness.benchmark import Benchmark as Benchmark
+from .harness.methods.asker import Asker as Asker
+from .harness.methods.method import Asked as Asked
+from .harness.methods.method import BenchmarkMethod as BenchmarkMethod
+from .harness.methods.registry import METHODS as METHODS
+from .harness.methods.registry import MethodEntry as MethodEntry
+from .harness.outcome import BenchmarkRun as BenchmarkRun
+from .harness.outcome import read_run as read_run
+from .harness.records import Question as Question
+from .harness.records import Verdict as Verdict
+from .natconfqa.verdicts import method_figures as method_figures
+from .registry import BENCHMARKS as BENCHMARKS
+from .registry import open_benchmark as open_benchmark
+from .running import run_benchmark as run_benchmark

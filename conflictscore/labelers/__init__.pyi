@@ -1,0 +1,17 @@
+from .batch_judge import BatchJudge as BatchJudge
+from .calibration import Calibration as Calibration
+from .calibration import FittedCalibration as FittedCalibration
+from .cascade import Cascade as Cascade
+from .cascade import Certain as Certain
+from .choice_judge import ChoiceJudge as ChoiceJudge
+from .json_judge import JsonJudge as JsonJudge
+from .nli.labeler import NliLabeler as NliLabeler
+from .protocol import Labeler as Labeler
+from .protocol import LabelerFactory as LabelerFactory
+from .protocol import Pair as Pair
+from .protocol import TableLabeler as TableLabeler
+from .registry import LABELERS as LABELERS
+from .registry import LabelerKind as LabelerKind
+from .registry import LabelerName as LabelerName
+from .registry import make_labeler as make_labeler
+from .table import label_table as label_table

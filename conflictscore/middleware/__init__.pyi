@@ -1,0 +1,5 @@
+from .agent import ConflictScoreMiddleware as ConflictScoreMiddleware
+from .chat_model import SelfCorrectingChatModel as SelfCorrectingChatModel
+from .decorator import self_correct as self_correct
+from .service import ServiceSettings as ServiceSettings
+from .service import create_app as create_app
