@@ -3,8 +3,9 @@
 import ipaddress
 import logging
 import os
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,9 +18,6 @@ from conflictscore.cli.options import (
 )
 from conflictscore.cli.running import open_context, open_retriever
 from conflictscore.errors import InputError
-
-if TYPE_CHECKING:
-    from conflictscore.nodes.state import RunContext
 
 __all__ = ["serve"]
 
@@ -46,7 +44,7 @@ Then, with any OpenAI client:
     default="127.0.0.1",
     show_default=True,
     metavar="NAME",
-    help="Where to listen; another address than this machine's own needs a key.",
+    help="Where to listen; any address but this machine's own needs a key.",
 )
 @click.option(
     "--port",
@@ -54,22 +52,23 @@ Then, with any OpenAI client:
     default=8400,
     show_default=True,
     metavar="N",
-    help="0 takes any free one.",
+    help="The port; 0 takes any free one.",
 )
 @click.option(
     "--mode",
     type=click.Choice(["correct", "annotate", "observe"]),
     default="correct",
     show_default=True,
-    help="correct: answer again where the sources disagree. annotate: the first answer, with a note"
-    " about the disagreement. observe: the model's own answer untouched, scored afterwards.",
+    help="correct: answer again where the sources disagree. annotate: give the first answer, with a"
+    " note about the disagreement. observe: give the model's own answer untouched and score it"
+    " afterwards.",
 )
 @click.option(
     "--on-failure",
     type=click.Choice(["pass_through", "annotate", "refuse"]),
     default="pass_through",
     show_default=True,
-    help="What an answer that could not be checked comes to: the answer as it is, the answer with a"
+    help="What to send when an answer could not be checked: the answer as it is, the answer with a"
     " note, or an error.",
 )
 @click.option(
@@ -78,26 +77,26 @@ Then, with any OpenAI client:
     default="paper",
     show_default=True,
     help="How an answer is corrected: with both sides in view (paper), or as the type of the"
-    " conflict asks (typed: outdated, opinions and so on; one call more).",
+    " conflict calls for (typed: outdated, opinions and so on; one call more).",
 )
 @click.option(
     "--first-answer",
     type=click.Choice(["rag", "upstream"]),
     default="rag",
     show_default=True,
-    help="rag: answered from the documents. upstream: the request goes to the model as it is.",
+    help="rag: written from the documents. upstream: the model's own, to the request as it is.",
 )
 @click.option(
     "--answer-early",
     is_flag=True,
-    help="Reply the moment an answer stands: a changed answer's own scores and the reason for it"
-    " are then in its run only. Streams do so always.",
+    help="Reply as soon as an answer is final: a changed answer's own scores and the reason for the"
+    " change are then in its run only. Streams always do so.",
 )
 @click.option(
     "--key-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help=f"Bearer keys that callers need, one a line. Or set {_KEYS}, with commas between them.",
+    help=f"Bearer keys, one a line; callers need one of them. Or set {_KEYS}, separated by commas.",
 )
 @click.option("--no-auth", is_flag=True, help="Listen on any address without a key.")
 @click.option(
@@ -114,7 +113,7 @@ Then, with any OpenAI client:
     default=32,
     show_default=True,
     metavar="N",
-    help="Requests worked on at once; as many again wait, and more get HTTP 429.",
+    help="Requests served at once; as many again wait, and more get HTTP 429.",
 )
 @click.option(
     "--max-calls",
@@ -122,7 +121,7 @@ Then, with any OpenAI client:
     default=_CALLS,
     show_default=True,
     metavar="N",
-    help="Calls in flight at an endpoint, of all requests together.",
+    help="Calls in flight at an endpoint, for all requests together.",
 )
 @click.option(
     "--timeout",
@@ -130,7 +129,7 @@ Then, with any OpenAI client:
     default=300.0,
     show_default=True,
     metavar="S",
-    help="Seconds for a request.",
+    help="Seconds that a request may take.",
 )
 @click.option(
     "--grace",
@@ -138,7 +137,7 @@ Then, with any OpenAI client:
     default=30.0,
     show_default=True,
     metavar="S",
-    help="Seconds for what runs to finish when the service is told to stop.",
+    help="Seconds for running requests to finish when the service is told to stop.",
 )
 @click.option(
     "--runs-kept",
@@ -146,42 +145,26 @@ Then, with any OpenAI client:
     default=1000,
     show_default=True,
     metavar="N",
-    help="Runs that /v1/runs/ID still knows.",
+    help="Runs that /v1/runs/ID can still give.",
 )
 @click.option(
     "--runs-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Keep runs in this file, over restarts; it holds what was asked. Default: in memory.",
+    help="Keep runs in this file across restarts; it holds what was asked. Default: in memory.",
 )
 @with_search_options
 @with_passage_options
 @with_scoring_options
 @with_model_choice
 def serve(
-    host: str,
-    port: int,
-    mode: Any,
-    on_failure: Any,
-    regeneration: Any,
-    first_answer: Any,
-    answer_early: bool,
-    key_file: Path | None,
-    no_auth: bool,
-    max_body: int,
-    max_concurrent: int,
-    max_calls: int,
-    timeout: float,
-    grace: float,
-    runs_kept: int,
-    runs_file: Path | None,
-    **settings: Any,
+    host: str, port: int, key_file: Path | None, max_calls: int, regeneration: Any, **options: Any
 ) -> None:
-    """Serve checked answers over HTTP, as OpenAI's API does.
+    """Serve checked answers over HTTP, with OpenAI's API.
 
-    POST /v1/chat/completions takes what any OpenAI client sends, streamed or not. Each answer has
-    its run in the header x-conflictscore-run-id, and GET /v1/runs/ID all the evidence. There are
-    /v1/models, /healthz and /metrics as well.
+    POST /v1/chat/completions takes what any OpenAI client sends, streamed or not. The header
+    x-conflictscore-run-id names each answer's run, and GET /v1/runs/ID gives all its evidence.
+    There are /v1/models, /healthz and /metrics as well.
 
     Callers' keys are checked here and go no further; the model gets the key in OPENAI_API_KEY.
     """
@@ -189,47 +172,37 @@ def serve(
     from conflictscore.middleware.service.server import serve as serve_app
 
     keys = _keys(key_file)
-    if not keys and not no_auth and not _loopback(host):
+    if not keys and not options["no_auth"] and not _loopback(host):
         raise InputError(
             f"--host {host} can be reached from other machines: give --key-file FILE, or say"
             " --no-auth to let everybody in"
         )
+    mode = options["mode"]
     if regeneration == "typed" and mode != "correct":
         raise InputError(
-            f"--regeneration typed is for --mode correct: in mode {mode} no answer is given again"
+            f"--regeneration typed is for --mode correct: mode {mode} regenerates no answer"
         )
-    chosen = ServiceSettings(
-        mode=mode,
-        on_failure=on_failure,
-        first_answer=first_answer,
-        answer_early=answer_early,
-        keys=keys,
-        no_auth=no_auth,
-        max_body=max_body,
-        max_concurrent=max_concurrent,
-        timeout=timeout,
-        grace=grace,
-        runs_kept=runs_kept,
-        runs_file=runs_file,
-    )
-    retriever = open_retriever(settings)
+    known = {option.name for option in fields(ServiceSettings)}
+    given = {name: value for name, value in options.items() if name in known}
+    settings = ServiceSettings(**given, keys=keys)
+    retriever = open_retriever(options)
     context = open_context(
-        settings, retriever=retriever, max_calls=max_calls, regeneration=regeneration
+        options, retriever=retriever, max_calls=max_calls, regeneration=regeneration
     )
-    app = create_app(context, chosen)
+    app = create_app(context, settings)
     logging.basicConfig(format="%(levelname)s: %(message)s")
 
     def listening(address: str) -> None:
-        click.echo(f"{address} {_what_it_is(context, chosen.mode, keys)}", err=True)
+        model = context.generator
+        guard = f"{len(keys)} keys" if keys else "no key needed"
+        click.echo(
+            f"{address} in front of {model.name} at {model.endpoint}, mode {mode}, {guard}; Ctrl-C"
+            " stops it",
+            err=True,
+        )
 
-    serve_app(app, host=host, port=port, grace=grace, listening=listening)
+    serve_app(app, host=host, port=port, grace=settings.grace, listening=listening)
     click.echo("stopped", err=True)
-
-
-def _what_it_is(context: "RunContext", mode: str, keys: tuple[str, ...]) -> str:
-    guard = f"{len(keys)} keys" if keys else "no key needed"
-    model = context.generator
-    return f"in front of {model.name} at {model.endpoint}, mode {mode}, {guard}; Ctrl-C stops it"
 
 
 def _keys(path: Path | None) -> tuple[str, ...]:
@@ -240,7 +213,7 @@ def _keys(path: Path | None) -> tuple[str, ...]:
     try:
         lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
+        reason = getattr(error, "strerror", None) or "it is not text"
         raise InputError(f"--key-file {path}: cannot be read ({reason})") from error
     keys = tuple(line for line in lines if line and not line.startswith("#"))
     if not keys:

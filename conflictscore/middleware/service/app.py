@@ -1,25 +1,45 @@
-"""The service as a FastAPI app."""
+"""The service as a FastAPI app: its routes, its chat page, and what every request passes."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from conflictscore.middleware.service.faults import RefusedError
-from conflictscore.middleware.service.front import Front
-from conflictscore.middleware.service.page_files import serve_page
+from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError, internal_error
 from conflictscore.middleware.service.routes import routes
 from conflictscore.middleware.service.service import Service
 from conflictscore.middleware.service.settings import ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.nodes.state import RunContext
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "serve_page"]
+
+_NO_SNIFFING = (b"x-content-type-options", b"nosniff")
+_PAGE = Path(__file__).with_name("page")
+_PAGE_SUFFIXES = frozenset({".css", ".html", ".ico", ".js", ".json", ".png", ".svg", ".woff2"})
+_PAGE_HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+        " font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none';"
+        " frame-ancestors 'none'"
+    ),
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-cache",
+}
 
 
 def create_app(context: RunContext, settings: ServiceSettings | None = None) -> FastAPI:
-    """The service as an app, for a server of one's own or inside another app (``mount``).
+    """The service as an app, for a server of your own or inside another app (``mount``).
 
     ```python
     context = run_context("openai:gpt-4.1-mini", my_retriever)
@@ -32,7 +52,7 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
         settings: Policy and limits.
 
     Raises:
-        ConfigurationError: The model is no such endpoint, or the file of runs cannot be used.
+        ConfigurationError: The model is not such an endpoint, or the file of runs cannot be used.
     """
     service = Service(context, settings or ServiceSettings())
 
@@ -41,21 +61,83 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
         yield
         await service.close()
 
+    async def refused(request: Request, refusal: RefusedError) -> JsonResponse:
+        return JsonResponse(refusal.body(), refusal.status, refusal.headers())
+
+    async def no_such_route(request: Request, error: HTTPException) -> JsonResponse:
+        path = f"{request.method} {request.url.path}"
+        refusal = RefusedError(error.status_code, f"{path}: {error.detail}", code="no_such_route")
+        return JsonResponse(refusal.body(), refusal.status, error.headers)
+
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.service = service
-    app.add_middleware(Front, service=service)
-    app.exception_handler(RefusedError)(_refused)
-    app.exception_handler(HTTPException)(_no_such_route)
+    app.add_middleware(_Front, service=service)
+    app.exception_handler(RefusedError)(refused)
+    app.exception_handler(HTTPException)(no_such_route)
     app.include_router(routes)
     serve_page(app)
     return app
 
 
-async def _refused(request: Request, refusal: RefusedError) -> JsonResponse:
-    return JsonResponse(refusal.body(), refusal.status, refusal.headers())
+def serve_page(app: FastAPI, folder: Path = _PAGE) -> None:
+    """Serve ``index.html`` at ``/`` and the files beside it under ``/page/``; no key is needed.
+
+    Args:
+        app: The service.
+        folder: Where the files are; without an ``index.html`` there is no page.
+    """
+    index = folder / "index.html"
+    if not index.is_file():
+        return
+
+    async def page() -> FileResponse:
+        return FileResponse(index, headers=_PAGE_HEADERS)
+
+    app.add_api_route("/", page, methods=["GET"])
+    app.mount("/page", _PageFiles(directory=folder))
 
 
-async def _no_such_route(request: Request, error: HTTPException) -> JsonResponse:
-    path = f"{request.method} {request.url.path}"
-    refusal = RefusedError(error.status_code, f"{path}: {error.detail}", code="no_such_route")
-    return JsonResponse(refusal.body(), refusal.status, error.headers)
+class _PageFiles(StaticFiles):
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        if Path(path).suffix not in _PAGE_SUFFIXES:
+            raise HTTPException(404)
+        response = await super().get_response(path, scope)
+        response.headers.update(_PAGE_HEADERS)
+        return response
+
+
+class _Front:
+    """The outermost layer: each request is counted and timed, and no bug leaves it unanswered."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        metrics, started, status = self._service.metrics, time.perf_counter(), 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message = {**message, "headers": [*message.get("headers", ()), _NO_SNIFFING]}
+            await send(message)
+
+        metrics.in_flight.inc()
+        try:
+            await self._app(scope, receive, sending)
+        except ClientDisconnect:
+            status = status or CLIENT_GONE
+        except Exception as error:  # noqa: BLE001 - the last one who can answer
+            metrics.failure("internal")
+            refusal = internal_error(error)
+            if not status:
+                await JsonResponse(refusal.body(), refusal.status)(scope, receive, sending)
+        finally:
+            metrics.in_flight.dec()
+            route = getattr(scope.get("route"), "path", "other")
+            seconds = time.perf_counter() - started
+            metrics.request(route, status or CLIENT_GONE, self._service.settings.mode, seconds)
+        return None

@@ -3,15 +3,20 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-__all__ = ["Background"]
+from conflictscore.labelers.cascade import Cascade
+from conflictscore.labelers.protocol import Labeler, TableLabeler
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import Claim, Document, EvidenceLabel
+
+__all__ = ["Background", "PacedLabeler", "paced"]
 
 _log = logging.getLogger(__name__)
 
 Job = Callable[[], Coroutine[Any, Any, None]]
-"""Starts the work; to be started at most once."""
+"""Starts the work; called at most once."""
 
 
 class Background:
@@ -31,14 +36,14 @@ class Background:
         self._most_ends = ends
         self._waiting: deque[tuple[Job, Callable[[], None]]] = deque()
         self._at_work: set[asyncio.Task[None]] = set()
-        self._going_on: set[asyncio.Task[Any]] = set()
+        self._ends: set[asyncio.Task[Any]] = set()
 
     def offer(self, job: Job, given_up: Callable[[], None]) -> bool:
         """Take a job, unless too many wait.
 
         Args:
-            job: What is to be done. What it raises is logged.
-            given_up: Called in place of it where the service stops before it is begun.
+            job: The work. What it raises is logged.
+            given_up: Called instead of it where the service stops before it is begun.
         """
         if len(self._waiting) >= self._most_waiting:
             return False
@@ -47,19 +52,19 @@ class Background:
         return True
 
     def keep(self, task: "asyncio.Task[Any]") -> None:
-        """Let a task that is under way come to its end."""
-        self._going_on.add(task)
-        task.add_done_callback(self._at_its_end)
+        """Let a task that is under way finish."""
+        self._ends.add(task)
+        task.add_done_callback(self._ended)
 
     @property
     def has_room(self) -> bool:
         """Whether one more task may be kept."""
-        return len(self._going_on) < self._most_ends
+        return len(self._ends) < self._most_ends
 
     async def close(self, grace: float) -> None:
         """Let the work finish for so many seconds; then stop it, and give up what waits."""
         ends = asyncio.get_running_loop().time() + grace
-        while running := self._at_work | self._going_on:
+        while running := self._at_work | self._ends:
             left = ends - asyncio.get_running_loop().time()
             if left <= 0:
                 break
@@ -68,7 +73,7 @@ class Background:
             _, given_up = self._waiting.popleft()
             given_up()
         self._told(0)
-        stopped = self._at_work | self._going_on
+        stopped = self._at_work | self._ends
         for task in stopped:
             task.cancel()
         await asyncio.gather(*stopped, return_exceptions=True)
@@ -81,16 +86,49 @@ class Background:
             task.add_done_callback(self._ended)
         self._told(len(self._waiting))
 
-    def _ended(self, task: "asyncio.Task[None]") -> None:
+    def _ended(self, task: "asyncio.Task[Any]") -> None:
         self._at_work.discard(task)
-        _log_fault(task)
+        self._ends.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("a run in the background ended with %s", type(error).__name__)
         self._start()
 
-    def _at_its_end(self, task: "asyncio.Task[Any]") -> None:
-        self._going_on.discard(task)
-        _log_fault(task)
+
+def paced(labeler: Labeler, gap: float) -> Labeler:
+    """The labeler, paced where it calls pair by pair; one that batches makes few calls.
+
+    In a cascade, each of its labelers is paced.
+    """
+    if isinstance(labeler, Cascade):
+        return labeler.with_each(lambda one: paced(one, gap))
+    return labeler if isinstance(labeler, TableLabeler) else PacedLabeler(labeler, gap)
 
 
-def _log_fault(task: "asyncio.Task[Any]") -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        _log.error("a run in the background ended with %s", type(error).__name__)
+class PacedLabeler:
+    """Another labeler, whose calls begin no closer together than so many seconds.
+
+    Every call takes a moment of the processor before it goes out, and there are dozens a run. All
+    at once they would hold up the requests that somebody is waiting for.
+    """
+
+    def __init__(self, labeler: Labeler, gap: float) -> None:
+        self._labeler, self._gap = labeler, gap
+        self._next = 0.0
+
+    @property
+    def name(self) -> str:
+        """The name of the other labeler."""
+        return self._labeler.name
+
+    @property
+    def identity(self) -> Mapping[str, Any] | None:
+        """The identity of the other labeler."""
+        return self._labeler.identity
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        """Judge one pair when its turn has come."""
+        now = asyncio.get_running_loop().time()
+        turn = max(now, self._next)
+        self._next = turn + self._gap
+        await asyncio.sleep(turn - now)
+        return await self._labeler.label(claim, document, meter)

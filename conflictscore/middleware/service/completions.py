@@ -1,17 +1,32 @@
-"""OpenAI's chat completions, whole and in chunks."""
+"""OpenAI's chat completions, whole and as a stream of chunks."""
 
+import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
-from conflictscore.middleware.service.evidence import brief
+from conflictscore.middleware.service.refusals import RefusedError, internal_error
 from conflictscore.middleware.service.service import Ticket
+from conflictscore.middleware.service.wire import ALIVE, frame
 from conflictscore.records import Usage
 
-__all__ = ["Chunks", "completion_of", "text_of", "usage_of", "why_no_text"]
+__all__ = [
+    "Completion",
+    "CompletionStream",
+    "completion_of",
+    "text_of",
+    "usage_of",
+    "why_no_text",
+]
+
+Completion = dict[str, Any]
+"""OpenAI's chat completion; ours has ``conflictscore`` beside its fields."""
 
 _PIECE = re.compile(r"\S+\s*|\s+")
 _WORDS_A_CHUNK = 4
+_DONE = b"data: [DONE]\n\n"
+_CHUNK_SECONDS = 50.0
+"""Some clients wait only so long for a chunk, and do not count comments."""
 
 
 def completion_of(
@@ -21,15 +36,15 @@ def completion_of(
     *,
     base: Mapping[str, Any] | None = None,
     complete: bool = True,
-) -> dict[str, Any]:
+) -> Completion:
     """The chat completion that a caller gets.
 
     Args:
         ticket: The request.
-        run: The evidence.
+        run: The record of the run.
         text: The answer.
-        base: The upstream's own completion that the answer began with, kept as far as it is it.
-        complete: Whether nothing of the run is still going on.
+        base: The upstream's own completion that the run began with; what still holds of it is kept.
+        complete: Whether no part of the run is still under way.
     """
     spent = Usage.model_validate(run["usage"])
     whole = {
@@ -39,7 +54,7 @@ def completion_of(
         "model": ticket.model,
         "usage": None,
         **(base or {}),
-        "conflictscore": brief(run, complete=complete),
+        "conflictscore": _beside_the_answer(run, complete=complete),
     }
     if base is None or spent != usage_of(base):
         whole["usage"] = {
@@ -58,8 +73,20 @@ def completion_of(
     return whole
 
 
+def _beside_the_answer(run: Mapping[str, Any], *, complete: bool) -> dict[str, Any]:
+    """The run in brief; the scores are those of the first answer, which decided."""
+    report = run["report"] or {}
+    brief = {name: run[name] for name in ("run_id", "mode", "status", "flipped")}
+    brief |= {name: report.get(name) for name in ("cs_c", "cs_r", "coverage")}
+    if run["flipped"]:
+        brief |= {name: run[name] for name in ("first_answer", "justification")}
+    if "conflict_type" in run:
+        brief["conflict_type"] = run["conflict_type"]
+    return {**brief, "notes": run["notes"], "complete": complete}
+
+
 def usage_of(completion: Mapping[str, Any]) -> Usage:
-    """What the upstream's own call cost."""
+    """The tokens of the upstream's own call."""
     usage = completion.get("usage")
     counts = usage if isinstance(usage, Mapping) else {}
     details = counts.get("prompt_tokens_details")
@@ -80,7 +107,7 @@ def text_of(completion: Mapping[str, Any]) -> str:
 
 
 def why_no_text(completion: Mapping[str, Any]) -> str | None:
-    """Why an upstream's reply is no answer in words; None where it is one."""
+    """Why an upstream's reply is not an answer in words; None where it is one."""
     message = completion["choices"][0]["message"]
     if message.get("tool_calls") or message.get("function_call"):
         return "the model calls tools"
@@ -89,11 +116,17 @@ def why_no_text(completion: Mapping[str, Any]) -> str | None:
     return None if text_of(completion).strip() else "the reply has no text"
 
 
-class Chunks:
-    """The chunks of one streamed completion."""
+class CompletionStream:
+    """One chat completion as a stream of chunks, with signs of life while there is no text yet.
 
-    def __init__(self, ticket: Ticket, *, include_usage: bool) -> None:
-        self._include_usage = include_usage
+    Args:
+        ticket: The request.
+        include_usage: Whether the last chunk gives the tokens.
+        heartbeat: Seconds between two signs of life.
+    """
+
+    def __init__(self, ticket: Ticket, *, include_usage: bool, heartbeat: float) -> None:
+        self._include_usage, self._heartbeat = include_usage, heartbeat
         self._common = {
             "id": f"chatcmpl-{ticket.run_id}",
             "object": "chat.completion.chunk",
@@ -101,16 +134,48 @@ class Chunks:
             "model": ticket.model,
         }
 
-    def opening(self) -> dict[str, Any]:
-        """Who speaks."""
-        return self._chunk({"role": "assistant", "content": ""})
+    async def frames(
+        self, work: "asyncio.Task[Completion]", standing: "asyncio.Future[Completion]"
+    ) -> AsyncIterator[bytes]:
+        """The text once it is final, the rest once the work is done.
 
-    def sign_of_life(self) -> dict[str, Any]:
-        """Nothing, for clients that wait so long for a chunk and no longer."""
-        return self._chunk({"content": ""})
+        Args:
+            work: Results in the completion.
+            standing: Results in it earlier, where its text is final before the work is done.
+        """
+        said, silent = False, 0.0
+        yield self._chunk({"role": "assistant", "content": ""})
+        while not work.done():
+            waiting: set[asyncio.Future[Completion]] = {work} if said else {work, standing}
+            done, _ = await asyncio.wait(
+                waiting, timeout=self._heartbeat, return_when=asyncio.FIRST_COMPLETED
+            )
+            if standing in done:
+                for chunk in self._message(standing.result()):
+                    yield chunk
+                said, silent = True, 0.0
+            elif not done:
+                silent += self._heartbeat
+                if silent < _CHUNK_SECONDS:
+                    yield ALIVE
+                else:
+                    yield self._chunk({"content": ""})
+                    silent = 0.0
+        try:
+            completion = work.result()
+        except Exception as error:  # noqa: BLE001 - the headers are out: there is no status to send
+            refusal = error if isinstance(error, RefusedError) else internal_error(error)
+            yield frame(refusal.body())
+            return
+        if not said:
+            for chunk in self._message(completion):
+                yield chunk
+        for chunk in self._ending(completion):
+            yield chunk
+        yield _DONE
 
-    def message(self, completion: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """All that is said: a text in pieces, anything else of a message in one."""
+    def _message(self, completion: Completion) -> Iterator[bytes]:
+        """The messages: text in pieces, anything else in one."""
         for choice in completion["choices"]:
             index, message = choice.get("index", 0), choice["message"]
             content = message.get("content")
@@ -125,22 +190,21 @@ class Chunks:
             if rest:
                 yield self._chunk(rest, index)
 
-    def ending(self, completion: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Why it ended, what is known of the run, and what it cost where that is asked for."""
-        last = [
-            self._chunk({}, choice.get("index", 0), choice.get("finish_reason") or "stop")
-            for choice in completion["choices"]
-        ]
-        last[-1]["conflictscore"] = completion["conflictscore"]
-        yield from last
+    def _ending(self, completion: Completion) -> Iterator[bytes]:
+        """Finish reasons, the run in brief, and the tokens where they are asked for."""
+        choices = completion["choices"]
+        for at, choice in enumerate(choices, start=1):
+            last = {"conflictscore": completion["conflictscore"]} if at == len(choices) else {}
+            finish = choice.get("finish_reason") or "stop"
+            yield self._chunk({}, choice.get("index", 0), finish, **last)
         if self._include_usage:
-            yield {**self._common, "choices": [], "usage": completion["usage"]}
+            yield frame({**self._common, "choices": [], "usage": completion["usage"]})
 
     def _chunk(
-        self, delta: Mapping[str, Any], index: int = 0, finish: str | None = None
-    ) -> dict[str, Any]:
+        self, delta: Mapping[str, Any], index: int = 0, finish: str | None = None, **beside: Any
+    ) -> bytes:
         choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return {**self._common, "choices": [choice]}
+        return frame({**self._common, "choices": [choice], **beside})
 
 
 def _text_in(content: object) -> str:
@@ -151,7 +215,7 @@ def _text_in(content: object) -> str:
 
 
 def _beside_text(content: object) -> object:
-    """What a message holds that is no text; None where that is nothing."""
+    """What a message holds besides text; None where that is nothing."""
     if isinstance(content, list):
         return [part for part in content if not _is_text(part)]
     return None if isinstance(content, str) else content

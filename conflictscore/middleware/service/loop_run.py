@@ -8,10 +8,10 @@ from conflictscore.nodes.decide import differs
 from conflictscore.nodes.state import RagInput, RagState, RunContext, attempts_of
 from conflictscore.records import Usage
 
-__all__ = ["Event", "LoopRun", "Step"]
+__all__ = ["Event", "LoopRun", "Stage"]
 
 Event = Mapping[str, Any]
-Step = Literal["search", "answer", "judge", "regeneration"]
+Stage = Literal["search", "answer", "judge", "regeneration"]
 
 
 class LoopRun:
@@ -26,7 +26,7 @@ class LoopRun:
         answer: The last answer so far; None where there is none yet.
         first_answer: The first one.
         standing: Whether ``answer`` stands.
-        step: What the loop is at, for whoever asks why it failed.
+        stage: What the loop is doing, to tell what failed.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class LoopRun:
         self.answer: str | None = None
         self.first_answer: str | None = None
         self.standing = False
-        self.step: Step = "search"
+        self.stage: Stage = "search"
         self._graph, self._start, self._context = graph, start, context
         self._hear, self._stands = hear, stands
         self._last = False
@@ -70,23 +70,23 @@ class LoopRun:
     def _heard(self, event: Event) -> None:
         match event["event"]:
             case "documents":
-                self.step = "answer"
+                self.stage = "answer"
             case "answer":
-                self.answer, self.step = event["answer"], "judge"
+                self.answer, self.stage = event["answer"], "judge"
                 if event["round"] == 0:
                     self.first_answer = self.answer
                 elif event["round"] >= self._context.max_rounds:
                     self._last = True
             case "decision" if event["decision"] == "regenerate":
-                self.step = "regeneration"
+                self.stage = "regeneration"
             case "decision":
                 self._last = True
 
-    def trouble(self) -> tuple[Step, str] | None:
+    def trouble(self) -> tuple[Stage, str] | None:
         """What failed on the way to an answer that stands, and why; None where it was checked."""
         state = self.so_far()
         report = state["report"]
-        if self.step == "regeneration" and len(state["attempts"]) == 1:
+        if self.stage == "regeneration" and len(state["attempts"]) == 1:
             return "regeneration", state["reason"]
         if report["error"]:
             return "judge", report["error"]
@@ -108,7 +108,7 @@ class LoopRun:
             "answer": answer,
             "first_answer": first,
             "flipped": first is not None and answer is not None and differs(first, answer),
-            "documents": self.state.get("documents", []) if self.step != "search" else [],
+            "documents": self.state.get("documents", []) if self.stage != "search" else [],
             "report": report.summary() if report else None,
             "attempts": self.state.get("attempts", []),
             "notes": self.state.get("notes", []),

@@ -1,6 +1,7 @@
 """What the service counts, for Prometheus."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from prometheus_client import (
@@ -28,11 +29,12 @@ class Metrics:
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        self._requests = Counter(
+        counter = partial(Counter, registry=registry)
+        gauge = partial(Gauge, registry=registry)
+        self._requests = counter(
             "conflictscore_requests",
             "Requests, by route, HTTP status and mode.",
             ("route", "status", "mode"),
-            registry=registry,
         )
         self._seconds = Histogram(
             "conflictscore_request_seconds",
@@ -41,55 +43,39 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self.in_flight = Gauge(
-            "conflictscore_requests_in_flight", "Requests that are served now.", registry=registry
-        )
-        self._runs = Counter(
-            "conflictscore_runs", "Runs, by what they came to.", ("status",), registry=registry
-        )
+        self.in_flight = gauge("conflictscore_requests_in_flight", "Requests being served.")
+        self._runs = counter("conflictscore_runs", "Runs, by their status.", ("status",))
         self._nodes = Summary(
             "conflictscore_node_seconds",
             "Seconds that a run spends in a node of the graph.",
             ("node",),
             registry=registry,
         )
-        self._labels = Counter(
-            "conflictscore_labels", "Labels of first answers.", ("label",), registry=registry
-        )
-        self._conflicts = Counter(
+        self._labels = counter("conflictscore_labels", "Labels of first answers.", ("label",))
+        self._conflicts = counter(
             "conflictscore_conflicts",
             "Runs whose first answer has a claim with evidence on both sides.",
-            registry=registry,
         )
-        self._flips = Counter(
-            "conflictscore_flips", "Runs whose answer was changed.", registry=registry
-        )
-        self._failures = Counter(
+        self._flips = counter("conflictscore_flips", "Runs whose answer was changed.")
+        self._failures = counter(
             "conflictscore_failures",
             "What failed: search, answer, judge, regeneration, upstream, timeout, client_gone,"
             " runs_file, internal.",
             ("kind",),
-            registry=registry,
         )
-        self._tokens = Counter(
-            "conflictscore_tokens",
-            "Tokens of the runs, as the models report them.",
-            ("direction",),
-            registry=registry,
+        self._tokens = counter(
+            "conflictscore_tokens", "Tokens of the runs, as the models report them.", ("direction",)
         )
-        self.observed_waiting = Gauge(
-            "conflictscore_observed_waiting",
-            "Observed answers that wait to be scored.",
-            registry=registry,
+        self.observed_waiting = gauge(
+            "conflictscore_observed_waiting", "Observed answers that wait to be scored."
         )
-        self.dropped = Counter(
+        self.dropped = counter(
             "conflictscore_observed_dropped",
-            "Observed answers that were not scored, since too many waited already.",
-            registry=registry,
+            "Observed answers that were not scored, since too many were waiting.",
         )
 
     def request(self, route: str, status: int, mode: str, seconds: float) -> None:
-        """Count a request whose response is at its end."""
+        """Count a request whose response has ended."""
         self._requests.labels(route, str(status), mode).inc()
         self._seconds.labels(route).observe(seconds)
 

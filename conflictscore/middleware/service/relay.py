@@ -1,38 +1,37 @@
-"""Handing a request on and its reply back untouched; where wished, it is scored afterwards."""
+"""Forwarding a request, and its reply untouched; where wanted, the reply is scored afterwards."""
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from functools import partial
 
 from fastapi.responses import Response
 
 from conflictscore.middleware.service.completions import text_of, why_no_text
-from conflictscore.middleware.service.evidence import STOPPED, Status, full, unrun
-from conflictscore.middleware.service.faults import RefusedError, plain_reason
 from conflictscore.middleware.service.loop_run import LoopRun
+from conflictscore.middleware.service.refusals import RefusedError, plain_reason
 from conflictscore.middleware.service.requests import ChatRequest
-from conflictscore.middleware.service.service import Service, Ticket
-from conflictscore.middleware.service.streams import EventStream, frame
+from conflictscore.middleware.service.service import STOPPED, Service, Status, Ticket, unrun
 from conflictscore.middleware.service.upstream import UpstreamReply, read_completion
+from conflictscore.middleware.service.wire import EventStream, frame
 
-__all__ = ["Relay", "streamed_text"]
+__all__ = ["Relay"]
 
 _MOST_HEARD = 8 << 20
 """Bytes of a stream that are remembered, to be scored."""
 _LAST_WORDS_S = 1.0
-"""After the time for a request, for telling a client that reads that it is up."""
+"""After the time for a request is up, to tell a client that still reads."""
 
 
 class Relay:
     """One request whose reply goes out as the upstream gives it.
 
     Args:
-        service: What it is done with.
-        request: What is asked.
-        ticket: The record of it, which is closed whatever happens.
-        held: What is to be given back after the response.
+        service: What it works with.
+        request: The request.
+        ticket: Its record, which is closed whatever happens.
+        held: What is released after the response.
     """
 
     def __init__(
@@ -40,52 +39,58 @@ class Relay:
     ) -> None:
         self._service, self._request, self._ticket = service, request, ticket
         self._held = held
-        self._pending = True
+        self._open = True
         self._events = False
 
     async def response(self) -> Response:
         """The upstream's reply.
 
         Raises:
-            RefusedError: There is none; or this deployment hands on only what it can check (400).
+            RefusedError: There is none; or this deployment forwards only what it can check (400).
         """
-        request, on_failure = self._request, self._service.settings.on_failure
         self._held.callback(self._left)
-        if request.unchecked and on_failure == "refuse" and self._ticket.mode != "observe":
-            reason = f"{request.unchecked}; this deployment answers only what it can check"
-            self._close("failed", reason)
-            raise RefusedError(400, reason, code="not_checkable")
         try:
-            async with asyncio.timeout(self._seconds_left()):
-                reply = await self._held.enter_async_context(
-                    self._service.upstream.open(request.body)
-                )
-                data = None if request.stream else await reply.read()
-        except TimeoutError:
-            limit = f"{self._service.settings.timeout:g} s"
-            self._close("failed", "the upstream gave no answer in time")
-            self._service.failed("timeout", self._ticket)
-            raise RefusedError(
-                504, f"the upstream gave no answer in {limit}", code="timeout"
-            ) from None
+            reply, data = await self._forwarded()
         except RefusedError as refusal:
-            self._service.failed("upstream", self._ticket, refusal.__cause__)
             self._close("failed", str(refusal))
             raise
         self._events = "event-stream" in reply.content_type
-        headers = {**self._headers(), "content-type": reply.content_type}
+        status = "passed-through" if self._request.unchecked else "observed"
+        headers = {**self._ticket.headers(status), "content-type": reply.content_type}
         if data is None:
             ends = self._ticket.deadline + _LAST_WORDS_S
             return EventStream(self._pieces(reply), headers, ends)
         self._ended(data)
         return Response(data, headers=headers)
 
+    async def _forwarded(self) -> tuple[UpstreamReply, bytes | None]:
+        """The upstream's reply, and its body unless it is a stream."""
+        service, request, ticket = self._service, self._request, self._ticket
+        policy = service.settings
+        only_checked = policy.on_failure == "refuse" and policy.mode != "observe"
+        if request.unchecked and only_checked:
+            reason = f"{request.unchecked}; this deployment answers only what it can check"
+            raise RefusedError(400, reason, code="not_checkable")
+        try:
+            async with asyncio.timeout(ticket.seconds_left):
+                reply = await self._held.enter_async_context(service.upstream.open(request.body))
+                return reply, None if request.stream else await reply.read()
+        except TimeoutError:
+            service.failed("timeout", ticket)
+            limit = f"{service.settings.timeout:g} s"
+            raise RefusedError(
+                504, f"the upstream gave no answer in {limit}", code="timeout"
+            ) from None
+        except RefusedError as refusal:
+            service.failed("upstream", ticket, refusal.__cause__)
+            raise
+
     async def _pieces(self, reply: UpstreamReply) -> AsyncIterator[bytes]:
         heard = bytearray()
         pieces = reply.stream()
         try:
             while True:
-                async with asyncio.timeout(self._seconds_left()):
+                async with asyncio.timeout(self._ticket.seconds_left):
                     piece = await anext(pieces, None)
                 if piece is None:
                     break
@@ -102,26 +107,24 @@ class Relay:
         self._ended(bytes(heard))
 
     def _ended(self, data: bytes) -> None:
-        """Have the reply scored once it is out, where that is wished and there is an answer."""
-        request = self._request
-        if request.unchecked:
-            return self._close("passed-through", request.unchecked)
-        if self._ticket.mode != "observe":
-            return None
-        self._pending = False
-        self._held.callback(self._offer, data)
-        return None
+        """Close the record, or leave that to the scoring once the reply is out."""
+        if self._request.unchecked:
+            self._close("passed-through", self._request.unchecked)
+        else:
+            self._open = False
+            self._held.callback(self._offer, data)
 
     def _offer(self, data: bytes) -> None:
         service = self._service
-        if not service.background.offer(lambda: self._check(data), self._stopped):
+        given_up = partial(self._close, "unfinished", STOPPED)
+        if not service.background.offer(lambda: self._check(data), given_up):
             service.metrics.dropped.inc()
-            self._close("dropped", "too many observed answers waited to be scored already")
+            self._close("dropped", "too many observed answers were waiting to be scored")
 
     async def _check(self, data: bytes) -> None:
-        service, request = self._service, self._request
+        service, ticket = self._service, self._ticket
         text, reason = _answer_in(data, events=self._events)
-        start = service.start(request, text)
+        start = service.start(self._request, text)
         reason = reason or service.nothing_to_check_with(start)
         if reason is not None:
             return self._close("passed-through", reason)
@@ -133,45 +136,32 @@ class Relay:
                 await run.go()
             if trouble := run.trouble():
                 kind, reason = trouble
-                service.failed(kind, self._ticket)
+                service.failed(kind, ticket)
                 notes = [reason]
             else:
                 status = "observed"
         except TimeoutError:
-            service.failed("timeout", self._ticket)
+            service.failed("timeout", ticket)
             notes = ["the answer was not scored in time"]
         except asyncio.CancelledError:
             status, notes = "unfinished", [STOPPED]
             raise
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
-            service.failed(run.step, self._ticket, error)
+            service.failed(run.stage, ticket, error)
             notes = [plain_reason(error)]
         finally:
-            state = run.so_far()
-            state = {**state, "notes": [*state["notes"], *notes]}
-            service.finish(self._ticket, full(state, self._ticket.facts(status)))
+            service.finish(ticket, run.so_far(), status, notes)
         return None
 
-    def _stopped(self) -> None:
-        self._close("unfinished", STOPPED)
-
     def _left(self) -> None:
-        """After the response: whoever went away before its end left the record open."""
-        if self._pending:
+        """After the response: a client that left before its end left the record open."""
+        if self._open:
             self._service.metrics.failure("client_gone")
             self._close("unfinished", STOPPED)
 
     def _close(self, status: Status, note: str) -> None:
-        self._pending = False
-        question = self._request.asked.question
-        self._service.finish(self._ticket, unrun(question, self._ticket.facts(status), [note]))
-
-    def _headers(self) -> dict[str, str]:
-        status = "passed-through" if self._request.unchecked else "observed"
-        return self._ticket.headers(status)
-
-    def _seconds_left(self) -> float:
-        return self._ticket.deadline - time.monotonic()
+        self._open = False
+        self._service.finish(self._ticket, unrun(self._request.asked.question), status, [note])
 
 
 def _answer_in(data: bytes, *, events: bool) -> tuple[str, str | None]:
@@ -181,7 +171,7 @@ def _answer_in(data: bytes, *, events: bool) -> tuple[str, str | None]:
         return (text or "", None if text else "the reply has no text, or calls tools")
     completion = read_completion(data)
     if completion is None:
-        return "", "the upstream sent something that is no chat completion"
+        return "", "the upstream sent something that is not a chat completion"
     return text_of(completion), why_no_text(completion)
 
 

@@ -1,4 +1,4 @@
-"""What a caller asks for: read, checked, and sorted into what can be checked and what cannot."""
+"""Requests, read and validated, with why the answer to one cannot be checked."""
 
 import json
 from collections.abc import Mapping
@@ -17,15 +17,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from conflictscore.errors import InputError
 from conflictscore.middleware.chat_loop import in_words
 from conflictscore.middleware.messages import Asked, asked_in
-from conflictscore.middleware.service.faults import RefusedError
+from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.nodes.conversation import Turn
 from conflictscore.nodes.retrieve import check_question, given_documents
 from conflictscore.nodes.state import RagInput, RagState
 
-__all__ = ["ChatRequest", "RunRequest", "read_chat", "read_json", "read_run"]
+__all__ = ["ChatRequest", "read_chat", "read_json", "read_run"]
 
 _OURS = frozenset({"model", "messages", "stream", "stream_options", "n", "response_format"})
 """Fields that never reach the calls that answer from documents."""
+_ROLES: Mapping[str, type[BaseMessage]] = {
+    "system": SystemMessage,
+    "developer": SystemMessage,
+    "user": HumanMessage,
+    "assistant": AIMessage,
+}
+"""Messages of any other role are of tools."""
 _TOOLS = ("tools", "functions", "web_search_options")
 """With any of these, the upstream is asked first, with the request as it is."""
 
@@ -51,12 +58,12 @@ class _Message(_Fields):
         if content is None or isinstance(content, str):
             return content
         if not isinstance(content, list):
-            raise ValueError("it is neither a text nor a list of parts")  # noqa: TRY004 - pydantic's
+            raise ValueError("must be a string or a list of parts")  # noqa: TRY004 - pydantic's
         for part in content:
             if not isinstance(part, dict) or not isinstance(part.get("type"), str):
-                raise ValueError("each part is an object with a type")  # noqa: TRY004
+                raise ValueError("each part must be an object with a type")  # noqa: TRY004
             if part["type"] == "text" and not isinstance(part.get("text"), str):
-                raise ValueError("a part of type text has a text")
+                raise ValueError("a part of type text must have a text")
         return content
 
 
@@ -69,7 +76,7 @@ class _ResponseFormat(_Fields):
 
 
 class _Body(_Fields):
-    """The fields of OpenAI's chat completions that are of use here; any other rides along."""
+    """The fields of OpenAI's chat completions that matter here; any other is kept as it is."""
 
     model: Annotated[str, Field(min_length=1)]
     messages: Annotated[list[_Message], Field(min_length=1)]
@@ -91,7 +98,7 @@ class _Body(_Fields):
     functions: list[dict[str, Any]] | None = None
 
 
-class RunRequest(BaseModel):
+class _RunBody(BaseModel):
     """A question for ``POST /v1/runs``."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -101,20 +108,10 @@ class RunRequest(BaseModel):
     options: list[str] = []
     documents: list[dict[str, Any]] = []
 
-    @property
-    def start(self) -> RagInput:
-        """What the loop starts from."""
-        return {
-            "question": self.question,
-            "history": [turn.model_dump() for turn in self.history],
-            "options": self.options,
-            "documents": self.documents,
-        }
-
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A request for a chat completion that has the right form."""
+    """A valid request for a chat completion."""
 
     body: Mapping[str, Any] = field(repr=False)
     """All that was sent."""
@@ -122,23 +119,23 @@ class ChatRequest:
     stream: bool
     include_usage: bool
     unchecked: str | None
-    """Why no answer to it can be checked; None where one can."""
+    """Why no answer to it can be checked; None where it can."""
 
     @property
     def model(self) -> str:
-        """The model that was asked for."""
+        """The model that it names."""
         return str(self.body["model"])
 
     @property
     def upstream_first(self) -> bool:
-        """Whether the upstream must have the request as it is: it may call tools, or has."""
+        """Whether the upstream must get the request as it is: tools may be called, or have been."""
         return any(self.body.get(name) for name in _TOOLS) or bool(self.asked.since)
 
     def answer_parameters(self, always: Mapping[str, Any]) -> dict[str, Any]:
-        """What the caller wishes of an answer, as parameters of the calls that give one.
+        """The caller's wishes, as parameters of the calls that answer.
 
         Args:
-            always: What stands in the body of every call.
+            always: What the body of every call has.
         """
         given = {
             name: value
@@ -153,25 +150,25 @@ class ChatRequest:
 
 
 def read_json(data: bytes) -> dict[str, Any]:
-    """The JSON object of a request's body.
+    """The JSON object that is a request's body.
 
     Raises:
-        RefusedError: It is none (400).
+        RefusedError: It is something else (400).
     """
     try:
-        value = json.loads(data, parse_constant=_no_number)
+        value = json.loads(data, parse_constant=_not_a_number)
         json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
-        raise RefusedError(400, "the body is nested too deeply", code="invalid_json") from None
+        fault = "is nested too deeply"
     except UnicodeError:
-        raise RefusedError(400, "the body is not all Unicode text", code="invalid_json") from None
+        fault = "is not all Unicode text"
     except ValueError as error:
-        raise RefusedError(
-            400, f"the body is not valid JSON: {error}", code="invalid_json"
-        ) from None
-    if not isinstance(value, dict):
-        raise RefusedError(400, "the body is no JSON object", code="invalid_json")
-    return value
+        fault = f"is not valid JSON: {error}"
+    else:
+        if isinstance(value, dict):
+            return value
+        fault = "is not a JSON object"
+    raise RefusedError(400, f"the body {fault}", code="invalid_json")
 
 
 def read_chat(body: Mapping[str, Any]) -> ChatRequest:
@@ -194,28 +191,28 @@ def read_chat(body: Mapping[str, Any]) -> ChatRequest:
     )
 
 
-def read_run(body: Mapping[str, Any]) -> RunRequest:
-    """Read a request for a run.
+def read_run(body: Mapping[str, Any]) -> RagInput:
+    """What the loop starts from for a request of ``POST /v1/runs``.
 
     Raises:
         RefusedError: A field is missing or wrong, and which (400).
     """
     try:
-        request = RunRequest.model_validate(body)
-        check_question(request.question, request.options)
-        given_documents(cast("RagState", request.start))
+        start = cast("RagInput", _RunBody.model_validate(body).model_dump())
+        check_question(start["question"], start["options"])
+        given_documents(cast("RagState", start))
     except ValidationError as error:
         raise _wrong_field(error) from None
     except InputError as error:
         raise RefusedError(400, str(error), code="invalid_value") from None
-    return request
+    return start
 
 
 def _out_of_reach(body: _Body, asked: Asked) -> str | None:
     if (body.n or 1) > 1:
         return f"n is {body.n}, and only a single answer can be checked"
     if body.logprobs:
-        return "logprobs are asked for, and an answer that is given again has none"
+        return "logprobs are asked for, and a regenerated answer has none"
     if body.response_format is not None and body.response_format.type != "text":
         return f"response_format is {body.response_format.type}, and only text can be checked"
     if body.modalities is not None and body.modalities != ["text"]:
@@ -223,14 +220,14 @@ def _out_of_reach(body: _Body, asked: Asked) -> str | None:
     if asked.other_content:
         return "a message holds more than text"
     if not asked.question:
-        return "no user message asks anything"
+        return "no user message has a question"
     if body.messages[-1].role == "assistant":
-        return "the last message is the assistant's own, to be gone on with"
+        return "the last message is the assistant's own, to be continued"
     return None
 
 
 def _messages(messages: list[_Message]) -> list[BaseMessage]:
-    """The conversation as far as its texts go, for reading what it asks."""
+    """The texts of a conversation, to read the question from."""
     tools = {
         call.get("id"): (call.get("function") or {}).get("name")
         for message in messages
@@ -242,12 +239,8 @@ def _messages(messages: list[_Message]) -> list[BaseMessage]:
 
 def _message(message: _Message, tools: Mapping[Any, Any]) -> BaseMessage:
     content = "" if message.content is None else message.content
-    if message.role in ("system", "developer"):
-        return SystemMessage(content)
-    if message.role == "user":
-        return HumanMessage(content)
-    if message.role == "assistant":
-        return AIMessage(content)
+    if kind := _ROLES.get(message.role):
+        return kind(content)
     name = message.name or tools.get(message.tool_call_id)
     return ToolMessage(
         content,
@@ -265,5 +258,5 @@ def _wrong_field(error: ValidationError) -> RefusedError:
     return RefusedError(400, f"{param}: {reason}", param=param, code="invalid_value")
 
 
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+def _not_a_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")

@@ -2,35 +2,35 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from conflictscore.middleware.service.answering import Answering, Reply
-from conflictscore.middleware.service.completions import Chunks
-from conflictscore.middleware.service.events import Stepwise
-from conflictscore.middleware.service.faults import RefusedError
-from conflictscore.middleware.service.limits import read_body
+from conflictscore.middleware.service.admission import read_body
+from conflictscore.middleware.service.answering import Answering
+from conflictscore.middleware.service.completions import Completion, CompletionStream
 from conflictscore.middleware.service.metrics import CONTENT_TYPE
+from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError
 from conflictscore.middleware.service.relay import Relay
 from conflictscore.middleware.service.requests import ChatRequest, read_chat, read_json, read_run
 from conflictscore.middleware.service.service import Service, Ticket
-from conflictscore.middleware.service.streams import EventStream, chat_frames
+from conflictscore.middleware.service.stepwise import Stepwise
 from conflictscore.middleware.service.upstream import OWN_NAME
-from conflictscore.middleware.service.waiting import stop, while_there
-from conflictscore.middleware.service.wire import JsonResponse
+from conflictscore.middleware.service.wire import EventStream, JsonResponse
 
 __all__ = ["routes"]
 
 routes = APIRouter()
 
+T = TypeVar("T")
+
 
 async def service_of(request: Request) -> Service:
-    """The service that the app is of."""
+    """The service of this app."""
     service: Service = request.app.state.service
     return service
 
@@ -39,10 +39,10 @@ Shared = Annotated[Service, Depends(service_of)]
 
 
 async def owner_of(request: Request, service: Shared) -> str:
-    """Who asks.
+    """The caller, by the name that stands for their key.
 
     Raises:
-        RefusedError: Somebody who is not let in.
+        RefusedError: They are not let in.
     """
     return service.access.owner(request)
 
@@ -57,7 +57,7 @@ class Place:
     deadline: float
     body: Mapping[str, Any]
     held: AsyncExitStack
-    """What is to be given back after the response."""
+    """What is released after the response."""
 
 
 async def place_for(request: Request, service: Shared, owner: Owner) -> AsyncIterator[Place]:
@@ -91,29 +91,30 @@ async def chat(request: Request, service: Shared, owner: Owner, room: Room) -> R
 async def _answered(
     request: Request, service: Service, asked: ChatRequest, ticket: Ticket, held: AsyncExitStack
 ) -> Response:
-    if ticket.mode == "observe" or asked.unchecked:
-        return await while_there(request, Relay(service, asked, ticket, held).response())
-    standing: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+    if service.settings.mode == "observe" or asked.unchecked:
+        return await _while_there(request, Relay(service, asked, ticket, held).response())
+    standing: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
     early = asked.stream or (service.settings.answer_early and service.background.has_room)
     answering = Answering(service, asked, ticket, standing.set_result if early else None)
-    work = asyncio.create_task(answering.reply())
+    work = asyncio.create_task(answering.completion())
     if asked.stream:
-        held.push_async_callback(stop, work)
-        chunks = Chunks(ticket, include_usage=asked.include_usage)
-        frames = chat_frames(work, standing, chunks, heartbeat=service.settings.heartbeat)
-        return EventStream(frames, ticket.headers("pending"))
-    reply = await while_there(request, _whole(service, work, standing))
-    return JsonResponse(reply.completion, headers=ticket.headers(reply.status))
+        held.push_async_callback(_stop, work)
+        stream = CompletionStream(
+            ticket, include_usage=asked.include_usage, heartbeat=service.settings.heartbeat
+        )
+        return EventStream(stream.frames(work, standing), ticket.headers("pending"))
+    completion = await _while_there(request, _whole(service, work, standing))
+    return JsonResponse(completion, headers=ticket.headers(completion["conflictscore"]["status"]))
 
 
 async def _whole(
-    service: Service, work: "asyncio.Task[Reply]", standing: "asyncio.Future[Reply]"
-) -> Reply:
-    """The reply in one piece: at the end of the work, or once it is told to stand."""
+    service: Service, work: "asyncio.Task[Completion]", standing: "asyncio.Future[Completion]"
+) -> Completion:
+    """The completion in one piece: when the work is done, or once its text is final."""
     try:
         await asyncio.wait({work, standing}, return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
-        await stop(work)
+        await _stop(work)
         raise
     if work.done():
         return work.result()
@@ -121,25 +122,55 @@ async def _whole(
     return standing.result()
 
 
+async def _while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """The result of work for a client whose request was read to its end; it stops if they leave.
+
+    Raises:
+        RefusedError: The client is gone; nobody will read this.
+    """
+
+    async def gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    task, leaving = asyncio.create_task(work), asyncio.create_task(gone())
+    try:
+        await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise RefusedError(CLIENT_GONE, "the client went away")
+        return task.result()
+    finally:
+        await _stop(leaving)
+        await _stop(task)
+
+
+async def _stop(task: "asyncio.Task[Any]") -> None:
+    """Cancel a task, and wait until it has cleaned up."""
+    task.cancel()
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()  # whoever wanted to know has asked
+
+
 @routes.post("/v1/runs")
 async def run(request: Request, service: Shared, owner: Owner, room: Room) -> Response:
     """One run of the loop, as a stream of its steps."""
-    asked = read_run(room.body)
+    start = read_run(room.body)
     ticket = service.begin(owner, OWN_NAME, room.deadline)
-    stepwise = Stepwise(service, asked, ticket)
+    stepwise = Stepwise(service, start, ticket)
     work = asyncio.create_task(stepwise.go())
-    room.held.push_async_callback(stop, work)
+    room.held.push_async_callback(_stop, work)
     frames = stepwise.frames(work, service.settings.heartbeat)
     return EventStream(frames, ticket.headers("pending"))
 
 
 @routes.get("/v1/runs/{run_id}")
 async def finished_run(run_id: str, service: Shared, owner: Owner) -> Response:
-    """The whole evidence of a run; 202 while it is worked on."""
+    """The whole record of a run; 202 while it is still running."""
     found = service.runs.get(run_id, owner)
     if found is not None:
         return JsonResponse(found)
-    if service.runs.at_work(run_id, owner):
+    if service.runs.is_running(run_id, owner):
         known = {"run_id": run_id, "object": "conflictscore.run", "status": "running"}
         return JsonResponse(known, 202, {"retry-after": "1"})
     raise RefusedError(404, "there is no such run, or it is no longer kept", code="run_not_found")
@@ -160,13 +191,13 @@ async def model(name: str, service: Shared, owner: Owner) -> dict[str, Any]:
 
 @routes.get("/metrics")
 async def metrics(service: Shared, owner: Owner) -> Response:
-    """What the service counts, for Prometheus."""
+    """The service's counters, for Prometheus."""
     return Response(service.metrics.exposition(), headers={"content-type": CONTENT_TYPE})
 
 
 @routes.get("/healthz")
 async def health() -> dict[str, str]:
-    """Whether the service is up; nothing behind it is asked, and no key is needed."""
+    """Whether the service is up; nothing behind it is called, and no key is needed."""
     return {"status": "ok"}
 
 

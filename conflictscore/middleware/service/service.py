@@ -1,35 +1,70 @@
 """What all requests to one service share, and the record of each."""
 
+import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.middleware.messages import documents_from_messages
-from conflictscore.middleware.service.access import Access
-from conflictscore.middleware.service.background import Background
-from conflictscore.middleware.service.evidence import Status
-from conflictscore.middleware.service.faults import RefusedError
-from conflictscore.middleware.service.limits import Slots
+from conflictscore.middleware.service.admission import Access, Slots
+from conflictscore.middleware.service.background import Background, paced
 from conflictscore.middleware.service.metrics import Metrics
-from conflictscore.middleware.service.pace import paced
+from conflictscore.middleware.service.refusals import RefusedError, plain_reason
 from conflictscore.middleware.service.requests import ChatRequest
-from conflictscore.middleware.service.runs import Runs
-from conflictscore.middleware.service.settings import Mode, ServiceSettings
+from conflictscore.middleware.service.run_store import RunStore
+from conflictscore.middleware.service.settings import ServiceSettings
 from conflictscore.middleware.service.upstream import Upstream
-from conflictscore.nodes.state import RagInput, RunContext
+from conflictscore.nodes.state import RUN_FIELDS, RagInput, RunContext, told_type
+from conflictscore.records import Usage
 
-__all__ = ["Service", "Ticket"]
+__all__ = ["STOPPED", "Service", "State", "Status", "Ticket", "unrun"]
 
 _log = logging.getLogger(__name__)
+
+Status = Literal[
+    "scored",
+    "corrected",
+    "kept",
+    "annotated",
+    "observed",
+    "passed-through",
+    "failed",
+    "dropped",
+    "unfinished",
+]
+"""How a run ended.
+
+``scored``: no claim has evidence on both sides. ``corrected``: one had, and the answer was changed.
+``kept``: one had, and the answer stands all the same. ``annotated``: the answer carries a note.
+``observed``: the answer went out untouched, and was scored afterwards. ``passed-through``: the
+answer is the upstream's, unchecked. ``failed``: it could not be checked, or there is none.
+``dropped``: too many observed answers were waiting. ``unfinished``: the caller went away, or the
+service stopped.
+"""
+STOPPED = "it was stopped: the caller went away, or the service was told to stop"
+"""The note of an unfinished run."""
+
+State = Mapping[str, Any]
+"""The final state of the graph, or what is known of it by now."""
 
 _OBSERVED_AT_ONCE = 8
 _OBSERVED_GAP_S = 0.01
 """At most 100 labels a second of what was observed, in all."""
+_FIELDS = (
+    *(field for field in RUN_FIELDS if field != "run_id"),  # the service has its own
+    "asked",
+    "options",
+    "flip",
+    "attempts",
+    "reason",
+    "timings",
+)
 
 
 @dataclass(frozen=True)
@@ -37,36 +72,26 @@ class Ticket:
     """One request that a run belongs to.
 
     Attributes:
-        owner: Whose key it came with; never the key itself.
         deadline: When its time is up, on the clock of ``time.monotonic``.
     """
 
     run_id: str
-    owner: str
-    mode: Mode
     model: str
     deadline: float
     created: int = field(default_factory=lambda: int(time.time()))
     started: float = field(default_factory=time.perf_counter)
 
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until its time is up; negative after that."""
+        return self.deadline - time.monotonic()
+
     def headers(self, status: str) -> dict[str, str]:
-        """What tells a client of the run."""
+        """The headers that tell a client of the run."""
         return {
             "x-conflictscore-run-id": self.run_id,
             "x-conflictscore-status": status,
             "x-request-id": self.run_id,
-        }
-
-    def facts(self, status: Status) -> dict[str, Any]:
-        """What only the service knows of a run."""
-        return {
-            "run_id": self.run_id,
-            "object": "conflictscore.run",
-            "created": self.created,
-            "seconds": round(time.perf_counter() - self.started, 3),
-            "mode": self.mode,
-            "model": self.model,
-            "status": status,
         }
 
 
@@ -74,21 +99,21 @@ class Service:
     """The loop, the upstream, the runs and the counters of one deployment.
 
     Raises:
-        ConfigurationError: The model is no OpenAI-compatible endpoint, or the file of runs cannot
-            be used.
+        ConfigurationError: The model is not an OpenAI-compatible endpoint, or the file of runs
+            cannot be used.
     """
 
     def __init__(self, context: RunContext, settings: ServiceSettings) -> None:
         self.settings = settings
         self.access = Access(settings)
         self.slots = Slots(settings.max_concurrent)
-        self.context = context
-        self.scoring = replace(context, max_rounds=0, regeneration="paper")
-        self.observing = replace(self.scoring, labeler=paced(context.labeler, _OBSERVED_GAP_S))
+        scoring = replace(context, max_rounds=0, regeneration="paper")
+        self.context = context if settings.mode == "correct" else scoring
+        self.observing = replace(scoring, labeler=paced(context.labeler, _OBSERVED_GAP_S))
         self.graph = build_self_correction_graph(context)
         self.upstream = Upstream(context.generator, timeout=settings.timeout)
         self.metrics = Metrics()
-        self.runs = Runs(
+        self.runs = RunStore(
             most=settings.runs_kept, most_bytes=settings.runs_bytes, path=settings.runs_file
         )
         self.background = Background(
@@ -99,23 +124,75 @@ class Service:
         )
 
     async def close(self) -> None:
-        """Let what goes on in the background come to its end, and close the file of runs."""
+        """Let the work in the background finish, and close the file of runs."""
         await self.background.close(self.settings.grace)
         self.runs.close()
 
-    def begin(self, owner: str, model: str, deadline: float, mode: Mode | None = None) -> Ticket:
-        """Open the record of a run."""
-        ticket = Ticket(uuid4().hex, owner, mode or self.settings.mode, model, deadline)
+    def begin(self, owner: str, model: str, deadline: float) -> Ticket:
+        """Open the record of a run.
+
+        Args:
+            owner: Whose key the request came with; never the key itself.
+            model: The model that it names.
+            deadline: When its time is up, on the clock of ``time.monotonic``.
+        """
+        ticket = Ticket(uuid4().hex, model, deadline)
         self.runs.begin(ticket.run_id, owner)
         return ticket
 
-    def finish(self, ticket: Ticket, run: Mapping[str, Any]) -> None:
-        """Close it; a file of runs that fails costs nobody an answer."""
+    def record(
+        self, ticket: Ticket, state: State, status: Status, notes: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """The whole record of a run, as it is kept and given out.
+
+        Args:
+            ticket: The request.
+            state: What is known of the run.
+            status: How it ended.
+            notes: Further notes; those that the state has already are not repeated.
+        """
+        return {
+            "run_id": ticket.run_id,
+            "object": "conflictscore.run",
+            "created": ticket.created,
+            "seconds": round(time.perf_counter() - ticket.started, 3),
+            "mode": self.settings.mode,
+            "model": ticket.model,
+            "status": status,
+            **{name: state.get(name) for name in _FIELDS},
+            "notes": [*state["notes"], *(note for note in notes if note not in state["notes"])],
+            **told_type(state),
+        }
+
+    def finish(
+        self, ticket: Ticket, state: State, status: Status, notes: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Close the record, and give it; a file of runs that fails costs nobody an answer."""
+        run = self.record(ticket, state, status, notes)
         self.metrics.run(run)
         try:
             self.runs.finish(ticket.run_id, run)
         except ConfigurationError:
             self.failed("runs_file", ticket)
+        return run
+
+    @contextmanager
+    def finishing(self, ticket: Ticket, known: Callable[[], State]) -> Iterator[None]:
+        """Close the record where the work on a run fails, or stops because the caller leaves.
+
+        Args:
+            ticket: The request.
+            known: Gives what is known of the run.
+        """
+        try:
+            yield
+        except Exception as error:
+            self.finish(ticket, known(), "failed", [plain_reason(error)])
+            raise
+        except asyncio.CancelledError:
+            self.metrics.failure("client_gone")
+            self.finish(ticket, known(), "unfinished", [STOPPED])
+            raise
 
     def failed(self, kind: str, ticket: Ticket, error: BaseException | None = None) -> None:
         """Count and log a failure; its message stays in the run, since it may quote a caller."""
@@ -124,16 +201,15 @@ class Service:
         _log.warning("run %s: failed: %s%s", ticket.run_id, kind, cause)
 
     def check_model(self, name: str) -> None:
-        """Make sure that a model is one of this service's.
+        """Make sure that this service has a model.
 
         Raises:
-            RefusedError: It is not (404).
+            RefusedError: It does not (404).
         """
         if name not in self.upstream.names:
             raise RefusedError(
                 404,
-                f"the model {name!r:.100} does not exist here; there are"
-                f" {', '.join(self.upstream.names)}",
+                f"there is no model {name!r:.100} here; there are {', '.join(self.upstream.names)}",
                 code="model_not_found",
                 param="model",
             )
@@ -158,4 +234,19 @@ class Service:
         """Why a run cannot have documents; None where it can."""
         if start["documents"] or self.context.retriever is not None:
             return None
-        return "no tool has brought documents since the question, and there is no search"
+        return "no tool has returned documents since the question, and there is no search"
+
+
+def unrun(question: str) -> State:
+    """The state of a run whose loop was never begun."""
+    return {
+        "question": question,
+        "asked": question,
+        "options": [],
+        "flipped": False,
+        "documents": [],
+        "attempts": [],
+        "notes": [],
+        "usage": Usage().model_dump(),
+        "timings": {},
+    }

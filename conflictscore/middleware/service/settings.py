@@ -1,4 +1,4 @@
-"""What a deployment of the service decides."""
+"""The settings of a deployment of the service."""
 
 from dataclasses import dataclass, field
 from math import inf
@@ -11,13 +11,13 @@ __all__ = ["FirstAnswer", "Mode", "OnFailure", "ServiceSettings"]
 
 Mode = Literal["correct", "annotate", "observe"]
 """``correct`` answers again where the sources disagree; ``annotate`` gives the first answer, with a
-note about the disagreement; ``observe`` gives the upstream's answer untouched and scores it after.
+note about the disagreement; ``observe`` gives the upstream's answer untouched and scores it later.
 """
 OnFailure = Literal["pass_through", "annotate", "refuse"]
-"""What an answer that could not be checked comes to: the answer as it is, the answer with a note
+"""What is sent when an answer could not be checked: the answer as it is, the answer with a note
 that says so, or an error in its place."""
 FirstAnswer = Literal["rag", "upstream"]
-"""Where the first answer comes from: the documents, or the caller's own messages as they are."""
+"""How the first answer is made: from the documents, or by the upstream to the request as it is."""
 
 _LEAST_KEY_CHARS = 16
 _MOST_HEARTBEAT_S = 30
@@ -26,7 +26,7 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class ServiceSettings:
-    """The policy and the limits of a service.
+    """The policy and limits of a service.
 
     Raises:
         InputError: A setting is out of range.
@@ -37,31 +37,31 @@ class ServiceSettings:
     first_answer: FirstAnswer = "rag"
     """In the mode ``observe``, and for requests with tools, it is always the upstream's."""
     answer_early: bool = False
-    """Whether a reply that is not streamed goes out the moment its answer stands. The second
+    """Whether a reply that is not streamed goes out as soon as its answer is final. The second
     answer's scores, the reason for a change and their tokens are then in the run only."""
     keys: tuple[str, ...] = field(default=(), repr=False)
     """Bearer keys; whoever has one is let in, and sees its own runs. Without any, the service
-    answers only to a name of this very machine."""
+    answers only to this machine's own names."""
     no_auth: bool = False
-    """Whether it answers to every name although there are no keys."""
+    """Whether it answers to any name even without keys."""
     max_body: int = _MIB
     """The most bytes of a request."""
     max_concurrent: int = 32
-    """The most requests worked on at once. As many again wait; more get HTTP 429."""
+    """The most requests served at once. As many again wait; more get HTTP 429."""
     timeout: float = 300.0
     """The most seconds that a request may take, waiting included."""
     heartbeat: float = 10.0
-    """Seconds between two signs of life in a stream that has nothing to say yet."""
+    """Seconds between two signs of life in a stream that has no text yet."""
     observed_waiting: int = 100
-    """The most observed answers that wait to be scored; more are dropped, and counted."""
+    """The most observed answers that wait to be scored; any more are dropped, and counted."""
     runs_kept: int = 1000
-    """The most runs that can be asked for afterwards; the one last used longest ago goes first."""
+    """The most runs that are kept; the one last used longest ago goes first."""
     runs_bytes: int = 256 * _MIB
     """The most bytes that they take."""
     runs_file: Path | None = None
-    """Where runs are kept over a restart; by default in memory."""
+    """The file that keeps runs across restarts; by default they are in memory."""
     grace: float = 30.0
-    """Seconds that what runs has left to finish once the service is told to stop."""
+    """Seconds for running requests to finish once the service is told to stop."""
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -83,8 +83,8 @@ class ServiceSettings:
             if len(key) < _LEAST_KEY_CHARS or not (key.isascii() and key.isprintable()):
                 # the key is not shown, since it may be right but for one character
                 raise InputError(
-                    f"key {number} is no bearer key: give at least {_LEAST_KEY_CHARS} ASCII"
+                    f"key {number} is not a bearer key: give at least {_LEAST_KEY_CHARS} ASCII"
                     " characters without spaces"
                 )
             if " " in key:
-                raise InputError(f"key {number} has a space in it; give one key a line")
+                raise InputError(f"key {number} has a space in it; give one key per line")

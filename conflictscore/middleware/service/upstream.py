@@ -1,9 +1,9 @@
 """The upstream endpoint, called with the caller's own request.
 
-A request that is handed on takes one of the places that all calls to the endpoint share, in its
-turn, and holds it until its reply has come whole: a stream is in flight as long as it is read. A
-refusal makes the places fewer for all. It is not sent again here, since its bytes go through as
-they come: the caller's own client does that, as it would without us.
+A forwarded request waits its turn for one of the places that all calls to the endpoint share, and
+holds it until the whole reply has come: a stream is in flight as long as it is read. A refusal
+makes the places fewer for all. The request is not sent again here, since its bytes go through as
+they come: the caller's own client does that, as it would without this service.
 """
 
 import json
@@ -17,7 +17,7 @@ import openai
 from langchain_openai.chat_models.base import BaseChatOpenAI
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.middleware.service.faults import RefusedError, refusal_of
+from conflictscore.middleware.service.refusals import RefusedError, refusal_of
 from conflictscore.middleware.service.wire import header_value
 from conflictscore.models.failures import trouble_of
 from conflictscore.models.language_model import LanguageModel
@@ -29,10 +29,10 @@ OWN_NAME = "conflictscore"
 
 
 class UpstreamReply:
-    """What the upstream sends to a request that was handed on: headers are there, the body comes.
+    """The upstream's reply to a forwarded request: its headers have come, its body is coming.
 
     Attributes:
-        content_type: What kind of body it is.
+        content_type: The kind of body.
     """
 
     def __init__(self, response: Any) -> None:
@@ -74,8 +74,8 @@ class Upstream:
     def __init__(self, model: LanguageModel, *, timeout: float) -> None:
         if not isinstance(model.chat, BaseChatOpenAI):
             raise ConfigurationError(
-                f"{model.name} is no OpenAI-compatible endpoint, which the service needs to hand"
-                " requests on to; use openai:NAME, local, or NAME with a base URL"
+                f"{model.name} is not an OpenAI-compatible endpoint, which the service needs to"
+                " forward requests to; use openai:NAME, local, or NAME with a base URL"
             )
         self._model = model
         self._name = model.chat.model_name
@@ -86,7 +86,7 @@ class Upstream:
 
     @asynccontextmanager
     async def open(self, body: Mapping[str, Any]) -> AsyncIterator[UpstreamReply]:
-        """Hand a request on, and read what comes.
+        """Forward a request, and open the reply.
 
         Raises:
             RefusedError: The upstream failed, or refused the request.
@@ -110,7 +110,7 @@ class Upstream:
                 raise refusal_of(error, self._model, handed_on=True) from error
 
     async def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The chat completion for a request, in one piece.
+        """The whole chat completion for a request.
 
         Raises:
             RefusedError: The upstream failed, refused the request, or sent something else.
@@ -122,7 +122,7 @@ class Upstream:
         if completion is None:
             raise RefusedError(
                 502,
-                "the upstream sent something that is no chat completion",
+                "the upstream sent something that is not a chat completion",
                 code="upstream_unreadable",
             )
         return completion
@@ -141,12 +141,12 @@ def read_completion(data: bytes) -> dict[str, Any] | None:
 
 @contextmanager
 def _breaking_off() -> Iterator[None]:
-    """A body may still fail that follows on a good status."""
+    """Reading a body, which may fail after a good status."""
     try:
         yield
     except httpx2.TimeoutException as error:
         raise RefusedError(
-            504, "the upstream stopped in mid-reply", code="upstream_timeout"
+            504, "the upstream stopped in the middle of its reply", code="upstream_timeout"
         ) from error
     except httpx2.HTTPError as error:
         raise RefusedError(

@@ -72,7 +72,7 @@ def finished(client: httpx2.Client, run_id: str) -> object:
 def test_a_model_that_is_no_endpoint_cannot_be_served() -> None:
     context = run_context(FakeListChatModel(responses=["So."]), Listed(), LoopSettings(cache=False))
 
-    with pytest.raises(ConfigurationError, match="no OpenAI-compatible endpoint"):
+    with pytest.raises(ConfigurationError, match="not an OpenAI-compatible endpoint"):
         create_app(context)
 
 

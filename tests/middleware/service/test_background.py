@@ -6,8 +6,7 @@ from typing import Any
 from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.table import label_table
-from conflictscore.middleware.service.background import Background
-from conflictscore.middleware.service.pace import PacedLabeler, paced
+from conflictscore.middleware.service.background import Background, PacedLabeler, paced
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 

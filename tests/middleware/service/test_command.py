@@ -97,7 +97,7 @@ def test_it_says_where_it_listens_and_what_it_is_in_front_of(upstream: OpenAISer
         (["--host", "lighthouse.test"], "give --key-file FILE, or say --no-auth"),
         (["--key-file", "missing.txt"], "--key-file missing.txt: cannot be read (No such file"),
         (["--key-file", "empty.txt"], "there is no key in it"),
-        (["--key-file", "short.txt"], "key 1 is no bearer key"),
+        (["--key-file", "short.txt"], "key 1 is not a bearer key"),
         (["--runs-file", "no/such/folder/runs"], "cannot be used"),
         (["--base-url", "http://127.0.0.1:1/v1"], "--base-url needs --model"),
         (["--docs"], "requires an argument"),

@@ -158,8 +158,8 @@ def test_the_steps_are_seen_while_they_are_taken(reader: Reader) -> None:
         assert reader.text(".steps").splitlines() == [
             "Looking for documents",
             "Found 3 documents; answering",
-            "Answered; taking the answer apart",
-            "1 claim; holding each against every document",
+            "Answered; finding its claims",
+            "1 claim; checking each against every document",
         ]
         assert reader.text(".draft .text") == "It was lit in 1871."
         assert reader.all('.steps[aria-live="polite"]')
@@ -382,7 +382,7 @@ def test_a_quotation_is_marked_where_it_stands_and_said_to_be_missing_where_not(
         first, second, copy = (element.text for element in reader.all(".evidence"))
         assert reader.all(".evidence mark")[0].text == "The Lamp\n(of the tower) was LIT"
         assert "After years of planning" in first
-        assert "does not stand in the document word for word" in second
+        assert "is not in the document word for word" in second
         assert len(reader.all(".evidence mark")) == 2
         assert "nearly the same text as document 1" in copy
         assert reader.text(".evidence .source-name") == "Second"

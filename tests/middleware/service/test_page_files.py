@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from conflictscore.middleware.service.page_files import serve_page
+from conflictscore.middleware.service.app import serve_page
 from tests.middleware.service.serving import listening
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.middleware.service.faults import RefusedError
+from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.requests import ChatRequest, read_chat, read_json
 
 _ANY = st.recursive(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.middleware.service.runs import Runs
+from conflictscore.middleware.service.run_store import RunStore
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.middleware.service.serving import (
     QUESTION,
@@ -18,18 +18,18 @@ from tests.middleware.service.serving import (
 )
 
 
-def kept(runs: Runs, *names: str) -> list[str]:
+def kept(runs: RunStore, *names: str) -> list[str]:
     return [name for name in names if runs.get(name, "me") is not None]
 
 
-def finish(runs: Runs, name: str, **run: Any) -> None:
+def finish(runs: RunStore, name: str, **run: Any) -> None:
     runs.begin(name, "me")
     runs.finish(name, {"run": name, **run})
 
 
 class TestKeeping:
     def test_the_run_that_was_used_longest_ago_goes_first(self) -> None:
-        runs = Runs(most=3, most_bytes=10_000)
+        runs = RunStore(most=3, most_bytes=10_000)
         for name in "abc":
             finish(runs, name)
         runs.get("a", "me")
@@ -39,7 +39,7 @@ class TestKeeping:
         assert kept(runs, *"abcd") == ["a", "c", "d"]
 
     def test_as_many_go_as_the_bytes_of_a_new_one_need(self) -> None:
-        runs = Runs(most=100, most_bytes=300)
+        runs = RunStore(most=100, most_bytes=300)
         for name in "abc":
             finish(runs, name, text="x" * 60)
 
@@ -48,29 +48,29 @@ class TestKeeping:
         assert kept(runs, *"abcd") == ["d"]
 
     def test_one_that_is_larger_than_all_room_is_not_kept_and_drives_out_no_other(self) -> None:
-        runs = Runs(most=100, most_bytes=300)
+        runs = RunStore(most=100, most_bytes=300)
         finish(runs, "a")
 
         finish(runs, "b", text="x" * 300)
 
         assert kept(runs, *"ab") == ["a"]
-        assert not runs.at_work("b", "me")
+        assert not runs.is_running("b", "me")
 
     def test_one_at_work_is_known_to_its_owner(self) -> None:
-        runs = Runs(most=1, most_bytes=300)
+        runs = RunStore(most=1, most_bytes=300)
         runs.begin("a", "me")
 
-        assert (runs.at_work("a", "me"), runs.at_work("a", "you")) == (True, False)
+        assert (runs.is_running("a", "me"), runs.is_running("a", "you")) == (True, False)
         assert runs.get("a", "me") is None
 
     def test_a_file_keeps_them_over_a_restart_within_the_same_bounds(self, tmp_path: Path) -> None:
         path = tmp_path / "runs.sqlite"
-        before = Runs(most=3, most_bytes=10_000, path=path)
+        before = RunStore(most=3, most_bytes=10_000, path=path)
         for name in "abc":
             finish(before, name)
         before.close()
 
-        after = Runs(most=3, most_bytes=10_000, path=path)
+        after = RunStore(most=3, most_bytes=10_000, path=path)
         finish(after, "d")
 
         assert kept(after, *"abcd") == ["b", "c", "d"]
@@ -87,7 +87,7 @@ class TestKeeping:
             path.write_bytes(content)
 
         with pytest.raises(ConfigurationError, match=r"runs\.sqlite cannot be used .*--runs-file"):
-            Runs(most=1, most_bytes=1, path=path)
+            RunStore(most=1, most_bytes=1, path=path)
 
 
 class TestAsking:

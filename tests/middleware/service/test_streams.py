@@ -2,15 +2,13 @@
 
 import asyncio
 import threading
-from typing import Any
 
 import pytest
 
-from conflictscore.middleware.service import streams
-from conflictscore.middleware.service.answering import Reply
-from conflictscore.middleware.service.completions import Chunks
+from conflictscore.middleware.service import completions
+from conflictscore.middleware.service.completions import Completion, CompletionStream
 from conflictscore.middleware.service.service import Ticket
-from conflictscore.middleware.service.streams import ALIVE, chat_frames
+from conflictscore.middleware.service.wire import ALIVE
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import (
     QUESTION,
@@ -20,34 +18,29 @@ from tests.middleware.service.serving import (
 )
 
 SILENCE = ALIVE.decode()
-TICKET = Ticket("r1", "me", "correct", "m", 0.0)
+TICKET = Ticket("r1", "m", 0.0)
 
 
-def reply(text: str) -> Reply:
+def reply(text: str) -> Completion:
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": text},
         "finish_reason": "stop",
     }
-    completion: dict[str, Any] = {"choices": [choice], "usage": {}, "conflictscore": {}}
-    return Reply(completion, "scored")
+    return {"choices": [choice], "usage": {}, "conflictscore": {}}
 
 
 async def test_comments_keep_a_silent_stream_awake_and_now_and_then_a_chunk(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(streams, "_CHUNK_SECONDS", 0.05)
-    finished: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+    monkeypatch.setattr(completions, "_CHUNK_SECONDS", 0.05)
+    finished: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
 
-    async def work() -> Reply:
+    async def work() -> Completion:
         return await finished
 
-    frames = chat_frames(
-        asyncio.create_task(work()),
-        asyncio.get_running_loop().create_future(),
-        Chunks(TICKET, include_usage=False),
-        heartbeat=0.01,
-    )
+    stream = CompletionStream(TICKET, include_usage=False, heartbeat=0.01)
+    frames = stream.frames(asyncio.create_task(work()), asyncio.get_running_loop().create_future())
     heard = [(await anext(frames)).decode() for _ in range(12)]
     finished.set_result(reply("It was lit."))
     heard += [frame.decode() async for frame in frames]
@@ -62,15 +55,14 @@ async def test_comments_keep_a_silent_stream_awake_and_now_and_then_a_chunk(
 
 async def test_an_answer_that_stands_is_said_once() -> None:
     loop = asyncio.get_running_loop()
-    standing: asyncio.Future[Reply] = loop.create_future()
-    finished: asyncio.Future[Reply] = loop.create_future()
+    standing: asyncio.Future[Completion] = loop.create_future()
+    finished: asyncio.Future[Completion] = loop.create_future()
 
-    async def work() -> Reply:
+    async def work() -> Completion:
         return await finished
 
-    frames = chat_frames(
-        asyncio.create_task(work()), standing, Chunks(TICKET, include_usage=False), heartbeat=10
-    )
+    stream = CompletionStream(TICKET, include_usage=False, heartbeat=10)
+    frames = stream.frames(asyncio.create_task(work()), standing)
     heard = [(await anext(frames)).decode()]
     standing.set_result(reply("It was lit."))
     heard.append((await anext(frames)).decode())

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from conflictscore.errors import BudgetError
-from conflictscore.middleware.service.faults import RefusedError
+from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.upstream import Upstream
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach

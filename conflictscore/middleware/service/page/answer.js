@@ -7,7 +7,7 @@ import { count, el, plain, related, told } from "./dom.js";
 const SCORES = [
   ["cs_c", "CS-C", "Share of claims with sources on both sides. Lower is better."],
   ["cs_r", "CS-R", "Mean share of sources that contradict a claim. Lower is better."],
-  ["coverage", "Coverage", "Share of pairs of claim and document that got a verdict. Higher is better."],
+  ["coverage", "Coverage", "Share of claim and document pairs that have a verdict. Higher is better."],
 ];
 
 /**
@@ -35,19 +35,19 @@ export function answerView(run) {
 }
 
 /**
- * What a run came to, in a sentence.
+ * The outcome of a run, in a sentence.
  * @param {any} run
  * @returns {string}
  */
 export function outcome(run) {
-  if (!run.answer) return "This run came to no answer.";
+  if (!run.answer) return "This run has no answer.";
   const report = run.report;
   if (!report || report.cs_c === null) return "This answer was not checked.";
   const of = `${count(report.claims.filter((claim) => claim.conflicting).length, "claim")}`;
   const split = `The sources disagree about ${of} of the first answer`;
-  if (run.flipped) return `${split}. Asked again with both sides laid out, the model changed it.`;
-  if (run.final_report) return `${split}. Asked again with both sides laid out, the model kept it.`;
-  const against = `held against ${count(run.documents.length, "document")}`;
+  if (run.flipped) return `${split}. Asked again with both sides in view, the model changed it.`;
+  if (run.final_report) return `${split}. Asked again with both sides in view, the model kept it.`;
+  const against = `checked against ${count(run.documents.length, "document")}`;
   if (run.status === "scored") {
     return `${count(report.claims.length, "claim")}, ${against}. None has sources on both sides.`;
   }

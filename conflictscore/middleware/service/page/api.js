@@ -11,7 +11,7 @@ export const key = {
   forget: () => sessionStorage.removeItem(KEY),
 };
 
-/** What the service, or the way to it, refused. */
+/** An error of the service, or of the connection to it. */
 export class Refusal extends Error {
   /**
    * @param {string} message
@@ -26,7 +26,7 @@ export class Refusal extends Error {
 }
 
 /**
- * Ask, and hear of every step.
+ * Ask, and get an event for every step.
  * @param {{question: string, history: {role: string, content: string}[]}} asked
  * @param {AbortSignal} signal Stops it, here and in the service.
  * @yields {{event: string, data: any}}
@@ -42,7 +42,7 @@ export async function* run(asked, signal) {
 }
 
 /**
- * A finished run; one that is worked on is waited for.
+ * A finished run; one that is still running is waited for.
  * @param {string} id
  * @param {AbortSignal} signal
  * @returns {Promise<any>}
@@ -85,7 +85,7 @@ async function refusalIn(response) {
 }
 
 /**
- * Make sure that a stream ends as a run ends.
+ * Make sure that a stream ends with the run's end.
  * @param {AsyncIterable<{event: string, data: any}>} events
  */
 async function* whole(events) {
@@ -101,7 +101,7 @@ async function* whole(events) {
 }
 
 /**
- * Server-sent events; comments and unnamed fields are passed over.
+ * Server-sent events, without comments and unknown fields.
  * @param {Response} response
  */
 async function* eventsOf(response) {

@@ -6,7 +6,7 @@ import { excerpt } from "./excerpt.js";
 const MOST_CLAIM = 2000;
 const MOST_REASONING = 4000;
 
-/** How a claim stands: its class, and what that is called. */
+/** The standing of a claim: its class, and what that is called. */
 const STANDINGS = {
   conflict: "Sources disagree",
   supported: "Supported",
@@ -82,7 +82,7 @@ function claimView(claim, known) {
 function tally(claim) {
   if (standing(claim) === "uncovered") return "no document speaks to it";
   const parts = [`${claim.supports.length} for`, `${claim.contradicts.length} against`];
-  if (claim.unlabelled.length) parts.push(`${claim.unlabelled.length} without verdict`);
+  if (claim.unlabelled.length) parts.push(`${claim.unlabelled.length} without a verdict`);
   return parts.join(", ");
 }
 
@@ -111,7 +111,7 @@ function evidence(pair, known) {
   const document = known.get(pair.document) ?? { number: pair.document };
   const facts = [
     pair.score !== null && `the judge is ${Math.round(pair.score * 100)} % sure`,
-    pair.snippet_found === false && "the quotation does not stand in the document word for word",
+    pair.snippet_found === false && "the quotation is not in the document word for word",
     pair.document_cut && "the judge saw only the beginning of the document",
   ];
   return el(
@@ -147,7 +147,7 @@ export function source(document) {
 }
 
 /**
- * The documents that stand on neither side.
+ * The documents that are on neither side.
  * @param {any} claim
  * @param {any[]} failed The pairs without a verdict.
  */

@@ -5,7 +5,7 @@ import { el } from "./dom.js";
 const MOST_CELLS = 4_000_000;
 
 /**
- * Both texts, with what left the first one as <del> and what came into the second as <ins>.
+ * Both texts, with the words that only the first has as <del> and those only in the second as <ins>.
  * Texts too long to compare stay unmarked.
  * @param {string} before
  * @param {string} after

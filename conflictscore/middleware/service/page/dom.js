@@ -89,7 +89,7 @@ export function count(n, one, many = `${one}s`) {
 }
 
 /**
- * How the sources relate, as the model told it.
+ * How the sources relate, as the model says.
  * @param {string} type
  * @param {string | null} reason
  */

@@ -13,7 +13,7 @@ const usual = why.textContent;
  * @returns {Promise<boolean>} Whether one was given.
  */
 export function askForKey() {
-  why.textContent = key.get() ? "The key that was given is not one of this service's." : usual;
+  why.textContent = key.get() ? "That key is not one of this service's." : usual;
   field.value = "";
   door.returnValue = "";
   door.showModal();
@@ -27,7 +27,7 @@ form.addEventListener("submit", (event) => {
   // a header can carry nothing else
   const given = field.value.trim();
   if (!/^[\x21-\x7e]+$/.test(given)) {
-    why.textContent = "A key has no spaces and no letters beyond ASCII.";
+    why.textContent = "A key has ASCII characters only, and no spaces.";
     return;
   }
   key.set(given);

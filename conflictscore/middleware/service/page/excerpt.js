@@ -1,4 +1,4 @@
-/** The passage that decided a verdict, where it stands in its document. */
+/** The passage that decided a verdict, in its place in the document. */
 
 import { el, plain } from "./dom.js";
 
@@ -8,7 +8,7 @@ const MOST_SEARCHED = 2_000_000;
 
 /**
  * The part of a document around a passage, with the passage marked; the passage alone, as a
- * quotation, where it does not stand there; the beginning of the document where there is none.
+ * quotation, where it is not in the document; the document's beginning where there is no passage.
  * @param {string} text The document.
  * @param {string | null} passage White space and case make no difference.
  * @returns {HTMLElement}

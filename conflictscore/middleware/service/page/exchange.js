@@ -1,4 +1,4 @@
-/** One question of the conversation, from the asking to the answer or the reason for none. */
+/** One question of the conversation, up to its answer or the reason why there is none. */
 
 import { Refusal } from "./api.js";
 import { answerView, outcome } from "./answer.js";
@@ -7,9 +7,9 @@ import { Steps } from "./steps.js";
 
 /** What the reader can do about a refusal, by its code. */
 const ADVICE = {
-  unreachable: "Check that it still runs and that you are connected, then try again.",
-  cut_off: "Try again; what was done so far may come from the cache.",
-  invalid_api_key: "Give the key that you got from whoever runs this service.",
+  unreachable: "Check that it is still running and that you are online, then try again.",
+  cut_off: "Try again; what was finished so far may come from the cache.",
+  invalid_api_key: "Enter the key that you were given for this service.",
   host_not_allowed: "Open this page as localhost, on the machine that the service runs on.",
   no_documents: "Word the question differently, so that the search finds something.",
   too_many_requests: "The service is busy. Try again in a moment.",
@@ -20,7 +20,7 @@ const ADVICE = {
   invalid_value: "Change the question and ask again.",
 };
 
-const USUAL_ADVICE = "Try again; if it stays so, tell whoever runs this service.";
+const USUAL_ADVICE = "Try again; if it keeps happening, tell whoever runs this service.";
 
 /** A question with its answer. */
 export class Exchange {
@@ -30,8 +30,8 @@ export class Exchange {
 
   /**
    * @param {string} question
-   * @param {string} first What is done first.
-   * @param {() => void} again Does the same once more.
+   * @param {string} first The first step.
+   * @param {() => void} again Asks the same again.
    */
   constructor(question, first, again) {
     this.again = again;
@@ -52,10 +52,10 @@ export class Exchange {
   }
 
   /**
-   * The end of it.
+   * The end of a run.
    * @param {any} run
    * @param {boolean} watched Whether its steps were shown.
-   * @returns {string} What is said of it aloud.
+   * @returns {string} What a screen reader says of it.
    */
   finish(run, watched) {
     this.element.id = `run=${run.run_id}`;
@@ -65,15 +65,15 @@ export class Exchange {
   }
 
   /**
-   * Another end of it.
+   * The end of a run that failed.
    * @param {unknown} error
-   * @returns {string} What is said of it aloud.
+   * @returns {string} What a screen reader says of it.
    */
   fail(error) {
     const known = error instanceof Refusal;
     const message = known ? plain(error.message, 1000) : "This page failed.";
     const advice = (known && ADVICE[error.code]) || USUAL_ADVICE;
-    const wait = known && error.wait ? ` The service says to wait ${plain(error.wait, 20)} s.` : "";
+    const wait = known && error.wait ? ` The service asks you to wait ${plain(error.wait, 20)} s.` : "";
     this.#end(
       el(
         "div",
@@ -87,7 +87,7 @@ export class Exchange {
     return `There is no answer. ${message}`;
   }
 
-  /** @returns {string} What is said of it aloud. */
+  /** @returns {string} What a screen reader says of it. */
   stop() {
     this.#end(el("div", { class: "stopped" }, el("p", {}, "Stopped."), this.#retry("Ask again")));
     return "Stopped.";

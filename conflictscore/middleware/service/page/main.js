@@ -10,7 +10,7 @@ const byId = (id) => document.getElementById(id);
 const conversation = byId("conversation");
 const question = /** @type {HTMLTextAreaElement} */ (byId("question"));
 
-/** @type {AbortController | null} What goes on now. */
+/** @type {AbortController | null} What is going on now. */
 let current = null;
 /** @type {{role: string, content: string}[]} */
 let turns = [];
@@ -35,7 +35,7 @@ byId("fresh").addEventListener("click", () => {
 });
 byId("forget").addEventListener("click", () => {
   key.forget();
-  say("The key is forgotten.");
+  say("The key was forgotten.");
   show();
   question.focus();
 });
@@ -67,7 +67,7 @@ function ask(text) {
   });
 }
 
-/** Show the run that the page's address names, unless it stands here already. */
+/** Show the run that the page's address names, unless it is shown already. */
 function openAddressed() {
   const id = /^#run=([\w-]{1,64})$/.exec(window.location.hash)?.[1];
   if (!id) return;
@@ -83,7 +83,7 @@ function openAddressed() {
 /** @param {string} id */
 function open(id) {
   const exchange = place(
-    new Exchange("A run of this service", "Fetching it", () => replace(exchange, () => open(id))),
+    new Exchange("A run of this service", "Fetching the run", () => replace(exchange, () => open(id))),
   );
   work(exchange, async (signal) => {
     const found = await finished(id, signal);
@@ -165,7 +165,7 @@ function empty() {
   show();
 }
 
-/** @param {string} text What is read aloud; everything else is to be looked at. */
+/** @param {string} text What a screen reader says. */
 function say(text) {
   byId("said").textContent = text;
 }

@@ -1,8 +1,8 @@
-/** What a run does, while it does it. */
+/** The steps of a run, shown as they are taken. */
 
 import { count, el, related, told } from "./dom.js";
 
-/** The steps of one run, as a list that grows, with a bar for the verdicts. */
+/** The steps of one run, as a growing list, with a progress bar for the verdicts. */
 export class Steps {
   #list = el("ol", { class: "steps", "aria-live": "polite", "aria-relevant": "additions" });
   #bar = el("progress", { value: 0, max: 1, "aria-label": "Verdicts" });
@@ -15,10 +15,10 @@ export class Steps {
   /** @type {Set<string>} Texts of claims that have their verdicts. */
   #known = new Set();
 
-  /** What is shown. */
+  /** The element to show. */
   element = el("div", { class: "work" }, this.#list, this.#barRow, this.#draft);
 
-  /** @param {string} first What is done first. */
+  /** @param {string} first The first step. */
   constructor(first) {
     this.#say(first);
   }
@@ -42,13 +42,13 @@ export class Steps {
     heard[event]?.();
   }
 
-  /** The steps alone, once there is nothing more to come. */
+  /** The list alone, once the run is over. */
   closed() {
     for (const step of this.#list.children) step.className = "done";
     return el(
       "details",
       { class: "log" },
-      el("summary", {}, `How it came about: ${count(this.#list.children.length, "step")}`),
+      el("summary", {}, `How this answer was reached: ${count(this.#list.children.length, "step")}`),
       this.#list,
     );
   }
@@ -61,7 +61,7 @@ export class Steps {
 
   /** @param {{round: number, answer: string}} data */
   #answered(data) {
-    this.#say(data.round === 0 ? "Answered; taking the answer apart" : "Answered again; taking it apart");
+    this.#say(data.round === 0 ? "Answered; finding its claims" : "Answered again; finding its claims");
     const title = data.round === 0 ? "First answer, being checked" : "Second answer, being checked";
     this.#draft.hidden = false;
     this.#draft.replaceChildren(el("h3", {}, title), told("p", "text", data.answer));
@@ -75,8 +75,8 @@ export class Steps {
     this.#pairs = fresh.length * this.#documents;
     const reused = claims.length - fresh.length;
     this.#say(
-      `${count(claims.length, "claim")}${reused ? `, ${reused} of them known already` : ""};` +
-        " holding each against every document",
+      `${count(claims.length, "claim")}${reused ? `, ${reused} of them checked already` : ""};` +
+        " checking each against every document",
     );
     this.#progress();
   }

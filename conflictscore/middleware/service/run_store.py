@@ -9,12 +9,12 @@ from typing import Any
 
 from conflictscore.errors import ConfigurationError
 
-__all__ = ["Runs"]
+__all__ = ["RunStore"]
 
 _BUSY_SECONDS = 10.0
 
 
-class Runs:
+class RunStore:
     """Finished runs in SQLite, in memory or in a file, each for the owner of one key.
 
     Where there is no room for another one, the run that was last used longest ago goes.
@@ -22,7 +22,7 @@ class Runs:
     Args:
         most: The most runs.
         most_bytes: The most bytes that they take. A run that is larger than that is not kept.
-        path: The file; None keeps them in memory. A new one is readable to its owner only, since
+        path: The file; None keeps them in memory. A new one can be read by its owner only, since
             it holds what was asked and answered.
 
     Raises:
@@ -31,7 +31,7 @@ class Runs:
 
     def __init__(self, *, most: int, most_bytes: int, path: Path | None = None) -> None:
         self._most, self._most_bytes, self._path = most, most_bytes, path
-        self._at_work: dict[str, str] = {}
+        self._running: dict[str, str] = {}
         try:
             if path is not None:
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -41,23 +41,21 @@ class Runs:
                 isolation_level=None,
                 check_same_thread=False,  # built in one thread, served in another
             )
-            self._file.execute("PRAGMA journal_mode=WAL")
-            self._file.execute("PRAGMA synchronous=NORMAL")
-            self._file.execute(
-                "CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
-                " used INTEGER NOT NULL, run TEXT NOT NULL)"
-            )
-            self._file.execute("CREATE INDEX IF NOT EXISTS by_use ON runs (used)")
-            row = self._one(
-                "SELECT coalesce(max(used), 0), coalesce(sum(length(run)), 0) FROM runs"
-            )
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
+        self._one("PRAGMA journal_mode=WAL")
+        self._one("PRAGMA synchronous=NORMAL")
+        self._one(
+            "CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
+            " used INTEGER NOT NULL, run TEXT NOT NULL)"
+        )
+        self._one("CREATE INDEX IF NOT EXISTS by_use ON runs (used)")
+        row = self._one("SELECT coalesce(max(used), 0), coalesce(sum(length(run)), 0) FROM runs")
         self._clock, self._bytes = row or (0, 0)
 
     def begin(self, run_id: str, owner: str) -> None:
         """Announce a run that is being worked on."""
-        self._at_work[run_id] = owner
+        self._running[run_id] = owner
 
     def finish(self, run_id: str, run: Mapping[str, Any]) -> None:
         """Keep a run that was announced.
@@ -65,19 +63,20 @@ class Runs:
         Raises:
             ConfigurationError: The file can no longer be written.
         """
-        owner = self._at_work.pop(run_id)
+        owner = self._running.pop(run_id)
         text = json.dumps(run)
         if len(text) > self._most_bytes:
             return
         self._clock += 1
         self._bytes += len(text)
-        try:
-            self._file.execute(
-                "INSERT INTO runs VALUES (?, ?, ?, ?)", (run_id, owner, self._clock, text)
-            )
-            self._make_room()
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
+        self._one("INSERT INTO runs VALUES (?, ?, ?, ?)", run_id, owner, self._clock, text)
+        [count] = self._one("SELECT count(*) FROM runs") or (0,)
+        while count > self._most or self._bytes > self._most_bytes:
+            row = self._one("SELECT id, length(run) FROM runs ORDER BY used LIMIT 1")
+            if row is None:
+                return
+            self._one("DELETE FROM runs WHERE id = ?", row[0])
+            count, self._bytes = count - 1, self._bytes - row[1]
 
     def get(self, run_id: str, owner: str) -> dict[str, Any] | None:
         """A finished run of this owner's; None where there is none.
@@ -86,39 +85,31 @@ class Runs:
             ConfigurationError: The file can no longer be used.
         """
         self._clock += 1
-        try:
-            row = self._one("SELECT run FROM runs WHERE id = ? AND owner = ?", run_id, owner)
-            if row is None:
-                return None
-            self._file.execute("UPDATE runs SET used = ? WHERE id = ?", (self._clock, run_id))
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
+        row = self._one("SELECT run FROM runs WHERE id = ? AND owner = ?", run_id, owner)
+        if row is None:
+            return None
+        self._one("UPDATE runs SET used = ? WHERE id = ?", self._clock, run_id)
         run: dict[str, Any] = json.loads(row[0])
         return run
 
-    def at_work(self, run_id: str, owner: str) -> bool:
+    def is_running(self, run_id: str, owner: str) -> bool:
         """Whether a run of this owner's is being worked on."""
-        return self._at_work.get(run_id) == owner
+        return self._running.get(run_id) == owner
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
-    def _make_room(self) -> None:
-        [count] = self._one("SELECT count(*) FROM runs") or (0,)
-        while count > self._most or self._bytes > self._most_bytes:
-            row = self._one("SELECT id, length(run) FROM runs ORDER BY used LIMIT 1")
-            if row is None:
-                return
-            self._file.execute("DELETE FROM runs WHERE id = ?", row[:1])
-            count, self._bytes = count - 1, self._bytes - row[1]
-
-    def _one(self, statement: str, *values: str) -> tuple[Any, ...] | None:
-        row: tuple[Any, ...] | None = self._file.execute(statement, values).fetchone()
+    def _one(self, statement: str, *values: str | int) -> tuple[Any, ...] | None:
+        """The first row that a statement gives, if any."""
+        try:
+            row: tuple[Any, ...] | None = self._file.execute(statement, values).fetchone()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
         return row
 
     def _unusable(self, error: Exception) -> ConfigurationError:
         return ConfigurationError(
-            f"the file of runs {self._path or 'in memory'} cannot be used ({error}); give another"
+            f"the file of runs {self._path or 'in memory'} cannot be used ({error}); choose another"
             " --runs-file"
         )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.middleware.service.notes import disagreement, unchecked
+from conflictscore.middleware.service.annotation import disagreement_note, unchecked_note
 
 
 def claim(text: str = "It is so.", supports: Any = (1,), contradicts: Any = (2,)) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def document(number: int, title: str = "", url: str = "") -> dict[str, Any]:
 
 
 def test_each_claim_is_named_with_its_sources() -> None:
-    note = disagreement(
+    note = disagreement_note(
         {"claims": [claim(), claim("Another.", supports=(1, 2, 3, 4, 5)), claim(contradicts=())]},
         [document(1, "Gazette", "https://gazette.test/a?b=c"), *map(document, (2, 3, 4, 5))],
     )
@@ -31,7 +31,7 @@ def test_each_claim_is_named_with_its_sources() -> None:
 
 
 def test_of_many_claims_the_first_five_are_named() -> None:
-    note = disagreement({"claims": [claim()] * 7}, [document(1), document(2)])
+    note = disagreement_note({"claims": [claim()] * 7}, [document(1), document(2)])
 
     assert note is not None
     assert note.count("“It is so.”") == 5
@@ -39,7 +39,7 @@ def test_of_many_claims_the_first_five_are_named() -> None:
 
 
 def test_without_a_disagreement_there_is_none() -> None:
-    assert disagreement({"claims": [claim(contradicts=())]}, [document(1)]) is None
+    assert disagreement_note({"claims": [claim(contradicts=())]}, [document(1)]) is None
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,11 @@ def test_without_a_disagreement_there_is_none() -> None:
 )
 def test_what_is_quoted_brings_no_markup(hostile: str) -> None:
     notes = [
-        disagreement({"claims": [claim(hostile)]}, [document(1, hostile), document(2)]),
-        disagreement({"claims": [claim()]}, [document(1, "T", f"https://{hostile}"), document(2)]),
-        unchecked(hostile),
+        disagreement_note({"claims": [claim(hostile)]}, [document(1, hostile), document(2)]),
+        disagreement_note(
+            {"claims": [claim()]}, [document(1, "T", f"https://{hostile}"), document(2)]
+        ),
+        unchecked_note(hostile),
     ]
 
     for note in notes:
@@ -77,14 +79,14 @@ def test_what_is_quoted_brings_no_markup(hostile: str) -> None:
 def test_a_host_is_named_without_what_clients_would_make_a_link_of() -> None:
     url = "https://www.gazette.test/a"
 
-    note = disagreement({"claims": [claim()]}, [document(1, "Gazette", url), document(2)])
+    note = disagreement_note({"claims": [claim()]}, [document(1, "Gazette", url), document(2)])
 
     assert note is not None
     assert "For it: Gazette, gazette.test." in note
 
 
 def test_long_titles_are_cut() -> None:
-    note = disagreement({"claims": [claim()]}, [document(1, "T" * 500), document(2)])
+    note = disagreement_note({"claims": [claim()]}, [document(1, "T" * 500), document(2)])
 
     assert note is not None
     assert f"{'T' * 80}…" in note

@@ -1,8 +1,8 @@
-"""What a request that cannot be served is told, in the form of OpenAI's errors."""
+"""Why a request cannot be served, in the form of OpenAI's errors."""
 
 import logging
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import openai
@@ -17,15 +17,24 @@ from conflictscore.middleware.service.wire import header_value
 from conflictscore.models.failures import clear_error
 from conflictscore.models.language_model import LanguageModel
 
-__all__ = ["RefusedError", "plain_reason", "refusal_of", "told", "upstream_fault"]
+__all__ = [
+    "CLIENT_GONE",
+    "RefusedError",
+    "internal_error",
+    "plain_reason",
+    "refusal_of",
+    "upstream_fault",
+]
 
 _log = logging.getLogger(__name__)
 
+CLIENT_GONE = 499
+"""The status under which a request is counted whose client went away."""
+
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
-_TOO_MANY_REQUESTS = 429
 _SERVER = 500
 _THE_CALLERS = frozenset({400, 409, 413, 415, 422})
-"""What an upstream says of a request that we hand on as it is: the caller's to mend."""
+"""What an upstream says of a request that was forwarded as it is: the caller's to fix."""
 
 
 class RefusedError(Exception):
@@ -35,8 +44,8 @@ class RefusedError(Exception):
         status: The HTTP status.
         code: What went wrong, in one word for programs.
         param: The field that is wrong, such as ``messages[0].role``.
-        retry_after: Seconds to wait, as an upstream or we ourselves say.
-        run: Headers that tell of the run that failed, where there is one.
+        retry_after: Seconds to wait, as the upstream or this service says.
+        run: Headers that name the run that failed, where there is one.
     """
 
     def __init__(
@@ -65,7 +74,7 @@ class RefusedError(Exception):
         return {"error": error}
 
     def headers(self) -> dict[str, str]:
-        """What stands beside the body."""
+        """The headers beside it."""
         waiting = {"retry-after": self.retry_after} if self.retry_after else {}
         return {**self.run, **waiting}
 
@@ -78,22 +87,24 @@ def plain_reason(error: BaseException) -> str:
 
 
 def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
-    """What the client of a model said, where that is what an error of ours came from.
+    """The error of the model's client that one of ours was raised from, if any.
 
-    A reply that could be read by nobody, and a prompt that is too long, are no fault of the
-    upstream's.
+    An unreadable reply and a prompt that is too long are not the upstream's fault.
     """
     if not isinstance(error, ConflictScoreError) or isinstance(error, UnreadableReplyError):
         return None
-    return next((e for e in _behind(error) if isinstance(e, openai.OpenAIError)), None)
+    here: BaseException | None = error
+    while here is not None and not isinstance(here, openai.OpenAIError):
+        here = here.__cause__ or here.__context__
+    return here
 
 
 def refusal_of(error: Exception, model: LanguageModel, *, handed_on: bool = False) -> RefusedError:
-    """How an error is told to the caller.
+    """What the caller is told of an error.
 
     Args:
         error: One of ours, or of the upstream's client.
-        model: Who was called.
+        model: The model that was called.
         handed_on: Whether the upstream got the caller's own request, so that a fault in it is the
             caller's.
     """
@@ -108,29 +119,28 @@ def refusal_of(error: Exception, model: LanguageModel, *, handed_on: bool = Fals
 def _of_upstream(
     error: openai.OpenAIError, model: LanguageModel, *, handed_on: bool
 ) -> RefusedError:
-    message = _clear(error, model)
+    client = getattr(model.chat, "root_async_client", None)
+    secrets = [client.api_key] if client else []
+    message = str(clear_error(error, provider=model.name, endpoint=model.endpoint, secrets=secrets))
     match error:
         case openai.AuthenticationError() | openai.PermissionDeniedError():
-            # whatever it says, it says of our key, which the caller can do nothing about
+            # whatever it says is about this service's key, which the caller cannot change
             return RefusedError(
                 502,
-                "the upstream refuses our key; whoever runs this service must set it right",
+                "the upstream rejected this service's key; whoever runs the service must fix that",
                 code="upstream_authentication",
             )
         case openai.NotFoundError():
             return RefusedError(
                 502,
-                "the upstream does not know the model of this service; whoever runs it must set"
-                " that right",
+                "the upstream does not have this service's model; whoever runs the service must"
+                " fix that",
                 code="upstream_model_not_found",
             )
         case openai.RateLimitError():
-            return RefusedError(
-                _TOO_MANY_REQUESTS,
-                message,
-                code=error.code or "upstream_rate_limit",
-                retry_after=header_value(error.response.headers.get("retry-after")),
-            )
+            wait = header_value(error.response.headers.get("retry-after"))
+            code = error.code or "upstream_rate_limit"
+            return RefusedError(429, message, code=code, retry_after=wait)
         case openai.APITimeoutError():
             return RefusedError(504, message, code="upstream_timeout")
         case openai.APIConnectionError():
@@ -140,25 +150,10 @@ def _of_upstream(
     return RefusedError(502, message, code="upstream_failed")
 
 
-def _clear(error: openai.OpenAIError, model: LanguageModel) -> str:
-    client = getattr(model.chat, "root_async_client", None)
-    secrets = [client.api_key] if client else []
-    clear = clear_error(error, provider=model.name, endpoint=model.endpoint, secrets=secrets)
-    return str(clear)
+def internal_error(error: Exception) -> RefusedError:
+    """What the caller is told of a bug in this program; the log says where it was.
 
-
-def _behind(error: BaseException) -> Iterator[BaseException]:
-    """The error, and what it was raised from or while handling."""
-    here: BaseException | None = error
-    while here is not None:
-        yield here
-        here = here.__cause__ or here.__context__
-
-
-def told(error: Exception) -> RefusedError:
-    """What the caller hears of a fault in this program; where it was, the log says.
-
-    What it says itself stays out of both, since it may quote a caller.
+    The error's own message goes into neither, since it may quote a caller.
     """
     frames = "".join(traceback.format_tb(error.__traceback__))
     _log.error("%s, which should not happen, at\n%s", type(error).__name__, frames)

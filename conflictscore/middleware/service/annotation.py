@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from conflictscore.prompts import material
 
-__all__ = ["disagreement", "unchecked"]
+__all__ = ["disagreement_note", "unchecked_note"]
 
 _MARKUP = re.compile(
     r"""
@@ -29,7 +29,9 @@ _MOST_SOURCES = 3
 _MOST_CLAIMS = 5
 
 
-def disagreement(report: Mapping[str, Any], documents: Sequence[Mapping[str, Any]]) -> str | None:
+def disagreement_note(
+    report: Mapping[str, Any], documents: Sequence[Mapping[str, Any]]
+) -> str | None:
     """The note for an answer whose sources disagree; None where they do not.
 
     Args:
@@ -53,7 +55,7 @@ def disagreement(report: Mapping[str, Any], documents: Sequence[Mapping[str, Any
     return "\n".join(lines)
 
 
-def unchecked(reason: str) -> str:
+def unchecked_note(reason: str) -> str:
     """The note for an answer that could not be checked."""
     return f"Note: this answer was not checked against sources ({_plain(reason, _CLAIM_CHARS)})."
 

@@ -1,67 +1,57 @@
 """``POST /v1/runs``: one run of the loop, with an event for each of its steps."""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any
 
 from conflictscore.errors import NoDocumentsError
-from conflictscore.middleware.service.evidence import STOPPED, Status, full
-from conflictscore.middleware.service.faults import RefusedError, refusal_of
 from conflictscore.middleware.service.loop_run import Event, LoopRun
-from conflictscore.middleware.service.requests import RunRequest
-from conflictscore.middleware.service.service import Service, Ticket
-from conflictscore.middleware.service.streams import ALIVE, frame
+from conflictscore.middleware.service.refusals import RefusedError, refusal_of
+from conflictscore.middleware.service.service import Service, Status, Ticket
+from conflictscore.middleware.service.wire import ALIVE, frame
+from conflictscore.nodes.state import RagInput
 
 __all__ = ["Stepwise"]
 
 
 class Stepwise:
-    """One run, told step by step.
+    """One run, reported step by step.
 
     Args:
-        service: What it is done with.
-        request: The question.
-        ticket: The record of it, which is closed whatever happens.
+        service: What it works with.
+        start: The question, and what comes with it.
+        ticket: Its record, which is closed whatever happens.
     """
 
-    def __init__(self, service: Service, request: RunRequest, ticket: Ticket) -> None:
+    def __init__(self, service: Service, start: RagInput, ticket: Ticket) -> None:
         self._service, self._ticket = service, ticket
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._run = LoopRun(
-            service.graph,
-            request.start,
-            service.context if ticket.mode == "correct" else service.scoring,
-            hear=self._events.put_nowait,
-        )
+        hear = self._events.put_nowait
+        self._run = LoopRun(service.graph, start, service.context, hear=hear)
 
     async def go(self) -> dict[str, Any]:
-        """Run to the end; the whole evidence.
+        """Run to the end; the whole record.
 
         Raises:
             RefusedError: It failed.
         """
-        try:
-            async with asyncio.timeout(self._ticket.deadline - time.monotonic()):
-                await self._run.go()
-        except asyncio.CancelledError:
-            self._service.metrics.failure("client_gone")
-            self._close("unfinished", [STOPPED])
-            raise
-        except Exception as error:
-            refusal = self._refusal(error)
-            self._service.failed(self._run.step, self._ticket, error)
-            self._close("failed", [str(refusal)])
-            raise refusal from error
-        if trouble := self._run.trouble():
+        service, ticket, run = self._service, self._ticket, self._run
+        with service.finishing(ticket, run.so_far):
+            try:
+                async with asyncio.timeout(ticket.seconds_left):
+                    await run.go()
+            except Exception as error:
+                service.failed(run.stage, ticket, error)
+                raise self._refusal(error) from error
+        state, trouble = run.so_far(), run.trouble()
+        if trouble is not None:
             kind, reason = trouble
-            self._service.failed(kind, self._ticket)
+            service.failed(kind, ticket)
             if kind == "judge":
-                return self._close("failed", [reason])
-        state = self._run.state
+                return service.finish(ticket, state, "failed", [reason])
         split = any(claim["conflicting"] for claim in state["report"]["claims"])
         unchanged: Status = "kept" if split else "scored"
-        return self._close("corrected" if state["flipped"] else unchanged, [])
+        return service.finish(ticket, state, "corrected" if state["flipped"] else unchanged)
 
     async def frames(
         self, work: "asyncio.Task[dict[str, Any]]", heartbeat: float
@@ -97,10 +87,3 @@ class Stepwise:
             case NoDocumentsError():
                 return RefusedError(404, str(error), code="no_documents")
         return refusal_of(error, self._service.context.generator)
-
-    def _close(self, status: Status, notes: Sequence[str]) -> dict[str, Any]:
-        state = self._run.so_far() if status in ("failed", "unfinished") else self._run.state
-        noted = {**state, "notes": [*state["notes"], *notes]}
-        run = full(noted, self._ticket.facts(status))
-        self._service.finish(self._ticket, run)
-        return run
