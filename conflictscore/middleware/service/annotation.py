@@ -1,15 +1,15 @@
 """The note under an answer: where its sources disagree, or that it could not be checked.
 
-It stands in the text of an answer, which many clients show as Markdown. So what comes from a
-document or a model is stripped of everything that could become a link, an image or markup.
+It is part of the answer's text, which many clients show as Markdown. So what comes from a document
+or a model is stripped of everything that could become a link, an image or markup.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 from urllib.parse import urlsplit
 
 from conflictscore.prompts import material
+from conflictscore.records import Document, Run
 
 __all__ = ["disagreement_note", "unchecked_note"]
 
@@ -29,27 +29,20 @@ _MOST_SOURCES = 3
 _MOST_CLAIMS = 5
 
 
-def disagreement_note(
-    report: Mapping[str, Any], documents: Sequence[Mapping[str, Any]]
-) -> str | None:
-    """The note for an answer whose sources disagree; None where they do not.
-
-    Args:
-        report: The answer's scores, as ``ConflictReport.summary()``.
-        documents: The documents, as ``Document`` in JSON.
-    """
-    split = [claim for claim in report["claims"] if claim["conflicting"]]
+def disagreement_note(run: Run) -> str | None:
+    """The note on a first answer whose sources disagree; None where they do not."""
+    claims = run.report.claims if run.report else ()
+    split = [claim for claim in claims if claim.conflicting]
     if not split:
         return None
-    names = {document["number"]: _name(document) for document in documents}
+    names = {document.number: _name(document) for document in run.documents}
     lines = [
-        f"Note: the sources disagree about {len(split)} of {len(report['claims'])} claims of this"
-        " answer."
+        f"Note: the sources disagree about {len(split)} of {len(claims)} claims of this answer."
     ]
     for claim in split[:_MOST_CLAIMS]:
-        for_it, against = (_listed(claim[side], names) for side in ("supports", "contradicts"))
-        text = _plain(claim["text"], _CLAIM_CHARS)
-        lines.append(f"- “{text}” For it: {for_it}. Against it: {against}.")
+        text = _plain(claim.claim.text, _CLAIM_CHARS)
+        sides = _listed(claim.supports, names), _listed(claim.contradicts, names)
+        lines.append("- “{}” For it: {}. Against it: {}.".format(text, *sides))
     if len(split) > _MOST_CLAIMS:
         lines.append(f"- and {len(split) - _MOST_CLAIMS} more")
     return "\n".join(lines)
@@ -67,18 +60,15 @@ def _listed(numbers: Sequence[int], names: Mapping[int, str]) -> str:
     return "; ".join(shown)
 
 
-def _name(document: Mapping[str, Any]) -> str:
+def _name(document: Document) -> str:
     """A document by title and host, or by its number."""
-    title = _plain(document["title"], _TITLE_CHARS) or f"document {document['number']}"
-    host = _plain(_host(document["url"]), _TITLE_CHARS)
-    return f"{title}, {host}" if host else title
-
-
-def _host(url: str) -> str:
+    title = _plain(document.title, _TITLE_CHARS) or f"document {document.number}"
     try:
-        return (urlsplit(url).hostname or "").removeprefix("www.")
+        host = (urlsplit(document.url).hostname or "").removeprefix("www.")
     except ValueError:
-        return ""
+        host = ""
+    host = _plain(host, _TITLE_CHARS)
+    return f"{title}, {host}" if host else title
 
 
 def _plain(text: str, most: int) -> str:

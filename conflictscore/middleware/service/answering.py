@@ -1,7 +1,7 @@
 """From a chat request to the completion its caller gets: the modes, and what a failure leads to."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from conflictscore.middleware.service.annotation import disagreement_note, unchecked_note
@@ -20,8 +20,8 @@ from conflictscore.middleware.service.refusals import (
     upstream_fault,
 )
 from conflictscore.middleware.service.requests import ChatRequest
-from conflictscore.middleware.service.service import Service, State, Status, Ticket, unrun
-from conflictscore.records import Usage
+from conflictscore.middleware.service.service import Service, Ticket
+from conflictscore.records import Run, RunStatus
 
 __all__ = ["Answering"]
 
@@ -47,7 +47,7 @@ class Answering:
         self._service, self._request, self._ticket = service, request, ticket
         self._stands = stands
         self._draft: Completion | None = None
-        self._run: LoopRun | None = None
+        self._loop: LoopRun | None = None
 
     async def completion(self) -> Completion:
         """Do the work.
@@ -67,7 +67,7 @@ class Answering:
         if request.upstream_first or service.settings.first_answer == "upstream":
             draft, reason = await self._from_upstream()
             if reason:
-                return self._finished(text_of(draft), "passed-through", [reason])
+                return self._finished(RunStatus.PASSED_THROUGH, text_of(draft), reason)
         start = service.start(request, self._first_answer())
         if reason := service.nothing_to_check_with(start):
             return await self._unchecked("search", reason)
@@ -75,12 +75,12 @@ class Answering:
         parameters = request.answer_parameters(always)
         context = replace(service.context, answer_parameters=parameters)
         hear_of_it = self._standing if self._stands else None
-        run = self._run = LoopRun(service.graph, start, context, stands=hear_of_it)
+        loop = self._loop = LoopRun(service.graph, start, context, stands=hear_of_it)
         try:
-            await run.go()
+            await loop.go()
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
-            return await self._broken(run, error)
-        if trouble := run.trouble():
+            return await self._broken(loop, error)
+        if trouble := loop.trouble():
             return await self._unchecked(*trouble)
         return self._finished(*self._settled())
 
@@ -93,38 +93,36 @@ class Answering:
             raise
         return draft, why_no_text(draft)
 
-    def _standing(self, run: LoopRun) -> None:
-        if self._stands is not None and run.trouble() is None:
-            text, status = self._settled()
-            record = self._service.record(self._ticket, self._known(), status)
-            self._stands(
-                completion_of(self._ticket, record, text, base=self._draft, complete=False)
-            )
+    def _standing(self, loop: LoopRun) -> None:
+        if self._stands is not None and loop.trouble() is None:
+            status, text = self._settled()
+            run = self._ticket.ended(self._known(), status)
+            self._stands(completion_of(self._ticket, run, text, base=self._draft, complete=False))
 
-    async def _broken(self, run: LoopRun, error: Exception) -> Completion:
-        """What an error leads to that ended the loop."""
+    async def _broken(self, loop: LoopRun, error: Exception) -> Completion:
+        """What happens after an error that ended the loop."""
         reason = plain_reason(error)
-        if run.standing:
+        if loop.standing:
             self._service.failed("judge", self._ticket, error)
-            return self._finished(*self._settled(), [f"the check was not finished: {reason}"])
-        if run.stage in ("search", "answer") and upstream_fault(error):
+            return self._finished(*self._settled(), f"the check was not finished: {reason}")
+        if loop.stage in ("search", "answer") and upstream_fault(error):
             # the upstream cannot answer: it would not answer the request as it is either
             self._service.failed("upstream", self._ticket, error)
             raise refusal_of(error, self._service.context.generator) from error
-        return await self._unchecked(run.stage, reason)
+        return await self._unchecked(loop.stage, reason)
 
     async def _out_of_time(self) -> Completion:
         limit = f"{self._service.settings.timeout:g} s for a request are up"
-        if self._run is not None and self._run.standing:
+        if self._loop is not None and self._loop.standing:
             self._service.failed("timeout", self._ticket)
-            return self._finished(*self._settled(), [f"the check was not finished: {limit}"])
+            return self._finished(*self._settled(), f"the check was not finished: {limit}")
         if self._first_answer() is not None and self._service.settings.on_failure != "refuse":
             return await self._unchecked("timeout", limit)
         self._service.failed("timeout", self._ticket)
         raise RefusedError(504, f"there is no checked answer, and the {limit}", code="timeout")
 
     async def _unchecked(self, kind: str, reason: str) -> Completion:
-        """What this deployment wants done with an answer that could not be checked."""
+        """What this deployment wants done where an answer could not be checked."""
         service, on_failure = self._service, self._service.settings.on_failure
         service.failed(kind, self._ticket)
         if on_failure == "refuse":
@@ -136,51 +134,52 @@ class Answering:
             draft, why = await self._from_upstream()
             text = text_of(draft)
             if why:
-                return self._finished(text, "passed-through", [why])
-        first = {"answer": text, "first_answer": text}
+                return self._finished(RunStatus.PASSED_THROUGH, text, why)
         if on_failure == "pass_through":
-            return self._finished(text, "passed-through", [reason], first)
-        known = self._known()
-        report = known.get("report")
-        note = disagreement_note(report, known["documents"]) if report else None
-        text = f"{text}\n\n{note or unchecked_note(reason)}"
-        return self._finished(text, "failed", [reason], first)
+            return self._finished(RunStatus.PASSED_THROUGH, text, reason, answer=text)
+        note = disagreement_note(self._known()) or unchecked_note(reason)
+        return self._finished(RunStatus.FAILED, f"{text}\n\n{note}", reason, answer=text)
 
-    def _settled(self) -> tuple[str, Status]:
-        """The answer as it goes out, and the run's status."""
-        state = self._known()
-        text, flipped = str(state["answer"]), state["flipped"]
-        if self._draft is not None and not flipped:
+    def _settled(self) -> tuple[RunStatus, str]:
+        """The run's status, and the answer as it goes out."""
+        run = self._known()
+        text = run.answer or ""
+        if self._draft is not None and not run.flipped:
             text = text_of(self._draft)  # letter by letter
-        note = disagreement_note(state["report"], state["documents"])
-        if note is None:
-            return text, "corrected" if flipped else "scored"
-        if self._service.settings.mode == "annotate":
-            return f"{text}\n\n{note}", "annotated"
-        return text, "corrected" if flipped else "kept"
+        note = disagreement_note(run)
+        if note is not None and self._ticket.mode == "annotate":
+            return RunStatus.ANNOTATED, f"{text}\n\n{note}"
+        if run.flipped:
+            return RunStatus.CORRECTED, text
+        return RunStatus.KEPT if note else RunStatus.SCORED, text
 
     def _first_answer(self) -> str | None:
         """The first answer where there is one by now."""
         if self._draft is not None:
             return text_of(self._draft)
-        return None if self._run is None else self._run.first_answer
+        return None if self._loop is None else self._loop.known.first_answer
 
-    def _known(self) -> State:
-        """What is known of the run by now, the cost of the upstream's own answer included."""
-        state = self._run.so_far() if self._run else unrun(self._request.asked.question)
+    def _known(self) -> Run:
+        """What is known of the run by now, the tokens of the upstream's own answer included."""
+        question = self._request.asked.question
+        run = self._loop.known if self._loop else Run(question=question, asked=question)
         if self._draft is None:
-            return state
-        spent = Usage.model_validate(state["usage"]) + usage_of(self._draft)
-        return {**state, "usage": spent.model_dump()}
+            return run
+        return run.model_copy(update={"usage": run.usage + usage_of(self._draft)})
 
     def _finished(
-        self,
-        text: str,
-        status: Status,
-        notes: Sequence[str] = (),
-        update: State | None = None,
+        self, status: RunStatus, text: str, *notes: str, answer: str | None = None
     ) -> Completion:
-        """Close the record; the completion with this text."""
-        state = {**self._known(), **(update or {})}
-        run = self._service.finish(self._ticket, state, status, notes)
+        """Close the record.
+
+        Args:
+            status: How the run ended.
+            text: What goes out.
+            *notes: Further notes of the run.
+            answer: The run's answer, where it is not the loop's.
+        """
+        run = self._ticket.ended(self._known(), status, *notes)
+        if answer is not None:
+            run = run.model_copy(update={"answer": answer, "first_answer": answer})
+        self._service.finish(self._ticket, run)
         return completion_of(self._ticket, run, text, base=self._draft)

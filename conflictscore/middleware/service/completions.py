@@ -8,7 +8,7 @@ from typing import Any
 from conflictscore.middleware.service.refusals import RefusedError, internal_error
 from conflictscore.middleware.service.service import Ticket
 from conflictscore.middleware.service.wire import ALIVE, frame
-from conflictscore.records import Usage
+from conflictscore.records import Run, Usage
 
 __all__ = [
     "Completion",
@@ -31,7 +31,7 @@ _CHUNK_SECONDS = 50.0
 
 def completion_of(
     ticket: Ticket,
-    run: Mapping[str, Any],
+    run: Run,
     text: str,
     *,
     base: Mapping[str, Any] | None = None,
@@ -41,12 +41,11 @@ def completion_of(
 
     Args:
         ticket: The request.
-        run: The record of the run.
+        run: Its run.
         text: The answer.
         base: The upstream's own completion that the run began with; what still holds of it is kept.
         complete: Whether no part of the run is still under way.
     """
-    spent = Usage.model_validate(run["usage"])
     whole = {
         "id": f"chatcmpl-{ticket.run_id}",
         "object": "chat.completion",
@@ -54,8 +53,9 @@ def completion_of(
         "model": ticket.model,
         "usage": None,
         **(base or {}),
-        "conflictscore": _beside_the_answer(run, complete=complete),
+        "conflictscore": _beside_the_answer(ticket, run, complete=complete),
     }
+    spent = run.usage
     if base is None or spent != usage_of(base):
         whole["usage"] = {
             "prompt_tokens": spent.input_tokens,
@@ -73,16 +73,23 @@ def completion_of(
     return whole
 
 
-def _beside_the_answer(run: Mapping[str, Any], *, complete: bool) -> dict[str, Any]:
+def _beside_the_answer(ticket: Ticket, run: Run, *, complete: bool) -> dict[str, Any]:
     """The run in brief; the scores are those of the first answer, which decided."""
-    report = run["report"] or {}
-    brief = {name: run[name] for name in ("run_id", "mode", "status", "flipped")}
-    brief |= {name: report.get(name) for name in ("cs_c", "cs_r", "coverage")}
-    if run["flipped"]:
-        brief |= {name: run[name] for name in ("first_answer", "justification")}
-    if "conflict_type" in run:
-        brief["conflict_type"] = run["conflict_type"]
-    return {**brief, "notes": run["notes"], "complete": complete}
+    report = run.report
+    changed = {"first_answer": run.first_answer, "justification": run.justification}
+    return {
+        "run_id": ticket.run_id,
+        "mode": ticket.mode,
+        "status": run.status.value,
+        "flipped": run.flipped,
+        "cs_c": report.cs_c if report else None,
+        "cs_r": report.cs_r if report else None,
+        "coverage": report.coverage if report else None,
+        **(changed if run.flipped else {}),
+        **({"conflict_type": run.conflict_type} if run.regeneration == "typed" else {}),
+        "notes": list(run.notes),
+        "complete": complete,
+    }
 
 
 def usage_of(completion: Mapping[str, Any]) -> Usage:

@@ -1,8 +1,6 @@
 """What the service counts, for Prometheus."""
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
@@ -13,6 +11,8 @@ from prometheus_client import (
     Summary,
     generate_latest,
 )
+
+from conflictscore.records import Run
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
 
@@ -83,19 +83,19 @@ class Metrics:
         """Count a failure."""
         self._failures.labels(kind).inc()
 
-    def run(self, run: Mapping[str, Any]) -> None:
-        """Count a run by its evidence."""
-        self._runs.labels(run["status"]).inc()
-        for node, seconds in run["timings"].items():
+    def run(self, run: Run) -> None:
+        """Count a finished run."""
+        self._runs.labels(run.status.value).inc()
+        for node, seconds in run.timings.items():
             self._nodes.labels(node).observe(seconds)
-        for direction in ("input", "output"):
-            self._tokens.labels(direction).inc(run["usage"][f"{direction}_tokens"])
-        claims = (run["report"] or {}).get("claims", ())
+        self._tokens.labels("input").inc(run.usage.input_tokens)
+        self._tokens.labels("output").inc(run.usage.output_tokens)
+        claims = run.report.claims if run.report else ()
         for claim in claims:
-            for label in claim["labels"]:
-                self._labels.labels(label["label"]).inc()
-        self._conflicts.inc(any(claim["conflicting"] for claim in claims))
-        self._flips.inc(bool(run["flipped"]))
+            for label in claim.labels:
+                self._labels.labels(label.label.value).inc()
+        self._conflicts.inc(any(claim.conflicting for claim in claims))
+        self._flips.inc(run.flipped)
 
     def exposition(self) -> bytes:
         """Everything, in Prometheus' text format."""

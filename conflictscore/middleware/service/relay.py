@@ -12,9 +12,10 @@ from conflictscore.middleware.service.completions import text_of, why_no_text
 from conflictscore.middleware.service.loop_run import LoopRun
 from conflictscore.middleware.service.refusals import RefusedError, plain_reason
 from conflictscore.middleware.service.requests import ChatRequest
-from conflictscore.middleware.service.service import STOPPED, Service, Status, Ticket, unrun
+from conflictscore.middleware.service.service import STOPPED, Service, Ticket
 from conflictscore.middleware.service.upstream import UpstreamReply, read_completion
 from conflictscore.middleware.service.wire import EventStream, frame
+from conflictscore.records import Run, RunStatus
 
 __all__ = ["Relay"]
 
@@ -52,10 +53,10 @@ class Relay:
         try:
             reply, data = await self._forwarded()
         except RefusedError as refusal:
-            self._close("failed", str(refusal))
+            self._close(RunStatus.FAILED, str(refusal))
             raise
         self._events = "event-stream" in reply.content_type
-        status = "passed-through" if self._request.unchecked else "observed"
+        status = RunStatus.PASSED_THROUGH if self._request.unchecked else RunStatus.OBSERVED
         headers = {**self._ticket.headers(status), "content-type": reply.content_type}
         if data is None:
             ends = self._ticket.deadline + _LAST_WORDS_S
@@ -101,7 +102,7 @@ class Relay:
             late = RefusedError(504, "the time for a request was up", code="timeout")
             refusal = error if isinstance(error, RefusedError) else late
             self._service.failed("upstream", self._ticket, error)
-            self._close("failed", str(refusal))
+            self._close(RunStatus.FAILED, str(refusal))
             yield frame(refusal.body())
             return
         self._ended(bytes(heard))
@@ -109,17 +110,17 @@ class Relay:
     def _ended(self, data: bytes) -> None:
         """Close the record, or leave that to the scoring once the reply is out."""
         if self._request.unchecked:
-            self._close("passed-through", self._request.unchecked)
+            self._close(RunStatus.PASSED_THROUGH, self._request.unchecked)
         else:
             self._open = False
             self._held.callback(self._offer, data)
 
     def _offer(self, data: bytes) -> None:
         service = self._service
-        given_up = partial(self._close, "unfinished", STOPPED)
+        given_up = partial(self._close, RunStatus.UNFINISHED, STOPPED)
         if not service.background.offer(lambda: self._check(data), given_up):
             service.metrics.dropped.inc()
-            self._close("dropped", "too many observed answers were waiting to be scored")
+            self._close(RunStatus.DROPPED, "too many observed answers were waiting to be scored")
 
     async def _check(self, data: bytes) -> None:
         service, ticket = self._service, self._ticket
@@ -127,41 +128,42 @@ class Relay:
         start = service.start(self._request, text)
         reason = reason or service.nothing_to_check_with(start)
         if reason is not None:
-            return self._close("passed-through", reason)
-        run = LoopRun(service.graph, start, service.observing)
-        status: Status = "failed"
-        notes = []
+            return self._close(RunStatus.PASSED_THROUGH, reason)
+        loop = LoopRun(service.graph, start, service.observing)
+        status, notes = RunStatus.FAILED, []
         try:
             async with asyncio.timeout(service.settings.timeout):
-                await run.go()
-            if trouble := run.trouble():
+                await loop.go()
+            if trouble := loop.trouble():
                 kind, reason = trouble
                 service.failed(kind, ticket)
                 notes = [reason]
             else:
-                status = "observed"
+                status = RunStatus.OBSERVED
         except TimeoutError:
             service.failed("timeout", ticket)
             notes = ["the answer was not scored in time"]
         except asyncio.CancelledError:
-            status, notes = "unfinished", [STOPPED]
+            status, notes = RunStatus.UNFINISHED, [STOPPED]
             raise
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
-            service.failed(run.stage, ticket, error)
+            service.failed(loop.stage, ticket, error)
             notes = [plain_reason(error)]
         finally:
-            service.finish(ticket, run.so_far(), status, notes)
+            service.finish(ticket, ticket.ended(loop.known, status, *notes))
         return None
 
     def _left(self) -> None:
         """After the response: a client that left before its end left the record open."""
         if self._open:
             self._service.metrics.failure("client_gone")
-            self._close("unfinished", STOPPED)
+            self._close(RunStatus.UNFINISHED, STOPPED)
 
-    def _close(self, status: Status, note: str) -> None:
+    def _close(self, status: RunStatus, note: str) -> None:
         self._open = False
-        self._service.finish(self._ticket, unrun(self._request.asked.question), status, [note])
+        question = self._request.asked.question
+        never_begun = Run(question=question, asked=question)
+        self._service.finish(self._ticket, self._ticket.ended(never_begun, status, note))
 
 
 def _answer_in(data: bytes, *, events: bool) -> tuple[str, str | None]:

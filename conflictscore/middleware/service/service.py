@@ -3,10 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 from conflictscore.errors import ConfigurationError
@@ -18,53 +18,22 @@ from conflictscore.middleware.service.metrics import Metrics
 from conflictscore.middleware.service.refusals import RefusedError, plain_reason
 from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.run_store import RunStore
-from conflictscore.middleware.service.settings import ServiceSettings
+from conflictscore.middleware.service.settings import Mode, ServiceSettings
 from conflictscore.middleware.service.upstream import Upstream
-from conflictscore.nodes.state import RUN_FIELDS, RagInput, RunContext, told_type
-from conflictscore.records import Usage
+from conflictscore.nodes.state import RagInput, RunContext
+from conflictscore.records import Run, RunStatus
 
-__all__ = ["STOPPED", "Service", "State", "Status", "Ticket", "unrun"]
+__all__ = ["STOPPED", "Service", "Ticket"]
 
 _log = logging.getLogger(__name__)
 
-Status = Literal[
-    "scored",
-    "corrected",
-    "kept",
-    "annotated",
-    "observed",
-    "passed-through",
-    "failed",
-    "dropped",
-    "unfinished",
-]
-"""How a run ended.
-
-``scored``: no claim has evidence on both sides. ``corrected``: one had, and the answer was changed.
-``kept``: one had, and the answer stands all the same. ``annotated``: the answer carries a note.
-``observed``: the answer went out untouched, and was scored afterwards. ``passed-through``: the
-answer is the upstream's, unchecked. ``failed``: it could not be checked, or there is none.
-``dropped``: too many observed answers were waiting. ``unfinished``: the caller went away, or the
-service stopped.
-"""
 STOPPED = "it was stopped: the caller went away, or the service was told to stop"
 """The note of an unfinished run."""
-
-State = Mapping[str, Any]
-"""The final state of the graph, or what is known of it by now."""
 
 _OBSERVED_AT_ONCE = 8
 _OBSERVED_GAP_S = 0.01
 """At most 100 labels a second of what was observed, in all."""
-_FIELDS = (
-    *(field for field in RUN_FIELDS if field != "run_id"),  # the service has its own
-    "asked",
-    "options",
-    "flip",
-    "attempts",
-    "reason",
-    "timings",
-)
+_RECORDED = ("asked", "options", "flip", "attempts", "reason", "timings")
 
 
 @dataclass(frozen=True)
@@ -76,6 +45,7 @@ class Ticket:
     """
 
     run_id: str
+    mode: Mode
     model: str
     deadline: float
     created: int = field(default_factory=lambda: int(time.time()))
@@ -93,6 +63,13 @@ class Ticket:
             "x-conflictscore-status": status,
             "x-request-id": self.run_id,
         }
+
+    def ended(self, run: Run, status: RunStatus, *notes: str) -> Run:
+        """The run of this request, with its status, and these notes unless it has them already."""
+        new = tuple(note for note in notes if note not in run.notes)
+        return run.model_copy(
+            update={"run_id": self.run_id, "status": status, "notes": (*run.notes, *new)}
+        )
 
 
 class Service:
@@ -136,48 +113,36 @@ class Service:
             model: The model that it names.
             deadline: When its time is up, on the clock of ``time.monotonic``.
         """
-        ticket = Ticket(uuid4().hex, model, deadline)
+        ticket = Ticket(uuid4().hex, self.settings.mode, model, deadline)
         self.runs.begin(ticket.run_id, owner)
         return ticket
 
-    def record(
-        self, ticket: Ticket, state: State, status: Status, notes: Sequence[str] = ()
-    ) -> dict[str, Any]:
-        """The whole record of a run, as it is kept and given out.
+    def finish(self, ticket: Ticket, run: Run) -> dict[str, Any]:
+        """Close the record, and give it; a file of runs that fails costs nobody an answer.
 
         Args:
             ticket: The request.
-            state: What is known of the run.
-            status: How it ended.
-            notes: Further notes; those that the state has already are not repeated.
+            run: What :meth:`Ticket.ended` gave.
         """
-        return {
+        record = {
             "run_id": ticket.run_id,
             "object": "conflictscore.run",
             "created": ticket.created,
             "seconds": round(time.perf_counter() - ticket.started, 3),
-            "mode": self.settings.mode,
+            "mode": ticket.mode,
             "model": ticket.model,
-            "status": status,
-            **{name: state.get(name) for name in _FIELDS},
-            "notes": [*state["notes"], *(note for note in notes if note not in state["notes"])],
-            **told_type(state),
+            "status": run.status.value,
+            **run.summary(*_RECORDED),
         }
-
-    def finish(
-        self, ticket: Ticket, state: State, status: Status, notes: Sequence[str] = ()
-    ) -> dict[str, Any]:
-        """Close the record, and give it; a file of runs that fails costs nobody an answer."""
-        run = self.record(ticket, state, status, notes)
         self.metrics.run(run)
         try:
-            self.runs.finish(ticket.run_id, run)
+            self.runs.finish(ticket.run_id, record)
         except ConfigurationError:
             self.failed("runs_file", ticket)
-        return run
+        return record
 
     @contextmanager
-    def finishing(self, ticket: Ticket, known: Callable[[], State]) -> Iterator[None]:
+    def finishing(self, ticket: Ticket, known: Callable[[], Run]) -> Iterator[None]:
         """Close the record where the work on a run fails, or stops because the caller leaves.
 
         Args:
@@ -187,11 +152,11 @@ class Service:
         try:
             yield
         except Exception as error:
-            self.finish(ticket, known(), "failed", [plain_reason(error)])
+            self.finish(ticket, ticket.ended(known(), RunStatus.FAILED, plain_reason(error)))
             raise
         except asyncio.CancelledError:
             self.metrics.failure("client_gone")
-            self.finish(ticket, known(), "unfinished", [STOPPED])
+            self.finish(ticket, ticket.ended(known(), RunStatus.UNFINISHED, STOPPED))
             raise
 
     def failed(self, kind: str, ticket: Ticket, error: BaseException | None = None) -> None:
@@ -235,18 +200,3 @@ class Service:
         if start["documents"] or self.context.retriever is not None:
             return None
         return "no tool has returned documents since the question, and there is no search"
-
-
-def unrun(question: str) -> State:
-    """The state of a run whose loop was never begun."""
-    return {
-        "question": question,
-        "asked": question,
-        "options": [],
-        "flipped": False,
-        "documents": [],
-        "attempts": [],
-        "notes": [],
-        "usage": Usage().model_dump(),
-        "timings": {},
-    }

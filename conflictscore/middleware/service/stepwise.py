@@ -7,7 +7,7 @@ from typing import Any
 from conflictscore.errors import NoDocumentsError
 from conflictscore.middleware.service.loop_run import Event, LoopRun
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of
-from conflictscore.middleware.service.service import Service, Status, Ticket
+from conflictscore.middleware.service.service import Service, Ticket
 from conflictscore.middleware.service.wire import ALIVE, frame
 from conflictscore.nodes.state import RagInput
 
@@ -27,7 +27,7 @@ class Stepwise:
         self._service, self._ticket = service, ticket
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         hear = self._events.put_nowait
-        self._run = LoopRun(service.graph, start, service.context, hear=hear)
+        self._loop = LoopRun(service.graph, start, service.context, hear=hear)
 
     async def go(self) -> dict[str, Any]:
         """Run to the end; the whole record.
@@ -35,23 +35,20 @@ class Stepwise:
         Raises:
             RefusedError: It failed.
         """
-        service, ticket, run = self._service, self._ticket, self._run
-        with service.finishing(ticket, run.so_far):
+        service, ticket, loop = self._service, self._ticket, self._loop
+        with service.finishing(ticket, lambda: loop.known):
             try:
                 async with asyncio.timeout(ticket.seconds_left):
-                    await run.go()
+                    await loop.go()
             except Exception as error:
-                service.failed(run.stage, ticket, error)
+                service.failed(loop.stage, ticket, error)
                 raise self._refusal(error) from error
-        state, trouble = run.so_far(), run.trouble()
-        if trouble is not None:
+        run, notes = loop.known, []
+        if trouble := loop.trouble():
             kind, reason = trouble
             service.failed(kind, ticket)
-            if kind == "judge":
-                return service.finish(ticket, state, "failed", [reason])
-        split = any(claim["conflicting"] for claim in state["report"]["claims"])
-        unchanged: Status = "kept" if split else "scored"
-        return service.finish(ticket, state, "corrected" if state["flipped"] else unchanged)
+            notes = [reason]
+        return service.finish(ticket, ticket.ended(run, run.status, *notes))
 
     async def frames(
         self, work: "asyncio.Task[dict[str, Any]]", heartbeat: float

@@ -1,25 +1,51 @@
 """The note under an answer: what is quoted in it can become neither a link nor an image."""
 
-from typing import Any
+from collections.abc import Iterable
 
 import pytest
 
 from conflictscore.middleware.service.annotation import disagreement_note, unchecked_note
+from conflictscore.records import (
+    Answer,
+    Attempt,
+    Claim,
+    ClaimEvidence,
+    ConflictReport,
+    Document,
+    EvidenceLabel,
+    Label,
+    Run,
+)
 
 
-def claim(text: str = "It is so.", supports: Any = (1,), contradicts: Any = (2,)) -> dict[str, Any]:
-    split = bool(supports and contradicts)
-    return {"text": text, "conflicting": split, "supports": supports, "contradicts": contradicts}
+def claim(
+    text: str = "It is so.", supports: Iterable[int] = (1,), contradicts: Iterable[int] = (2,)
+) -> ClaimEvidence:
+    sides = {Label.SUPPORTS: supports, Label.CONTRADICTS: contradicts}
+    labels = [
+        EvidenceLabel(claim=1, document=number, label=label)
+        for label, numbers in sides.items()
+        for number in numbers
+    ]
+    return ClaimEvidence(claim=Claim(number=1, text=text), labels=tuple(labels))
 
 
-def document(number: int, title: str = "", url: str = "") -> dict[str, Any]:
-    return {"number": number, "title": title, "url": url}
+def document(number: int, title: str = "", url: str = "") -> Document:
+    return Document(number=number, text="", title=title, url=url)
+
+
+def run(claims: Iterable[ClaimEvidence], documents: Iterable[Document]) -> Run:
+    report = ConflictReport(cs_c=1, cs_r=0.5, coverage=1, claims=tuple(claims))
+    answer = Attempt(round=0, answer=Answer(text="So."), report=report)
+    return Run(documents=tuple(documents), attempts=(answer,))
 
 
 def test_each_claim_is_named_with_its_sources() -> None:
     note = disagreement_note(
-        {"claims": [claim(), claim("Another.", supports=(1, 2, 3, 4, 5)), claim(contradicts=())]},
-        [document(1, "Gazette", "https://gazette.test/a?b=c"), *map(document, (2, 3, 4, 5))],
+        run(
+            [claim(), claim("Another.", supports=(1, 2, 3, 4, 5)), claim(contradicts=())],
+            [document(1, "Gazette", "https://gazette.test/a?b=c"), *map(document, (2, 3, 4, 5))],
+        )
     )
 
     assert note == (
@@ -31,7 +57,7 @@ def test_each_claim_is_named_with_its_sources() -> None:
 
 
 def test_of_many_claims_the_first_five_are_named() -> None:
-    note = disagreement_note({"claims": [claim()] * 7}, [document(1), document(2)])
+    note = disagreement_note(run([claim()] * 7, [document(1), document(2)]))
 
     assert note is not None
     assert note.count("“It is so.”") == 5
@@ -39,7 +65,7 @@ def test_of_many_claims_the_first_five_are_named() -> None:
 
 
 def test_without_a_disagreement_there_is_none() -> None:
-    assert disagreement_note({"claims": [claim(contradicts=())]}, [document(1)]) is None
+    assert disagreement_note(run([claim(contradicts=())], [document(1)])) is None
 
 
 @pytest.mark.parametrize(
@@ -62,10 +88,8 @@ def test_without_a_disagreement_there_is_none() -> None:
 )
 def test_what_is_quoted_brings_no_markup(hostile: str) -> None:
     notes = [
-        disagreement_note({"claims": [claim(hostile)]}, [document(1, hostile), document(2)]),
-        disagreement_note(
-            {"claims": [claim()]}, [document(1, "T", f"https://{hostile}"), document(2)]
-        ),
+        disagreement_note(run([claim(hostile)], [document(1, hostile), document(2)])),
+        disagreement_note(run([claim()], [document(1, "T", f"https://{hostile}"), document(2)])),
         unchecked_note(hostile),
     ]
 
@@ -79,14 +103,14 @@ def test_what_is_quoted_brings_no_markup(hostile: str) -> None:
 def test_a_host_is_named_without_what_clients_would_make_a_link_of() -> None:
     url = "https://www.gazette.test/a"
 
-    note = disagreement_note({"claims": [claim()]}, [document(1, "Gazette", url), document(2)])
+    note = disagreement_note(run([claim()], [document(1, "Gazette", url), document(2)]))
 
     assert note is not None
     assert "For it: Gazette, gazette.test." in note
 
 
 def test_long_titles_are_cut() -> None:
-    note = disagreement_note({"claims": [claim()]}, [document(1, "T" * 500), document(2)])
+    note = disagreement_note(run([claim()], [document(1, "T" * 500), document(2)]))
 
     assert note is not None
     assert f"{'T' * 80}…" in note

@@ -18,7 +18,7 @@ from tests.middleware.service.serving import (
 )
 
 SILENCE = ALIVE.decode()
-TICKET = Ticket("r1", "m", 0.0)
+TICKET = Ticket("r1", "correct", "m", 0.0)
 
 
 def reply(text: str) -> Completion:
