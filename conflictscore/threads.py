@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from conflictscore.errors import BudgetError, ConflictScoreError
 
-__all__ = ["Work", "in_thread", "together"]
+__all__ = ["Work", "errand", "in_thread", "together"]
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -23,26 +23,44 @@ async def in_thread(work: Callable[[], Out]) -> Out:
     Not in the loop's own executor: a loop that ends waits for that one's threads, and a server
     that does not answer would hold up the end of a run, after Ctrl-C too.
     """
-    loop, context = asyncio.get_running_loop(), copy_context()
-    done: asyncio.Future[Out] = loop.create_future()
+    done: asyncio.Future[Out] = asyncio.get_running_loop().create_future()
+    work_in_context = errand(partial(copy_context().run, work), done)
 
     def run() -> None:
-        try:
-            result = context.run(work)
-        except (StopIteration, SystemExit, KeyboardInterrupt) as error:
-            # a future takes no StopIteration, and the others would end the loop that awaits it
-            said = RuntimeError(f"{type(error).__name__}: {error}".rstrip(": "))
-            said.__cause__ = error
-            settle = partial(done.set_exception, said)
-        except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
-            settle = partial(done.set_exception, error)
-        else:
-            settle = partial(done.set_result, result)
-        with suppress(RuntimeError):  # nobody waits any more: the loop is closed
-            loop.call_soon_threadsafe(lambda: None if done.done() else settle())
+        with suppress(BaseException):  # it is raised where it is awaited
+            work_in_context()
 
     threading.Thread(target=run, name="conflictscore call", daemon=True).start()
     return await done
+
+
+def errand(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[], None]:
+    """Work for another thread than that of an event loop, which waits for what it results in.
+
+    Args:
+        work: What is to be done. Ctrl-C and what else ends a thread is raised there as well.
+        done: Is told of the result in its own loop, unless nobody waits any more.
+    """
+
+    def run() -> None:
+        ended: BaseException | None = None
+        try:
+            result = work()
+        except (StopIteration, SystemExit, KeyboardInterrupt) as error:
+            # a future takes no StopIteration, and the others would end the loop that awaits it
+            said = RuntimeError(f"{type(error).__name__}: {error}".rstrip(": "))
+            said.__cause__ = ended = error
+            settle = partial(done.set_exception, said)
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
+            ended, settle = error, partial(done.set_exception, error)
+        else:
+            settle = partial(done.set_result, result)
+        with suppress(RuntimeError):  # nobody waits any more: the loop is closed
+            done.get_loop().call_soon_threadsafe(lambda: None if done.done() else settle())
+        if ended is not None and not isinstance(ended, Exception):
+            raise ended
+
+    return run
 
 
 @asynccontextmanager

@@ -1,9 +1,8 @@
 """The answering graph: one answer from documents, with no score; what the loop is compared with."""
 
-from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from conflictscore.graph.binding import bind
+from conflictscore.graph.binding import chain
 from conflictscore.nodes.generate import generate
 from conflictscore.nodes.retrieve import retrieve
 from conflictscore.nodes.state import RagInput, RagState, RunContext
@@ -19,10 +18,4 @@ def build_answering_graph(context: RunContext) -> AnsweringGraph:
     Args:
         context: The collaborators; its method decides between ``rag`` and ``control-rag``.
     """
-    graph = StateGraph(RagState, context_schema=RunContext, input_schema=RagInput)
-    for node in (retrieve, generate):
-        graph.add_node(node.__name__, bind(node, context))
-    graph.add_edge(START, "retrieve")
-    graph.add_edge("retrieve", "generate")
-    graph.add_edge("generate", END)
-    return graph.compile(name="answering_rag")
+    return chain((retrieve, generate), context, RagInput).compile(name="answering_rag")

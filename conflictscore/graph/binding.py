@@ -1,4 +1,4 @@
-"""Giving nodes their context, a sync face and a clock.
+"""Giving nodes their context, a sync face and a clock, and whole graphs a caller who waits.
 
 LangGraph hands a node no context where the caller passes none, and an async node cannot be
 invoked synchronously. Both are settled here, once, for every node, and each one's time is taken.
@@ -8,19 +8,22 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextvars import ContextVar
+from queue import SimpleQueue
 from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableLambda
-from langgraph.runtime import get_runtime
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime, get_runtime
 
 from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, timed
+from conflictscore.threads import errand
 
-__all__ = ["bind", "run_for_sync_caller"]
+__all__ = ["bind", "chain", "in_callers_thread", "route", "run_for_sync_caller"]
 
 T = TypeVar("T")
-
 _Node = Callable[[RagState, RunRuntime], Awaitable[dict[str, Any]]]
 
 
@@ -34,12 +37,10 @@ def bind(node: _Node, default: RunContext) -> RunnableLambda[RagState, dict[str,
     name = getattr(node, "__name__", "node")
 
     async def run_async(state: RagState) -> dict[str, Any]:
-        runtime = get_runtime(RunContext)
-        if cast("RunContext | None", runtime.context) is None:
-            runtime = runtime.override(context=default)
         started = time.perf_counter()
-        update = await node(state, runtime)
-        return update | {"timings": timed(state, name, time.perf_counter() - started)}
+        update = await node(state, _runtime(default))
+        known = cast("RagState", {**state, **update})
+        return update | {"timings": timed(known, name, time.perf_counter() - started)}
 
     def run(state: RagState) -> dict[str, Any]:
         return run_for_sync_caller(run_async(state))
@@ -47,21 +48,77 @@ def bind(node: _Node, default: RunContext) -> RunnableLambda[RagState, dict[str,
     return RunnableLambda(run, afunc=run_async, name=name)
 
 
+def route(path: Callable[[RagState, RunContext], str], default: RunContext) -> Callable[..., str]:
+    """Make what chooses the next node of a function of state and context."""
+
+    def chosen(state: RagState) -> str:
+        return path(state, _runtime(default).context)
+
+    return chosen
+
+
+def chain(
+    nodes: Sequence[_Node], context: RunContext, start: type
+) -> StateGraph[RagState, RunContext, Any, RagState]:
+    """A graph of nodes that run one after the other.
+
+    Args:
+        nodes: The nodes.
+        context: The context of a run that brings none of its own.
+        start: What a run starts from, a TypedDict.
+    """
+    graph = StateGraph(RagState, context_schema=RunContext, input_schema=start)
+    before = START
+    for node in nodes:
+        graph.add_node(node.__name__, bind(node, context))
+        graph.add_edge(before, node.__name__)
+        before = node.__name__
+    graph.add_edge(before, END)
+    return graph
+
+
+def _runtime(default: RunContext) -> Runtime[RunContext]:
+    runtime = get_runtime(RunContext)
+    if cast("RunContext | None", runtime.context) is None:
+        return runtime.override(context=default)
+    return runtime
+
+
 def run_for_sync_caller(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in which models and retrievers are called by their synchronous face."""
+    """Run a coroutine in which models and retrievers are called by their synchronous face.
+
+    The caller's thread waits, and meanwhile does what :func:`in_callers_thread` asks of it.
+    """
+    errands: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
 
     async def synchronously() -> T:
         SYNCHRONOUS.set(True)
+        _errands.set(errands)
         return await work
 
     future = asyncio.run_coroutine_threadsafe(synchronously(), _loop())
+    future.add_done_callback(lambda _: errands.put(None))
     try:
+        while (asked := errands.get()) is not None:
+            asked()
         return future.result()
     except BaseException:
         future.cancel()
         raise
 
 
+async def in_callers_thread(work: Callable[[], T]) -> T:
+    """Have the thread that waits for this coroutine do something, in its own context.
+
+    Raises:
+        LookupError: No thread waits; the coroutine was not run by :func:`run_for_sync_caller`.
+    """
+    done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    _errands.get().put(errand(work, done))
+    return await done
+
+
+_errands: ContextVar[SimpleQueue[Callable[[], None] | None]] = ContextVar("conflictscore_errands")
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
 _starting = threading.Lock()
 

@@ -1,10 +1,9 @@
 """The scoring graph: ConflictScore for an answer and documents that exist already."""
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from conflictscore.graph.binding import bind
+from conflictscore.graph.binding import chain
 from conflictscore.nodes.decompose import decompose
 from conflictscore.nodes.label import label
 from conflictscore.nodes.receive import receive
@@ -26,11 +25,5 @@ def build_scoring_graph(
         context: The collaborators; neither generator nor retriever is called.
         checkpointer: Any LangGraph checkpointer; the state is plain JSON.
     """
-    graph = StateGraph(RagState, context_schema=RunContext, input_schema=ScorerInput)
-    names = []
-    for node in (receive, decompose, label, score, record):
-        graph.add_node(node.__name__, bind(node, context))
-        names.append(node.__name__)
-    for before, after in zip([START, *names], [*names, END], strict=True):
-        graph.add_edge(before, after)
+    graph = chain((receive, decompose, label, score, record), context, ScorerInput)
     return graph.compile(checkpointer=checkpointer, name="conflict_scorer")

@@ -6,7 +6,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from conflictscore.graph.binding import bind
+from conflictscore.graph.binding import bind, route
 from conflictscore.nodes.classify import classify
 from conflictscore.nodes.contextualize import contextualize
 from conflictscore.nodes.decide import decide
@@ -18,7 +18,7 @@ from conflictscore.nodes.record import record
 from conflictscore.nodes.regenerate import regenerate
 from conflictscore.nodes.retrieve import retrieve
 from conflictscore.nodes.score import score
-from conflictscore.nodes.state import Decision, RagInput, RagState, RunContext
+from conflictscore.nodes.state import RagInput, RagState, RunContext, draft_of
 
 __all__ = ["SelfCorrectionGraph", "build_self_correction_graph"]
 
@@ -29,7 +29,7 @@ _STEPS = 10 + 6 * 20
 
 
 def build_self_correction_graph(
-    context: RunContext, *, checkpointer: BaseCheckpointSaver[str] | None = None
+    context: RunContext, *, checkpointer: BaseCheckpointSaver[str] | Literal[False] | None = None
 ) -> SelfCorrectionGraph:
     """Build the loop.
 
@@ -39,49 +39,63 @@ def build_self_correction_graph(
                               └──────── regenerate ◄──────────┘
     ```
 
-    A question that goes on from a conversation passes through ``contextualize`` first. A
-    regeneration that fails goes on to ``justify`` or ``record`` as well. Typed regeneration passes
-    through ``classify`` before the first ``regenerate``.
+    A question that goes on from a conversation passes through ``contextualize`` first, or, where
+    somebody else answers and documents are given, only before the type of the conflict is told.
+    An answer without text goes straight to ``record``. A regeneration that fails goes on to
+    ``justify`` or ``record`` as well. Typed regeneration passes through ``classify`` before the
+    first ``regenerate``.
 
     Args:
         context: The collaborators of a run that brings none of its own.
-        checkpointer: Any LangGraph checkpointer; the state is plain JSON.
+        checkpointer: Any LangGraph checkpointer; the state is plain JSON. False keeps the graph out
+            of the checkpoints of a graph around it.
     """
     graph = StateGraph(RagState, context_schema=RunContext, input_schema=RagInput)
     answering = (contextualize, retrieve, generate, decompose, label, score)
     for node in (*answering, decide, classify, regenerate, justify, record):
         graph.add_node(node.__name__, bind(node, context))
-    graph.add_conditional_edges(START, _entry, ["contextualize", "retrieve"])
-    graph.add_edge("contextualize", "retrieve")
+    for before, path, after in (
+        (START, _begin, ["contextualize", "retrieve"]),
+        ("contextualize", _with_a_question, ["retrieve", "classify"]),
+        ("generate", _with_an_answer, ["decompose", "record"]),
+        ("decide", _decided, ["contextualize", "classify", "regenerate", "justify", "record"]),
+        ("regenerate", _with_another_answer, ["decompose", "justify", "record"]),
+    ):
+        graph.add_conditional_edges(before, route(path, context), after)
     graph.add_edge("retrieve", "generate")
-    graph.add_edge("generate", "decompose")
     graph.add_edge("decompose", "label")
     graph.add_edge("label", "score")
     graph.add_edge("score", "decide")
-    graph.add_conditional_edges(
-        "decide", _decision, ["classify", "regenerate", "justify", "record"]
-    )
     graph.add_edge("classify", "regenerate")
-    graph.add_conditional_edges(
-        "regenerate", _after_regeneration, ["decompose", "justify", "record"]
-    )
     graph.add_edge("justify", "record")
     graph.add_edge("record", END)
     compiled = graph.compile(checkpointer=checkpointer, name="self_correcting_rag")
     return compiled.with_config(recursion_limit=_STEPS)
 
 
-def _entry(state: RagState) -> str:
-    return "contextualize" if state.get("history") else "retrieve"
+def _begin(state: RagState, context: RunContext) -> str:
+    if not state.get("history"):
+        return "retrieve"
+    # whoever else answers knows the conversation; then only a search needs a question by itself
+    return "retrieve" if context.answerer and state.get("documents") else "contextualize"
 
 
-def _decision(state: RagState) -> Decision | Literal["classify"]:
-    typed = state.get("regeneration") == "typed"
-    if state["decision"] == "regenerate" and typed and "conflict_type" not in state:
-        return "classify"
-    return state["decision"]
+def _with_a_question(state: RagState, context: RunContext) -> str:
+    return "classify" if context.answerer and state.get("attempts") else "retrieve"
 
 
-def _after_regeneration(state: RagState) -> str:
+def _with_an_answer(state: RagState, _: RunContext) -> str:
+    return "decompose" if draft_of(state).text.strip() else "record"
+
+
+def _decided(state: RagState, context: RunContext) -> str:
+    typed = state.get("regeneration") == "typed" and "conflict_type" not in state
+    if not typed or state["decision"] != "regenerate":
+        return state["decision"]
+    in_conversation = state.get("history") and "contextualize" not in state["timings"]
+    return "contextualize" if context.answerer and in_conversation else "classify"
+
+
+def _with_another_answer(state: RagState, _: RunContext) -> str:
     """A new answer is scored; where there is none, the earlier one is concluded."""
     return "decompose" if state["decision"] == "regenerate" else state["decision"]

@@ -3,12 +3,11 @@
 from enum import StrEnum
 from typing import Any
 
-from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import TypedDict
 
 from conflictscore.errors import InputError
-from conflictscore.graph.binding import bind
+from conflictscore.graph.binding import chain
 from conflictscore.nodes.cite import cite, classify_and_cite, take_type
 from conflictscore.nodes.classify import classify
 from conflictscore.nodes.retrieve import retrieve
@@ -77,11 +76,5 @@ def build_strategy_graph(context: RunContext, strategy: Strategy | str) -> Strat
         nodes = _NODES[Strategy(strategy)]
     except ValueError:
         raise InputError(f"unknown strategy {strategy!r}; one of {', '.join(Strategy)}") from None
-    schema = OracleInput if take_type in nodes else StrategyInput
-    graph = StateGraph(RagState, context_schema=RunContext, input_schema=schema)
-    names = [node.__name__ for node in nodes]
-    for node in nodes:
-        graph.add_node(node.__name__, bind(node, context))
-    for before, after in zip([START, *names], [*names, END], strict=True):
-        graph.add_edge(before, after)
+    graph = chain(nodes, context, OracleInput if take_type in nodes else StrategyInput)
     return graph.compile(name=f"{Strategy(strategy).value}_strategy".replace("-", "_"))

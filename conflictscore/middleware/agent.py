@@ -1,6 +1,8 @@
 """Self-correction for LangChain agents, as a middleware of ``create_agent``."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextvars import copy_context
 from dataclasses import replace
 from typing import Annotated, Any, NotRequired, Unpack
 
@@ -8,6 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from langgraph.runtime import Runtime
 
 from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import CorrectionOptions, LoopSettings, takes
 
@@ -20,9 +23,8 @@ except ModuleNotFoundError:
     ) from None
 
 from conflictscore.middleware.approval import decide_on
-from conflictscore.middleware.excuses import OnFailure
-from conflictscore.middleware.steps import AnswerAgain, AnswerFirst, Given, drive, drive_async
-from conflictscore.middleware.turn import Response, Settings, Turn
+from conflictscore.middleware.doors import OnFailure
+from conflictscore.middleware.turn import CallWatch, Response, Settings, Turn
 from conflictscore.records import Regeneration
 
 __all__ = ["ConflictScoreMiddleware", "ConflictState"]
@@ -139,25 +141,12 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> Response:
         """Have the model called, and look at what it answers."""
-        turn = Turn(request, self._settings)
-        draft = turn.watch.call(handler, request, hidden=turn.hidden)
-        if (at_once := turn.opened(draft)) is not None:
-            return at_once
+        watch = CallWatch()
 
-        def answer(step: AnswerFirst | AnswerAgain) -> Given:
-            if isinstance(step, AnswerFirst):
-                return turn.first()
-            again, notes = turn.again(step)
-            with turn.model_failures():
-                response = turn.watch.call(handler, again, hidden=True)
-            return turn.given(response, notes)
+        async def call(asked: ModelRequest[Any], hidden: bool) -> ModelResponse[Any]:
+            return await in_callers_thread(lambda: watch.call(handler, asked, hidden=hidden))
 
-        context = turn.context
-        try:
-            run = drive(turn.steps(), context, answer)
-        except Exception as error:  # noqa: BLE001 - raised again where it is not to be passed over
-            return turn.failed(error)
-        return turn.finished(run)
+        return run_for_sync_caller(Turn(request, self._settings, watch, call).response())
 
     async def awrap_model_call(
         self,
@@ -165,25 +154,14 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> Response:
         """:meth:`wrap_model_call` for agents that are invoked asynchronously."""
-        turn = Turn(request, self._settings)
-        draft = await turn.watch.call_async(handler, request, hidden=turn.hidden)
-        if (at_once := turn.opened(draft)) is not None:
-            return at_once
+        watch, outside = CallWatch(), copy_context()
 
-        async def answer(step: AnswerFirst | AnswerAgain) -> Given:
-            if isinstance(step, AnswerFirst):
-                return turn.first()
-            again, notes = turn.again(step)
-            with turn.model_failures():
-                response = await turn.watch.call_async(handler, again, hidden=True)
-            return turn.given(response, notes)
+        async def call(asked: ModelRequest[Any], hidden: bool) -> ModelResponse[Any]:
+            calling = watch.call_async(handler, asked, hidden=hidden)
+            # where the agent is, and not inside a node of the loop
+            return await asyncio.create_task(calling, context=outside.copy())
 
-        context = turn.context
-        try:
-            run = await drive_async(turn.steps(), context, answer)
-        except Exception as error:  # noqa: BLE001 - raised again where it is not to be passed over
-            return turn.failed(error)
-        return turn.finished(run)
+        return await Turn(request, self._settings, watch, call).response()
 
     def after_model(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Ask for a person's decision on a flip that was proposed.

@@ -6,12 +6,13 @@ from typing import Any, TypeVar
 from langchain_core.messages import BaseMessage, RemoveMessage, message_to_dict, messages_from_dict
 from langgraph.types import interrupt
 
+from conflictscore.middleware.doors import whole
 from conflictscore.nodes.decide import flipped_by
 from conflictscore.nodes.evidence import conflict_details
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Run, RunStatus
 
-__all__ = ["Proposal", "decide_on", "in_state", "propose", "with_run"]
+__all__ = ["Proposal", "decide_on", "propose", "with_run"]
 
 Proposal = dict[str, Any]
 """A flip that waits for a person, as plain JSON: ``replaces`` (the id of the first answer's
@@ -28,11 +29,6 @@ def with_run(message: Message, run: Run) -> Message:
         "conflictscore": run.summary("flip", "reason", texts=False),
     }
     return message.model_copy(update={"response_metadata": metadata})
-
-
-def in_state(run: Run) -> dict[str, Any]:
-    """The run as the agent's state has it, in ``conflict``."""
-    return run.summary("flip", "attempts", "reason")
 
 
 def propose(first: BaseMessage, message: BaseMessage, run: Run) -> Proposal:
@@ -67,7 +63,7 @@ def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dic
 
 
 def _update(run: Run, *messages: BaseMessage) -> dict[str, Any]:
-    return {"messages": list(messages), "conflict": in_state(run), "conflict_proposal": None}
+    return {"messages": list(messages), "conflict": whole(run), "conflict_proposal": None}
 
 
 def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:

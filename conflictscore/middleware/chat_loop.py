@@ -8,8 +8,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from conflictscore.graph.self_correction import SelfCorrectionGraph
-from conflictscore.middleware.calls import HIDDEN
-from conflictscore.middleware.excuses import OnFailure, excused
+from conflictscore.middleware.doors import HIDDEN, OnFailure, excused
 from conflictscore.middleware.messages import Asked, asked_in, documents_from_messages
 from conflictscore.middleware.replies import corrected, unscored
 from conflictscore.nodes.state import RagInput, RunContext

@@ -26,7 +26,7 @@ from conflictscore.graph.settings import LoopOptions, LoopSettings, Model
 from conflictscore.labelers import Labeler, LabelerName
 from conflictscore.middleware.chat_loop import ChatLoop, in_words
 from conflictscore.middleware.chat_runs import apart, running
-from conflictscore.middleware.excuses import OnFailure
+from conflictscore.middleware.doors import OnFailure
 from conflictscore.middleware.forms import Form, with_parameters
 from conflictscore.middleware.replies import as_chunk
 from conflictscore.models.language_model import LanguageModel

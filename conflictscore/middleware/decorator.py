@@ -3,10 +3,10 @@
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import Context
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, update_wrapper
 from typing import Any, Generic, Protocol, TypeVar, Unpack, cast, overload
 
@@ -14,21 +14,22 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
 from langgraph.errors import GraphBubbleUp
 
-from conflictscore.errors import ConfigurationError, ConflictScoreError, InputError, ProviderError
+from conflictscore.errors import ConfigurationError, InputError, ProviderError
+from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import CorrectionOptions, LoopSettings, takes
-from conflictscore.middleware.calls import HIDDEN
-from conflictscore.middleware.steps import (
-    AnswerAgain,
-    AnswerFirst,
-    Given,
-    Steps,
-    correction,
-    drive,
-    drive_async,
+from conflictscore.middleware.doors import (
+    HIDDEN,
+    PassedOnError,
+    correct,
+    reason_of,
+    reconsider_prompt,
+    whole,
 )
-from conflictscore.nodes.state import RunContext
-from conflictscore.records import Document, Run
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.state import Doubt, Given, RagInput, RagState, RunContext, documents_of
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Answer, Document, Run
 
 __all__ = ["AsyncSelfCorrecting", "SelfCorrecting", "self_correct"]
 
@@ -144,40 +145,55 @@ class _Decorated(Generic[F]):
         added = HIDDEN if self._context.max_rounds else None
         return set_config_context(merge_configs(ensure_config(), added))
 
-    def _steps(self, question: str, documents: Sources | None) -> Steps:
+    async def _corrected(
+        self, question: str, documents: Sources | None, call: Callable[..., Awaitable[object]]
+    ) -> Run:
+        context = self._context
+        answerer = _Function(self._name, context.prompts, call)
         given = [d.to_json() if isinstance(d, Document) else d for d in documents or ()]
-        return correction(question, given)
+        # as they are: the loop refuses what is no mapping, with one clear line
+        start: RagInput = {"question": question, "documents": cast("list[dict[str, Any]]", given)}
+        return await correct(replace(context, answerer=answerer), start)
 
-    def _question(self, step: AnswerFirst | AnswerAgain) -> str:
-        if isinstance(step, AnswerFirst):
-            return step.question
-        return step.prompt(self._context.prompts)
 
-    def _given(self, step: AnswerFirst | AnswerAgain, answer: object) -> Given:
-        if isinstance(answer, str):
-            return Given(answer)
-        problem = f"{self._name} gave {type(answer).__name__}, and not text"
-        if isinstance(step, AnswerFirst):
-            raise InputError(problem)
-        raise ProviderError(problem, provider=self._name)
+@dataclass(frozen=True)
+class _Function:
+    """A function as who answers."""
 
-    @contextmanager
-    def _failures(self, step: AnswerFirst | AnswerAgain) -> Iterator[None]:
-        """Let the first answer stand where the function fails at another; else its error ends all.
+    name: str
+    prompts: PromptSet
+    call: Callable[[str, Documents], Awaitable[object]]
+
+    async def first(self, state: RagState, meter: UsageMeter) -> Given:
+        """Call the function; what it raises ends the run, as it is."""
+        try:
+            answer = await self.call(state["question"], documents_of(state))
+        except Exception as error:
+            raise PassedOnError(error) from error
+        if not isinstance(answer, str):
+            raise InputError(self._no_text(answer))
+        return Given(Answer(text=answer))
+
+    async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
+        """Call it once more with a question that holds the evidence.
 
         Raises:
-            ProviderError: It failed at another answer.
+            ProviderError: It failed; the first answer stands.
         """
+        question = reconsider_prompt(state, doubt, self.prompts)
         try:
-            yield
-        except GraphBubbleUp:
-            raise
+            answer = await self.call(question, documents_of(state))
+        except GraphBubbleUp as error:
+            raise PassedOnError(error) from error
         except Exception as error:
-            if isinstance(step, AnswerFirst):
-                raise
-            # an error of another library may quote an address with a key in it
-            reason = str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
-            raise ProviderError(f"{self._name} failed: {reason}", provider=self._name) from error
+            problem = f"{self.name} failed: {reason_of(error)}"
+            raise ProviderError(problem, provider=self.name) from error
+        if not isinstance(answer, str):
+            raise ProviderError(self._no_text(answer), provider=self.name)
+        return Given(Answer(text=answer))
+
+    def _no_text(self, answer: object) -> str:
+        return f"{self.name} gave {type(answer).__name__}, and not text"
 
 
 class SelfCorrecting(_Decorated[Callable[[str, Documents], str]]):
@@ -189,15 +205,19 @@ class SelfCorrecting(_Decorated[Callable[[str, Documents], str]]):
 
     def run(self, question: str, documents: Sources | None = None) -> dict[str, Any]:
         """The whole run, with the corrected answer, the first one and the scores."""
-        return _shown(self._run(question, documents))
+        return whole(self._run(question, documents))
 
     def _run(self, question: str, documents: Sources | None) -> Run:
-        return drive(self._steps(question, documents), self._opened(), self._answer)
+        self._opened()
 
-    def _answer(self, step: AnswerFirst | AnswerAgain) -> Given:
-        with self._failures(step), self._unseen() as context:
-            answer = context.run(self.function, self._question(step), step.documents)
-        return self._given(step, answer)
+        def answer(*asked: Any) -> str:
+            with self._unseen() as context:
+                return context.run(self.function, *asked)
+
+        async def call(*asked: Any) -> object:
+            return await in_callers_thread(partial(answer, *asked))
+
+        return run_for_sync_caller(self._corrected(question, documents, call))
 
 
 class AsyncSelfCorrecting(_Decorated[Callable[[str, Documents], Awaitable[str]]]):
@@ -209,21 +229,16 @@ class AsyncSelfCorrecting(_Decorated[Callable[[str, Documents], Awaitable[str]]]
 
     async def run(self, question: str, documents: Sources | None = None) -> dict[str, Any]:
         """The whole run, with the corrected answer, the first one and the scores."""
-        return _shown(await self._run(question, documents))
+        return whole(await self._run(question, documents))
 
     async def _run(self, question: str, documents: Sources | None) -> Run:
-        context = await asyncio.to_thread(self._opened)
-        return await drive_async(self._steps(question, documents), context, self._answer)
+        await asyncio.to_thread(self._opened)
+        with self._unseen() as context:  # the caller's, not that of a node of the loop
 
-    async def _answer(self, step: AnswerFirst | AnswerAgain) -> Given:
+            async def answer(*asked: Any) -> object:
+                return await self.function(*asked)
 
-        async def answering() -> object:
-            return await self.function(self._question(step), step.documents)
+            async def call(*asked: Any) -> object:
+                return await asyncio.create_task(answer(*asked), context=context.copy())
 
-        with self._failures(step), self._unseen() as context:
-            answer = await asyncio.create_task(answering(), context=context)
-        return self._given(step, answer)
-
-
-def _shown(run: Run) -> dict[str, Any]:
-    return run.summary("flip", "attempts", "reason")
+            return await self._corrected(question, documents, call)

@@ -1,46 +1,116 @@
 """One answer of an agent: from what its model says first to what the agent says."""
 
+import asyncio
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.outputs import LLMResult
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableBinding
+from langchain_core.runnables import RunnableBinding, RunnableConfig
+from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
 from langgraph.types import Command
 from pydantic import SecretStr
 
-from conflictscore.errors import (
-    ConfigurationError,
-    NoDocumentsError,
-    UnreadableReplyError,
-)
+from conflictscore.errors import ConfigurationError, NoDocumentsError, UnreadableReplyError
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings
-from conflictscore.middleware.approval import in_state, propose, with_run
-from conflictscore.middleware.calls import CallWatch
-from conflictscore.middleware.excuses import OnFailure, excused
+from conflictscore.middleware.approval import propose, with_run
+from conflictscore.middleware.doors import (
+    HIDDEN,
+    OnFailure,
+    PassedOnError,
+    correct,
+    excused,
+    reconsider_prompt,
+    whole,
+)
 from conflictscore.middleware.messages import asked_in, documents_from_messages
-from conflictscore.middleware.steps import AnswerAgain, Given, Steps, correction
 from conflictscore.models.clients import was_cut
 from conflictscore.models.failures import clear_error
-from conflictscore.nodes.generate import cut_notes
-from conflictscore.nodes.regenerate import regeneration_prompt
-from conflictscore.nodes.state import RunContext
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answerer import cut_notes, regeneration_prompt
+from conflictscore.nodes.state import Doubt, Given, RagInput, RagState, RunContext, documents_of
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Method, Run
+from conflictscore.records import Answer, Method, Run
 
-__all__ = ["Response", "Settings", "Turn"]
+__all__ = ["CallWatch", "Response", "Settings", "Turn"]
+
+In = TypeVar("In")
+Out = TypeVar("Out")
 
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
+Call = Callable[[ModelRequest[Any], bool], Awaitable[ModelResponse[Any]]]
 
 _log = logging.getLogger(__name__)
+
+
+class CallWatch(UsageMeter):
+    """Watches every model call that somebody makes for us, whichever model it goes to.
+
+    The calls are reached through the config that LangChain hands down, not through the model: a
+    middleware further in may put another model in its place.
+
+    Attributes:
+        usage: What the calls cost.
+        failure: What the last call raised; None where it was answered, or none was made.
+        seconds: The time that the calls took.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failure: BaseException | None = None
+        self.seconds = 0.0
+
+    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
+        """Count a call that was answered."""
+        super().on_llm_end(response, **kwargs)
+        self.failure = None
+
+    def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
+        """Keep what a call raised."""
+        self.failure = error
+
+    def call(self, work: Callable[[In], Out], value: In, *, hidden: bool) -> Out:
+        """Call somebody who calls models.
+
+        Args:
+            work: Who is called.
+            value: With what.
+            hidden: Whether the tokens stay out of LangGraph's ``messages`` stream.
+        """
+        with self._timed(), set_config_context(self._config(hidden)) as context:
+            return context.run(work, value)
+
+    async def call_async(
+        self, work: Callable[[In], Awaitable[Out]], value: In, *, hidden: bool
+    ) -> Out:
+        """:meth:`call` for asynchronous work."""
+
+        async def working() -> Out:
+            return await work(value)
+
+        with self._timed(), set_config_context(self._config(hidden)) as context:
+            return await asyncio.create_task(working(), context=context)
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += time.perf_counter() - started
+
+    def _config(self, hidden: bool) -> RunnableConfig:
+        return merge_configs(ensure_config(), {"callbacks": [self]}, HIDDEN if hidden else None)
 
 
 @dataclass(frozen=True)
@@ -68,95 +138,123 @@ class _Said(NamedTuple):
 
 
 class Turn:
-    """One model call of an agent, with what is done about its answer.
+    """One model call of an agent, with what is done about its answer; it is who answers there."""
 
-    Attributes:
-        watch: Makes the calls of the agent's model.
-        hidden: Whether the answer may be replaced, so that its tokens must not be streamed.
-    """
-
-    def __init__(self, request: ModelRequest[Any], settings: Settings) -> None:
+    def __init__(
+        self, request: ModelRequest[Any], settings: Settings, watch: CallWatch, call: Call
+    ) -> None:
         """Read the question and the documents from the agent's state.
 
         The question is the last human message, and only what tools brought since then counts. Both
         are read from the state, since a middleware may have shortened what the model is sent.
+
+        Args:
+            request: What the model is called with.
+            settings: What the middleware was set up with.
+            watch: Sees every call of the agent's model.
+            call: Calls it, with a request and whether its tokens are hidden.
         """
         asked = asked_in(request.state["messages"])
         self._request, self._settings, self._asked = request, settings, asked
         self._documents = documents_from_messages(asked.since)
-        self.watch = CallWatch()
-        checkable = asked.question and (self._documents or settings.retriever)
-        self.hidden = bool(settings.loop.max_rounds and checkable)
+        self._watch, self._call = watch, call
         self._said: list[_Said] = []
+        self._drafting = 0.0
         self._foreign: Exception | None = None
 
-    def opened(self, draft: ModelResponse[Any]) -> Response | None:
-        """What to return at once; None where the draft is an answer to be looked at."""
-        answer = _answer_in(draft)
-        if answer is None:
-            return draft
-        self._said.append(answer)
-        if self.watch.failure is not None:
-            return self._left("its model failed, and this is a message in the place of an answer")
-        if not self._documents and self._settings.retriever is None:
-            return self._left(
-                "no tool brought documents for it, and there is no retriever to ask", logging.DEBUG
-            )
-        if not self._asked.question:
-            return self._left("the last human message asks nothing in words", logging.INFO)
-        return None
-
-    def steps(self) -> Steps:
-        """What is to be done about the answer."""
-        documents = [document.to_json() for document in self._documents]
-        return correction(self._asked.question, documents, self._asked.history)
-
-    @cached_property
-    def context(self) -> RunContext:
-        """What the answer is scored with; the agent's own model judges where no other does.
+    async def response(self) -> Response:
+        """Have the model called, and look at what it answers.
 
         Raises:
             InputError: A setting is out of range.
             ConfigurationError: There is no judge, and the agent's model is no chat model; or the
                 labeler is unknown.
+            Exception: The model's own error, or one of the check that is to be raised.
         """
-        settings = self._settings
-        model = _chat_model(self._request.model) or settings.loop.judge
-        if model is None:
-            raise ConfigurationError(
-                f"the agent's model is no chat model but a {type(self._request.model).__name__},"
-                " so the answers need a judge: give judge="
-            )
-        return run_context(model, settings.retriever, settings.loop)
+        checkable = self._asked.question and (self._documents or self._settings.retriever)
+        may_be_replaced = bool(self._settings.loop.max_rounds and checkable)
+        draft = await self._call(self._request, may_be_replaced)
+        answer = _answer_in(draft)
+        if answer is None:
+            return draft
+        self._said.append(answer)
+        if self._watch.failure is not None:
+            return self._left("its model failed, and this is a message in the place of an answer")
+        if not checkable:
+            return self._uncheckable()
+        self._drafting = self._watch.seconds
+        context = await asyncio.to_thread(lambda: self._context)
+        start: RagInput = {
+            "question": self._asked.question,
+            "documents": [document.to_json() for document in self._documents],
+            "history": self._asked.history,
+        }
+        try:
+            run = await correct(replace(context, answerer=self), start)
+        except Exception as error:  # noqa: BLE001 - raised again where it is not to be passed over
+            return self._failed(error)
+        return self._finished(run)
 
-    def first(self) -> Given:
+    async def first(self, state: RagState, meter: UsageMeter) -> Given:
         """The draft."""
-        return Given(str(self._said[0].message.text), seconds=self.watch.seconds)
+        text = str(self._said[0].message.text)
+        return Given(Answer(text=text), seconds=self._drafting)
 
-    def again(self, step: AnswerAgain) -> tuple[ModelRequest[Any], tuple[str, ...]]:
-        """The request for another answer, and what to note of it.
-
-        The conversation goes along, with the earlier answer at its end; no tool is offered. Where
-        the type of the conflict is told, the documents are shown once more, with their dates.
+    async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
+        """Call the agent's model once more, in its conversation and without tools.
 
         Raises:
             ContextWindowError: The window is too small for documents that are to be shown.
+            UnreadableReplyError: It gave no answer, or not all of one.
+            ConflictScoreError: The model failed; one clear line.
+            PassedOnError: Another middleware raised something.
         """
-        prompts, notes = self.context.prompts, list[str]()
+        request, notes = self._asking_again(state, doubt)
+        generator = self._context.generator
+        try:
+            response = await self._call(request, True)
+        except Exception as error:
+            if error is not self._watch.failure:
+                self._foreign = error
+                raise PassedOnError(error) from error
+            raise clear_error(
+                error,
+                provider=generator.name,
+                endpoint=generator.endpoint,
+                secrets=_secrets(generator.chat),
+            ) from None
+        answer = _answer_in(response)
+        if answer is None or self._watch.failure is not None:
+            raise UnreadableReplyError("it was no answer in words", provider=generator.name)
+        if was_cut(answer.message):
+            raise UnreadableReplyError("it was cut off", provider=generator.name)
+        self._said.append(answer)
+        return Given(Answer(text=str(answer.message.text)), notes)
+
+    def _asking_again(
+        self, state: RagState, doubt: Doubt
+    ) -> tuple[ModelRequest[Any], tuple[str, ...]]:
+        """The request for another answer, and what to note of it.
+
+        Where the type of the conflict is told, the documents are shown once more, with their dates.
+        """
+        prompts, notes = self._context.prompts, list[str]()
         before = self._said[-1].message
-        if self._documents and step.conflict_type is None:
-            prompt = step.prompt(prompts)
+        if self._documents:  # the question of the conversation that the model is in
+            state = {**state, "question": self._asked.question}
+        if self._documents and doubt.conflict_type is None:
+            prompt = reconsider_prompt(state, doubt, prompts)
         else:
             prompt, fitted = regeneration_prompt(
-                step.question,
+                state["question"],
                 (),
-                step.before,
-                step.claim,
-                step.documents,
-                model=self.context.generator,
+                doubt.before,
+                doubt.claim,
+                documents_of(state),
+                model=self._context.generator,
                 prompts=prompts,
                 history=[*_system(self._request), *self._request.messages, before],
-                conflict_type=step.conflict_type,
+                conflict_type=doubt.conflict_type,
             )
             notes = cut_notes(fitted, "answer again")
         request = self._request.override(
@@ -167,47 +265,20 @@ class Turn:
         )
         return request, tuple(notes)
 
-    def given(self, response: ModelResponse[Any], notes: tuple[str, ...]) -> Given:
-        """Keep another answer, and hand on its text.
+    @cached_property
+    def _context(self) -> RunContext:
+        """What the answer is scored with; the agent's own model judges where no other does."""
+        settings = self._settings
+        model = _chat_model(self._request.model) or settings.loop.judge
+        if model is None:
+            raise ConfigurationError(
+                f"the agent's model is no chat model but a {type(self._request.model).__name__},"
+                " so the answers need a judge: give judge="
+            )
+        return run_context(model, settings.retriever, settings.loop)
 
-        Raises:
-            UnreadableReplyError: It is no answer, or not all of one.
-        """
-        answer, provider = _answer_in(response), self.context.generator.name
-        if answer is None or self.watch.failure is not None:
-            raise UnreadableReplyError("it was no answer in words", provider=provider)
-        if was_cut(answer.message):
-            raise UnreadableReplyError("it was cut off", provider=provider)
-        self._said.append(answer)
-        return Given(str(answer.message.text), notes)
-
-    @contextmanager
-    def model_failures(self) -> Iterator[None]:
-        """Tell what the agent's model failed at from what another middleware raised.
-
-        Raises:
-            ConflictScoreError: The model failed; one clear line.
-        """
-        try:
-            yield
-        except Exception as error:
-            if error is not self.watch.failure:
-                self._foreign = error
-                raise
-            generator = self.context.generator
-            raise clear_error(
-                error,
-                provider=generator.name,
-                endpoint=generator.endpoint,
-                secrets=_secrets(generator.chat),
-            ) from None
-
-    def failed(self, error: Exception) -> Response:
-        """What to return where the answer could not be looked at.
-
-        Raises:
-            Exception: The error itself, where it is not ours, or where failures are to be raised.
-        """
+    def _failed(self, error: Exception) -> Response:
+        """What to return where the answer could not be looked at."""
         if error is self._foreign:
             raise error
         reason = excused(error, self._settings.on_failure)
@@ -215,27 +286,31 @@ class Turn:
             return self._left(reason, logging.INFO)
         return self._left(f"the check of it failed: {reason}")
 
-    def finished(self, run: Run) -> Response:
-        """What to return after the steps."""
+    def _finished(self, run: Run) -> Response:
         run, first, last = self._with_usage(run), self._said[0], self._said[-1]
         if not (self._settings.approve_flips and run.flipped):
-            return last.replaced(with_run(last.message, run), {"conflict": in_state(run)})
+            return last.replaced(with_run(last.message, run), {"conflict": whole(run)})
         standing = first.message.model_copy(update={"id": first.message.id or str(uuid4())})
         proposal = propose(standing, last.message, run)
         return first.replaced(standing, {"conflict_proposal": proposal})
 
+    def _uncheckable(self) -> Response:
+        if not self._documents and self._settings.retriever is None:
+            return self._left(
+                "no tool brought documents for it, and there is no retriever to ask", logging.DEBUG
+            )
+        return self._left("the last human message asks nothing in words", logging.INFO)
+
     def _left(self, reason: str, level: int = logging.WARNING) -> Response:
         note = f"the answer was left as it is: {reason}"
         _log.log(level, note)
-        begun = Run(
-            question=self._asked.question, method=Method.REGENERATED_RAG, run_id=uuid4().hex
-        )
-        run = self._with_usage(begun.unchecked(self.first().text, note))
-        draft = self._said[0]
-        return draft.replaced(draft.message, {"conflict": in_state(run)})
+        draft, method = self._said[0], Method.REGENERATED_RAG
+        begun = Run(question=self._asked.question, method=method, run_id=uuid4().hex)
+        run = self._with_usage(begun.unchecked(str(draft.message.text), note))
+        return draft.replaced(draft.message, {"conflict": whole(run)})
 
     def _with_usage(self, run: Run) -> Run:
-        return run.model_copy(update={"usage": run.usage + self.watch.usage})
+        return run.model_copy(update={"usage": run.usage + self._watch.usage})
 
 
 def _answer_in(response: ModelResponse[Any]) -> _Said | None:

@@ -4,9 +4,8 @@ from typing import Any
 
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.asking import ask_with_documents
+from conflictscore.nodes.answerer import REPLY_TOKENS, ask_with_documents
 from conflictscore.nodes.behaviour import all_behaviours, typed_fields
-from conflictscore.nodes.generate import REPLY_TOKENS
 from conflictscore.nodes.replies import read_text
 from conflictscore.nodes.state import (
     RagState,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.asking import ask_with_documents
+from conflictscore.nodes.answerer import ask_with_documents
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, spent
 from conflictscore.nodes.typed_replies import read_type
 from conflictscore.records import ConflictType

@@ -27,8 +27,11 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     Raises:
         InputError: What is given cannot be used, a turn of the history included.
     """
-    asked, _ = what_is_asked(state)
-    given_documents(state)  # before anything is paid for
+    if runtime.context.answerer and state.get("attempts"):  # in the middle of a run
+        asked = state["asked"]
+    else:
+        asked, _ = what_is_asked(state)
+        given_documents(state)  # before anything is paid for
     context, meter = runtime.context, UsageMeter()
     conversation = conversation_of(state, context.generator)
     question, notes = asked, _left_out(conversation)
@@ -42,7 +45,7 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     return {
         "question": question,
         "asked": asked,
-        "notes": notes,
+        "notes": [*state.get("notes", []), *notes],
         "usage": spent(state, meter.usage),
     }
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from conflictscore.nodes.decide import flipped_by
-from conflictscore.nodes.state import RagState, RunRuntime, attempts_of
+from conflictscore.nodes.state import RagState, RunRuntime, attempts_of, draft_of
 from conflictscore.records import Attempt, Flip, Label
 
 __all__ = ["record"]
@@ -12,6 +12,8 @@ __all__ = ["record"]
 async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Sum up the attempts."""
     attempts = attempts_of(state)
+    if not attempts:
+        return _empty(state)
     first, last = attempts[0], attempts[-1]
     changed = flipped_by(attempts)
     flip = _flip(first, changed, last) if changed else None
@@ -26,6 +28,22 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "report": first.report.summary() if first.report else None,
         "final_report": last.report.summary() if last.report and last.round else None,
         "notes": [*state["notes"], *_notes(attempts)],
+    }
+
+
+def _empty(state: RagState) -> dict[str, Any]:
+    text, note = draft_of(state).text, "the answer is empty, and has no score"
+    return {
+        "answer": text,
+        "first_answer": text,
+        "flipped": False,
+        "flip": None,
+        "justification": None,
+        "report": None,
+        "final_report": None,
+        "attempts": [],
+        "reason": note,
+        "notes": [*state["notes"], note],
     }
 
 

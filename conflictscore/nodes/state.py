@@ -6,7 +6,7 @@ and limits stand in the run's context, which is never stored.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Protocol
 
 from langchain_core.retrievers import BaseRetriever
 from langgraph.runtime import Runtime
@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
     Answer,
@@ -32,7 +33,10 @@ from conflictscore.storage.cache import ContentCache
 
 __all__ = [
     "RUN_FIELDS",
+    "Answerer",
     "Decision",
+    "Doubt",
+    "Given",
     "RagInput",
     "RagState",
     "RunContext",
@@ -141,9 +145,49 @@ class RagState(RagInput, total=False):
     justification: str | None
     flip: dict[str, Any] | None
     report: dict[str, Any]
-    """The first answer's scores, as ConflictReport.summary()."""
+    """The first answer's scores, as ConflictReport.summary(); None where it has no text."""
     final_report: dict[str, Any] | None
     """The last answer's scores; None where nothing was regenerated."""
+
+
+class Given(NamedTuple):
+    """An answer, as whoever answers gave it."""
+
+    answer: Answer
+    notes: tuple[str, ...] = ()
+    """What the reader of the run should know of how it was come by."""
+    seconds: float = 0.0
+    """The time that it took before it was asked for here."""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Why an answer is asked for again."""
+
+    before: Answer
+    claim: ClaimEvidence
+    """Its claim that has evidence on both sides, with its labels."""
+    conflict_type: ConflictType | None = None
+    """How the documents relate, where the answer is to do what that asks for."""
+
+
+class Answerer(Protocol):
+    """Who answers: the language model, or a caller's agent or function in its place."""
+
+    async def first(self, state: RagState, meter: UsageMeter) -> Given:
+        """Answer the question from the documents; the calls that ``meter`` counts are the run's.
+
+        An answer without text is not scored. An error ends the run.
+        """
+        ...
+
+    async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
+        """Answer once more, with both sides of a claim in view.
+
+        A ProviderError, a ContextWindowError and an answer without text leave the earlier answer,
+        with a note. Any other error ends the run.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -158,6 +202,9 @@ class RunContext:
     prompts: PromptSet
     retriever: BaseRetriever | None = None
     """None where the documents are given."""
+    answerer: Answerer | None = None
+    """Who answers in the place of the generator. It knows the conversation that the question goes
+    on from, and is asked in it."""
     method: Method = Method.REGENERATED_RAG
     max_rounds: int = 1
     """The most regenerations."""
@@ -238,7 +285,9 @@ def run_of(state: Mapping[str, Any]) -> Run:
 
 def _status(run: Run, *, finished: bool) -> RunStatus:
     report = run.report
-    if not finished or report is None:
+    if report is None:
+        return RunStatus.PASSED_THROUGH if finished else RunStatus.UNFINISHED
+    if not finished:
         return RunStatus.UNFINISHED
     if report.error or (report.claims and report.cs_c is None):
         return RunStatus.FAILED

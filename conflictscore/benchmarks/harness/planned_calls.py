@@ -13,9 +13,9 @@ from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP, METHO
 from conflictscore.benchmarks.harness.plan import Plan, PlannedCall, PlannedModel, TokenCounts
 from conflictscore.benchmarks.harness.planned_labels import planned_labels
 from conflictscore.benchmarks.harness.records import Question
+from conflictscore.nodes.answerer import option_fields
 from conflictscore.nodes.behaviour import all_behaviours, typed_fields
 from conflictscore.nodes.evidence import conflict_details
-from conflictscore.nodes.generate import option_fields
 from conflictscore.prompts import material
 from conflictscore.records import (
     Claim,

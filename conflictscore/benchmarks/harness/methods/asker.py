@@ -10,8 +10,7 @@ from conflictscore.graph.answering import AnsweringGraph, build_answering_graph
 from conflictscore.graph.scoring import ScoringGraph, build_scoring_graph
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.asking import ask_with_documents
-from conflictscore.nodes.generate import REPLY_TOKENS
+from conflictscore.nodes.answerer import REPLY_TOKENS, ask_with_documents
 from conflictscore.nodes.replies import read_text
 from conflictscore.nodes.retrieve import find_documents, given_documents
 from conflictscore.nodes.state import RagInput, RunContext

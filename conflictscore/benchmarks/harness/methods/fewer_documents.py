@@ -6,7 +6,7 @@ from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.generate import REPLY_TOKENS
+from conflictscore.nodes.answerer import REPLY_TOKENS
 from conflictscore.nodes.replies import read_text
 from conflictscore.prompts import material_line
 from conflictscore.records import Answer

@@ -10,7 +10,7 @@ from typing import Any
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.regenerate import ask_again
+from conflictscore.nodes.answerer import ask_again
 from conflictscore.records import ClaimEvidence, Document, EvidenceLabel, Label
 
 __all__ = ["PLACEBO"]

@@ -8,9 +8,9 @@ from typing import Any
 from conflictscore.benchmarks.harness.methods.asker import Asker, plain
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answerer import ask_again
 from conflictscore.nodes.behaviour import CLASSIFYING
 from conflictscore.nodes.classify import tell_type
-from conflictscore.nodes.regenerate import ask_again
 from conflictscore.nodes.state import RagState
 
 __all__ = ["TYPED_RAG"]

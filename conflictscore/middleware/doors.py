@@ -1,0 +1,96 @@
+"""What the ways into the loop share: the run itself, failures, and whose tokens are seen."""
+
+from typing import Any, Literal
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
+
+from conflictscore.errors import (
+    ConflictScoreError,
+    ContextWindowError,
+    InputError,
+    NoDocumentsError,
+)
+from conflictscore.graph.self_correction import build_self_correction_graph
+from conflictscore.nodes.evidence import conflict_details
+from conflictscore.nodes.state import Doubt, RagInput, RagState, RunContext, documents_of, run_of
+from conflictscore.prompts import PromptSet, material
+from conflictscore.records import Run
+
+__all__ = [
+    "HIDDEN",
+    "OnFailure",
+    "PassedOnError",
+    "correct",
+    "excused",
+    "reason_of",
+    "reconsider_prompt",
+    "whole",
+]
+
+HIDDEN: RunnableConfig = {"tags": ["nostream"]}
+"""Keeps the tokens of what is called out of LangGraph's ``messages`` stream."""
+
+OnFailure = Literal["raise", "pass_through"]
+"""What a failed search or model leads to: an error, or the answer as it is with a note."""
+
+
+class PassedOnError(Exception):
+    """An error of whoever answers, on its way through the graph to the caller, as it is."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+async def correct(context: RunContext, start: RagInput) -> Run:
+    """Run the loop over the answers of the context's answerer.
+
+    Raises:
+        Exception: The error that came in a :class:`PassedOnError`, or any other of the loop.
+    """
+    # a graph around this one must not find anything of it in its checkpoints
+    graph = build_self_correction_graph(context, checkpointer=False)
+    try:
+        return run_of(await graph.ainvoke(start, context=context))
+    except PassedOnError as passing:
+        error = passing.error
+    raise error
+
+
+def reconsider_prompt(state: RagState, doubt: Doubt, prompts: PromptSet) -> str:
+    """The request to somebody who has the documents already; it tells no type."""
+    return prompts.render(
+        "reconsider",
+        question=material(state["question"]),
+        answer=material(doubt.before.text),
+        claim=material(doubt.claim.claim.text),
+        evidence=conflict_details(doubt.claim, documents_of(state), prompts),
+    )
+
+
+def whole(run: Run) -> dict[str, Any]:
+    """All of a run that an agent's state, or the caller of a decorated function, has."""
+    return run.summary("flip", "attempts", "reason")
+
+
+def excused(error: Exception, on_failure: OnFailure) -> str:
+    """The reason to give with an answer that was left as it is.
+
+    Finding nothing is no failure. A wrong key or setting always ends the call, and so does what is
+    on its way through to LangGraph, such as an interrupt.
+
+    Raises:
+        Exception: The error itself, where it is not to be excused.
+    """
+    if isinstance(error, NoDocumentsError):
+        return str(error)
+    wrong = isinstance(error, InputError) and not isinstance(error, ContextWindowError)
+    if wrong or isinstance(error, GraphBubbleUp) or on_failure == "raise":
+        raise error
+    return reason_of(error)
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed; an error of another library may quote an address with a key in it."""
+    return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__

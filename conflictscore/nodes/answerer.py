@@ -1,0 +1,317 @@
+"""The language model as who answers: from documents, and again with both sides of a conflict.
+
+The prompts are those of Tables 11 to 16. Where the type of the conflict is known, an answer is
+asked for again as that type asks, which is ours.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from langchain_core.messages import BaseMessage
+
+from conflictscore.models import Fitted, fit_documents
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.behaviour import typed_fields
+from conflictscore.nodes.conversation import conversation_of, read_after
+from conflictscore.nodes.evidence import conflict_details
+from conflictscore.nodes.replies import read_choice, read_reconsidered_choice, read_text
+from conflictscore.nodes.state import (
+    Answerer,
+    Doubt,
+    Given,
+    RagInput,
+    RagState,
+    RunContext,
+    RunRuntime,
+    documents_of,
+)
+from conflictscore.prompts import PromptSet, material
+from conflictscore.records import Answer, ClaimEvidence, ConflictType, Document, Method
+
+__all__ = [
+    "REPLY_TOKENS",
+    "announce",
+    "answerer_of",
+    "ask_again",
+    "ask_with_documents",
+    "cut_notes",
+    "option_fields",
+    "regeneration_prompt",
+]
+
+T = TypeVar("T")
+
+REPLY_TOKENS = 512
+"""The most that an answer may have."""
+
+
+def answerer_of(context: RunContext) -> Answerer:
+    """Who answers in a run: whoever its context names, or else its language model."""
+    return context.answerer or _ModelAnswerer(context)
+
+
+def announce(runtime: RunRuntime, number: int, answer: Answer) -> None:
+    """Stream an answer of the language model; whoever else answers streams as it likes."""
+    if runtime.context.answerer is None:
+        runtime.stream_writer({"event": "answer", "round": number, "answer": answer.text})
+
+
+@dataclass(frozen=True)
+class _ModelAnswerer:
+    context: RunContext
+
+    async def first(self, state: RagState, meter: UsageMeter) -> Given:
+        """Answer in free form, or by choosing an option.
+
+        Raises:
+            ContextWindowError: The window is too small for the documents.
+            ProviderError: The model failed, or twice gave a reply that cannot be read.
+        """
+        context, options = self.context, state["options"]
+
+        def read(reply: str) -> Answer:
+            if not options:
+                return Answer(text=read_text(reply))
+            choice = read_choice(reply, options)
+            return Answer(text=options[choice.option], option=choice.option)
+
+        form = "multiple_choice" if options else "free_form"
+        kind = "control_rag" if context.method is Method.CONTROL_RAG else "rag"
+        answer, notes = await ask_with_documents(
+            state,
+            context,
+            meter,
+            f"{form}_{kind}",
+            option_fields(options),
+            read,
+            reply_tokens=REPLY_TOKENS,
+            step="answer",
+            history=conversation_of(state, context.generator).messages,
+            parameters=context.answer_parameters,
+        )
+        return Given(answer, tuple(notes))
+
+    async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
+        """Reconsider an answer, as :func:`ask_again` does."""
+        context = self.context
+        answer, notes = await ask_again(
+            state["question"],
+            state["options"],
+            doubt.before,
+            doubt.claim,
+            documents_of(state),
+            model=context.generator,
+            prompts=context.prompts,
+            meter=meter,
+            history=conversation_of(state, context.generator).messages,
+            parameters=context.answer_parameters,
+            conflict_type=doubt.conflict_type,
+        )
+        return Given(answer, tuple(notes))
+
+
+async def ask_with_documents(
+    state: RagInput,
+    context: RunContext,
+    meter: UsageMeter,
+    template: str,
+    fields: Mapping[str, str],
+    read: Callable[[str], T],
+    *,
+    reply_tokens: int,
+    step: str,
+    history: Sequence[BaseMessage] = (),
+    parameters: Mapping[str, Any] | None = None,
+) -> tuple[T, list[str]]:
+    """Ask by a template of ``question``, ``documents`` and further fields.
+
+    Args:
+        state: Has the question and the documents, which are cut to the context window.
+        context: Has the generator and the templates.
+        meter: Counts the calls.
+        template: The template's name.
+        fields: Its further fields.
+        read: Turns the reply into a value, or raises ValueError with the reason why not.
+        reply_tokens: The most that the reply may have.
+        step: What the documents are shown for, as a note says it: "to STEP, document 1 was cut".
+        history: Messages that go before the prompt.
+        parameters: Further call parameters of the model.
+
+    Returns:
+        The value, and which documents the model saw in part only.
+
+    Raises:
+        ContextWindowError: The window is too small for the documents.
+        ProviderError: The model failed, or twice gave a reply that cannot be read.
+    """
+    prompts = context.prompts
+    fields = {"question": material(state["question"]), **fields}
+    fitted = fit_documents(
+        documents_of(state),
+        context.generator,
+        prompts,
+        around=read_after(history, prompts.render(template, documents="", **fields)),
+        reply_tokens=reply_tokens,
+    )
+    value = await context.generator.ask(
+        prompts.render(template, documents=prompts.documents(fitted.documents), **fields),
+        read,
+        prompts=prompts,
+        meter=meter,
+        max_tokens=reply_tokens,
+        history=history,
+        parameters=parameters,
+    )
+    return value, cut_notes(fitted, step)
+
+
+async def ask_again(
+    question: str,
+    options: Sequence[str],
+    before: Answer,
+    claim: ClaimEvidence,
+    documents: Sequence[Document],
+    *,
+    model: LanguageModel,
+    prompts: PromptSet,
+    meter: UsageMeter,
+    history: Sequence[BaseMessage] = (),
+    parameters: Mapping[str, Any] | None = None,
+    evidence_from: Sequence[Document] | None = None,
+    conflict_type: ConflictType | None = None,
+) -> tuple[Answer, list[str]]:
+    """Have an answer reconsidered; the arguments are those of :func:`regeneration_prompt`.
+
+    Args:
+        question: What was asked.
+        options: The two options of a multiple-choice question; none in free form.
+        before: The answer to reconsider.
+        claim: Its claim that has evidence on both sides, with its labels.
+        documents: All documents of the question.
+        model: What answers.
+        prompts: Where the templates are.
+        meter: Counts the calls.
+        history: Messages that go before the prompt.
+        parameters: Further call parameters of the model.
+        evidence_from: See :func:`regeneration_prompt`.
+        conflict_type: See :func:`regeneration_prompt`.
+
+    Returns:
+        The new answer, and which documents it saw in part only.
+
+    Raises:
+        ContextWindowError: The window is too small for the documents.
+        ProviderError: The model failed, or twice gave a reply that cannot be read.
+    """
+    prompt, fitted = regeneration_prompt(
+        question,
+        options,
+        before,
+        claim,
+        documents,
+        model=model,
+        prompts=prompts,
+        history=history,
+        evidence_from=evidence_from,
+        conflict_type=conflict_type,
+    )
+
+    def read(reply: str) -> Answer:
+        if not options:
+            return Answer(text=read_text(reply))
+        choice = read_reconsidered_choice(reply, options, [d.number for d in documents])
+        return Answer(
+            text=options[choice.option],
+            option=choice.option,
+            justification=choice.justification,
+            cited=choice.cited,
+        )
+
+    answer = await model.ask(
+        prompt,
+        read,
+        prompts=prompts,
+        meter=meter,
+        max_tokens=REPLY_TOKENS,
+        history=history,
+        parameters=parameters,
+    )
+    return answer, cut_notes(fitted, "answer again")
+
+
+def regeneration_prompt(
+    question: str,
+    options: Sequence[str],
+    before: Answer,
+    claim: ClaimEvidence,
+    documents: Sequence[Document],
+    *,
+    model: LanguageModel,
+    prompts: PromptSet,
+    history: Sequence[BaseMessage] = (),
+    evidence_from: Sequence[Document] | None = None,
+    conflict_type: ConflictType | None = None,
+) -> tuple[str, Fitted]:
+    """Ask again with both sides of the conflict in view (Tables 13 and 16).
+
+    Args:
+        question: What was asked.
+        options: The two options of a multiple-choice question; none in free form.
+        before: The answer to reconsider.
+        claim: Its claim that has evidence on both sides, with its labels.
+        documents: All documents of the question.
+        model: Whose context window the documents must fit.
+        prompts: Where the templates are.
+        history: Messages that will go before the prompt; they take room from the documents.
+        evidence_from: Documents that the evidence of both sides is quoted from, by number; by
+            default ``documents``.
+        conflict_type: How the documents relate, where the answer is to do what that asks for;
+            None asks as the paper does.
+
+    Returns:
+        The whole prompt, and the documents as they stand in it.
+
+    Raises:
+        ContextWindowError: The window is too small for the documents.
+    """
+    template = "multiple_choice_regenerate" if options else "free_form_regenerate"
+    if conflict_type is not None:
+        template += "_typed"
+    fields = {
+        "question": material(question),
+        "answer": material(_as_given(before)),
+        "claim": material(claim.claim.text),
+        "evidence": conflict_details(claim, evidence_from or documents, prompts),
+        **option_fields(options),
+        **typed_fields(conflict_type, prompts),
+    }
+    fitted = fit_documents(
+        documents,
+        model,
+        prompts,
+        around=read_after(history, prompts.render(template, documents="", **fields)),
+        reply_tokens=REPLY_TOKENS,
+    )
+    return prompts.render(template, documents=prompts.documents(fitted.documents), **fields), fitted
+
+
+def _as_given(answer: Answer) -> str:
+    """The answer as the model gave it: in multiple choice with its letter."""
+    return answer.text if answer.option is None else f"{'AB'[answer.option]} – {answer.text}"
+
+
+def cut_notes(fitted: Fitted, step: str) -> list[str]:
+    """Which documents the answering model saw in part only, for the run's notes."""
+    return [
+        f"to {step}, document {number} was cut: it is longer than its share of the context window"
+        for number in fitted.cut
+    ]
+
+
+def option_fields(options: Sequence[str]) -> dict[str, str]:
+    """The options as template fields; none in free form."""
+    if not options:
+        return {}
+    return {"option_a": material(options[0]), "option_b": material(options[1])}
