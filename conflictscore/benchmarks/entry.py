@@ -4,7 +4,7 @@ The command line makes its commands and their help of this, so nothing heavy is 
 benchmark is opened: what runs is named as ``folder.module:name``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +12,9 @@ from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
+    from conflictscore.benchmarks.harness.figures import Figures
     from conflictscore.benchmarks.judge_check import JudgeCheck
+    from conflictscore.benchmarks.published import BenchmarkTable, PaperFigures
 
 __all__ = ["CheckEntry", "Entry", "lazily"]
 
@@ -65,6 +67,10 @@ class Entry(NamedTuple):
     examples: tuple[str, ...] = ()
     """Commands for the end of its help, without the program's name; one is made where there are
     none."""
+    published: "Callable[[str], PaperFigures | None] | None" = None
+    """What a paper reports for one of its forms; None where no paper does."""
+    tables: "Callable[[Figures], Sequence[BenchmarkTable]] | None" = None
+    """Tables of its own, of the figures of a run; none where the run is of another benchmark."""
     check: CheckEntry | None = None
     """None where no answers are published that people judged."""
 

@@ -265,8 +265,8 @@ def _work(
 def _deliver(run: "BenchmarkRun", benchmark: "Benchmark", settings: Mapping[str, Any]) -> None:
     from rich.console import Console
 
+    from conflictscore.benchmarks.published import paper_figures
     from conflictscore.reporting.bench_tables import print_figures
-    from conflictscore.reporting.paper_figures import paper_figures
 
     for note in run.notes:
         click.echo(f"Note: {note}", err=True)

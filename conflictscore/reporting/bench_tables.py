@@ -12,6 +12,12 @@ from rich.text import Text
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Proportion, Transitions
 from conflictscore.benchmarks.harness.methods.registry import method_of
 from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.published import (
+    BenchmarkTable,
+    PaperFigures,
+    PaperTransitions,
+    own_tables,
+)
 from conflictscore.reporting.bench_categories import print_categories
 from conflictscore.reporting.bench_cost import print_cost, print_failures
 from conflictscore.reporting.bench_findings import findings
@@ -19,9 +25,7 @@ from conflictscore.reporting.bench_pairs import print_pairs
 from conflictscore.reporting.bench_types import print_types
 from conflictscore.reporting.figure_text import counted, one_line, percent, published, span
 from conflictscore.reporting.measures import change_words, falls, is_graded
-from conflictscore.reporting.paper_figures import PaperFigures, PaperTransitions, PublishedTable
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
-from conflictscore.reporting.ratings import print_ratings
 
 __all__ = ["print_figures"]
 
@@ -62,14 +66,15 @@ def print_figures(
     for measure in figures.measures:
         _print_measure(figures, measure, paper, console)
     _print_claims(figures, console)
-    print_ratings(figures, console)
+    for own in own_tables(figures):
+        _print_table(own, own.title, console, free_text=False)
     print_pairs(figures, paper, console)
     _print_transitions(figures, paper, console, verbose=verbose)
     print_types(figures, paper, console)
     print_categories(figures, console, verbose=verbose)
     if verbose:
         for given in paper.tables if paper else ():
-            _print_published(given, console)
+            _print_table(given, f"In the paper: {given.title}", console, free_text=True)
     _print_scores(figures, console)
     print_failures(results, console)
     changes = change_words(figures, figures.measures[0])
@@ -176,13 +181,13 @@ def _outcome(name: str, moved: Transitions, figures: Figures) -> str:
     return names.get(name, name.replace("_", " "))
 
 
-def _print_published(given: PublishedTable, console: Console) -> None:
-    table = plain_table(*given.columns, free_text=True)
+def _print_table(given: BenchmarkTable, title: str, console: Console, *, free_text: bool) -> None:
+    table = plain_table(*given.columns, free_text=free_text)
     for row in given.rows:
         add_row(table, *row)
-    heading(console, f"In the paper: {given.title}")
+    heading(console, title)
     console.print(table)
-    aside(console, given.source)
+    aside(console, given.note)
 
 
 def _print_scores(figures: Figures, console: Console) -> None:

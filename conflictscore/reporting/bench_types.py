@@ -4,9 +4,9 @@ from rich.console import Console
 from rich.text import Text
 
 from conflictscore.benchmarks.harness.figures import Figures, TypeAccuracy
+from conflictscore.benchmarks.published import PaperFigures
 from conflictscore.records import ConflictType
 from conflictscore.reporting.figure_text import percent, span
-from conflictscore.reporting.paper_figures import PaperFigures
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
 
 __all__ = ["print_types", "published_types", "told_types"]

@@ -4,8 +4,8 @@ import pytest
 
 from conflictscore.benchmarks.harness.figures import Figures, Interval
 from conflictscore.benchmarks.harness.statistics import mcnemar
+from conflictscore.benchmarks.published import paper_figures
 from conflictscore.reporting.bench_findings import NEEDED_PAIRS, findings
-from conflictscore.reporting.paper_figures import paper_figures
 from tests.reporting.bench_world import (
     figures,
     graded_figures,

@@ -14,9 +14,9 @@ from conflictscore.benchmarks.harness.figures import (
     Proportion,
 )
 from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.published import PaperFigures, paper_figures
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from conflictscore.reporting.bench_tables import print_figures
-from conflictscore.reporting.paper_figures import PaperFigures, paper_figures
 from tests.reporting.bench_world import (
     changed,
     cost,

@@ -14,6 +14,7 @@ ENTRY = Entry(
     judged=True,
     docs="docs/natconfqa.md",
     examples=("bench natconfqa --data questions.jsonl --sample 20 --methods all",),
+    published=lazily("natconfqa.published:PUBLISHED.get"),
     check=CheckEntry(
         open=lazily("natconfqa.judge_check:NatConfQACheck"),
         answers="human_judgments.jsonl",

@@ -25,4 +25,5 @@ ENTRY = Entry(
         "bench reports --data conflicts.jsonl --sample 3",
         "bench reports --data conflictingqa:train.csv --sample 100 --model openai:gpt-4.1",
     ),
+    published=lazily("reports.published:PUBLISHED.get"),
 )

@@ -19,6 +19,7 @@ ENTRY = Entry(
         "bench truthfulqa --data TruthfulQA.csv --search recorded:truthfulqa.jsonl",
         "bench truthfulqa --data TruthfulQA.csv --docs pages/ --sample 30 --methods all",
     ),
+    published=lazily("truthfulqa.published:PUBLISHED.get"),
     check=CheckEntry(
         open=lazily("truthfulqa.judge_check:TruthfulQACheck"),
         answers="judge_truth.jsonl for the judge of truthfulness, or judge_info.jsonl for that of"

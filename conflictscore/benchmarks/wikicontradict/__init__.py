@@ -25,6 +25,7 @@ ENTRY = Entry(
     },
     docs="docs/wikicontradict.md",
     examples=("bench wikicontradict --data questions.jsonl --sample 40 --methods all",),
+    tables=lazily("wikicontradict.ratings:rating_tables"),
     check=CheckEntry(
         open=lazily("wikicontradict.judge_check:WikiContradictCheck"),
         answers="human_eval.jsonl",

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conflictscore.benchmarks.published import own_tables
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.reporting import figure_text
 from conflictscore.reporting.bench_findings import findings
 from conflictscore.reporting.bench_types import published_types, told_types
 from conflictscore.reporting.files import write_whole
 from conflictscore.reporting.measures import change_titles, change_words, is_graded
-from conflictscore.reporting.ratings import rating_rows
 from conflictscore.reporting.report.cards import Card, cards
 from conflictscore.reporting.report.charts import (
     Chart,
@@ -140,7 +140,7 @@ def _environment() -> "Environment":
         "failures": failures,
         "is_graded": is_graded,
         "published_types": published_types,
-        "rating_rows": rating_rows,
+        "own_tables": own_tables,
         "told_types": told_types,
     }
     return environment

@@ -7,9 +7,9 @@ from typing import Any
 from conflictscore.benchmarks.harness.benchmark import ACCURACY
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.published import PaperFigures, paper_figures
 from conflictscore.reporting.annotations import Annotation
 from conflictscore.reporting.measures import falls
-from conflictscore.reporting.paper_figures import PaperFigures, paper_figures
 
 __all__ = ["ReportRun"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.figures import MethodFigures
 from conflictscore.benchmarks.harness.methods.registry import METHODS
+from conflictscore.benchmarks.published import BenchmarkTable, PaperFigures
 from conflictscore.reporting.measures import falls, is_graded
-from conflictscore.reporting.paper_figures import PaperFigures, PublishedTable
 from conflictscore.reporting.report.run import ReportRun
 
 __all__ = [
@@ -121,7 +121,7 @@ def _told_of(measure: str, paper: PaperFigures | None) -> PaperFigures | None:
     return paper
 
 
-def published_tables(runs: Sequence[ReportRun]) -> list[PublishedTable]:
+def published_tables(runs: Sequence[ReportRun]) -> list[BenchmarkTable]:
     """The tables of the papers on what was run, each once."""
     return list(dict.fromkeys(table for run in runs if run.paper for table in run.paper.tables))
 

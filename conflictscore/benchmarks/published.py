@@ -1,11 +1,13 @@
-"""Figures that a paper reports, as records."""
+"""What a paper reports beside the figures of a run, and tables that a benchmark has of its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.registry import BENCHMARKS
 
-__all__ = ["PaperFigures", "PaperTransitions", "PublishedTable"]
+__all__ = ["BenchmarkTable", "PaperFigures", "PaperTransitions", "own_tables", "paper_figures"]
 
 
 @dataclass(frozen=True)
@@ -27,15 +29,15 @@ class PaperTransitions:
 
 
 @dataclass(frozen=True)
-class PublishedTable:
-    """A table of a paper that no run can be held against cell by cell."""
+class BenchmarkTable:
+    """A table of texts that a benchmark has of its own, or that stands in a paper."""
 
-    source: str
-    """Where it stands."""
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     """As many cells as there are columns."""
+    note: str
+    """What explains it; of a paper's table, where it stands."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ class PaperFigures:
     types: tuple[tuple[str, float], ...] = ()
     """Models with their accuracy, in [0, 1], in telling the type of the conflict."""
     types_source: str = ""
-    tables: tuple[PublishedTable, ...] = ()
+    tables: tuple[BenchmarkTable, ...] = ()
+    """Those that no run can be held against cell by cell."""
 
     def value(self, method: str, measure: str) -> float | None:
         """A figure in [0, 1]; None where the paper has none."""
@@ -69,3 +72,23 @@ class PaperFigures:
         """Method less baseline, in [-1, 1]; None where the paper lacks one of them."""
         value, baseline = self.value(method, measure), self.value(BASELINE, measure)
         return None if value is None or baseline is None else value - baseline
+
+
+def paper_figures(benchmark: str, form: str) -> PaperFigures | None:
+    """What a paper reports for a benchmark.
+
+    Args:
+        benchmark: The benchmark's name, as ``truthfulqa``.
+        form: ``free-form`` or ``multiple-choice``.
+
+    Returns:
+        None where no paper has figures that can fairly stand beside a run's.
+    """
+    entry = BENCHMARKS.get(benchmark)
+    return entry.published(form) if entry and entry.published else None
+
+
+def own_tables(figures: Figures) -> list[BenchmarkTable]:
+    """The tables that benchmarks make of a run's figures, beside those that all runs have."""
+    makers = [entry.tables for entry in BENCHMARKS.values() if entry.tables]
+    return [table for make in makers for table in make(figures)]

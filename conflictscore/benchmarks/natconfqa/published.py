@@ -1,0 +1,64 @@
+"""What the paper reports: one of its models stands beside each method, and all in a table below."""
+
+from conflictscore.benchmarks.published import BenchmarkTable, PaperFigures
+
+__all__ = ["PUBLISHED"]
+
+# by model: F1 of answers and of conflicts by default, and what conflict-aware prompting adds
+_TABLE_1 = {
+    "gpt-4o": (67.5, 6.0, 67.2, 12.5),
+    "Gemini 2.0 Flash": (73.8, 0.7, 66.4, 7.3),
+    "DeepSeek-V3": (71.8, 4.5, 75.8, 1.4),
+    "Qwen-2.5-72B": (69.3, 3.0, 72.2, 4.8),
+    "o3": (77.0, 3.5, 81.2, 6.9),
+    "Gemini 2.5 pro": (75.6, 3.3, 77.2, 3.0),
+    "DeepSeek-R1": (64.6, 0.7, 66.9, 3.4),
+    "Qwen-3-235B": (62.8, -0.8, 69.8, 0.8),
+}
+
+PUBLISHED = {
+    "free-form": PaperFigures(
+        source="NatConfQA, Table 1",
+        model="gpt-4o",
+        questions=269,
+        measures={
+            "rag": {
+                "answers precision": 0.924,
+                "answers recall": 0.593,
+                "answers f1": 0.675,
+                "conflicts precision": 0.854,
+                "conflicts recall": 0.378,
+                "conflicts f1": 0.672,
+            },
+            "control-rag": {
+                "answers precision": 0.946,
+                "answers recall": 0.66,
+                "answers f1": 0.735,
+                "conflicts precision": 0.832,
+                "conflicts recall": 0.654,
+                "conflicts f1": 0.797,
+            },
+        },
+        note="o4-mini was the judge there",
+        tables=(
+            BenchmarkTable(
+                note="NatConfQA, Table 1",
+                title="F1 by model on questions with conflict, default to conflict-aware, %",
+                columns=("model", "answers", "conflicts"),
+                rows=tuple(
+                    (model, *(f"{old:.1f} to {old + more:.1f}" for old, more in ((a, b), (c, d))))
+                    for model, (a, b, c, d) in _TABLE_1.items()
+                ),
+            ),
+            BenchmarkTable(
+                note="NatConfQA, Table 2, mean of eight models with 90 % intervals",
+                title="Recall of conflicts by kind of question, %",
+                columns=("prompt", "yes/no", "wh, all conflict", "wh, mixed"),
+                rows=(
+                    ("default", "54.5 ± 2.2", "53.1 ± 3.6", "46.0 ± 5.7"),
+                    ("conflict-aware", "71.3 ± 2.0", "72.9 ± 3.2", "53.3 ± 5.6"),
+                ),
+            ),
+        ),
+    )
+}

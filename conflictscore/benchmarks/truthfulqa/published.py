@@ -1,0 +1,37 @@
+"""What the paper reports: section 6, Tables 4 and 5, and the counts of section 6.4.
+
+The answering model and the judge were gpt-4.1-mini, with ten documents of a Google search; the
+paper gives no intervals and no p.
+"""
+
+from conflictscore.benchmarks.published import PaperFigures, PaperTransitions
+
+__all__ = ["PUBLISHED"]
+
+PUBLISHED = {
+    "free-form": PaperFigures(
+        source="Table 4",
+        model="gpt-4.1-mini",
+        questions=779,
+        measures={
+            "rag": {"truthful": 0.787, "informative": 0.915},
+            "control-rag": {"truthful": 0.816, "informative": 0.932},
+            "regenerated-rag": {"truthful": 0.824, "informative": 0.932},
+        },
+        whose="the paper's",
+    ),
+    "multiple-choice": PaperFigures(
+        source="Table 5 and section 6.4",
+        model="gpt-4.1-mini",
+        questions=779,
+        measures={
+            "rag": {"accuracy": 0.8421},
+            "control-rag": {"accuracy": 0.8447},
+            "regenerated-rag": {"accuracy": 0.8524},
+        },
+        transitions=PaperTransitions(
+            conflict=248, retained=224, revised=24, corrections=16, harms=8, p_value=0.1516
+        ),
+        whose="the paper's",
+    ),
+}
