@@ -1,7 +1,8 @@
 """The cheap judge: one letter a pair, with its log-probabilities, at a fraction of the cost."""
 
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from conflictscore.labelers.calibration import Calibration, read_calibration, shipped_calibration
 from conflictscore.labelers.prompting import JudgePrompt, judge_prompt
@@ -11,6 +12,8 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 
 __all__ = ["LETTERS", "ChoiceJudge", "choice_prompt_sha256"]
+
+T = TypeVar("T")
 
 LETTERS = {"A": Label.SUPPORTS, "B": Label.CONTRADICTS, "C": Label.IRRELEVANT}
 """What the letters of the ``label_choice`` template mean."""
@@ -62,24 +65,30 @@ class ChoiceJudge:
                 **model.identity,
             }
 
-    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+    def label(
+        self, claim: Claim, document: Document, meter: UsageMeter
+    ) -> Coroutine[Any, Any, EvidenceLabel]:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
         prompt = self._prompt(claim, document)
-        probabilities = self.calibration.probabilities(await self._ask(prompt, meter))
-        label = max(probabilities, key=probabilities.__getitem__)
-        return EvidenceLabel(
-            claim=claim.number,
-            document=document.number,
-            label=label,
-            score=min(1.0, probabilities[label]),
-            document_cut=prompt.document_cut,
-        )
 
-    async def logprobs(
+        def read(logprobs: Mapping[str, float]) -> EvidenceLabel:
+            probabilities = self.calibration.probabilities(_by_label(logprobs))
+            label = max(probabilities, key=probabilities.__getitem__)
+            return EvidenceLabel(
+                claim=claim.number,
+                document=document.number,
+                label=label,
+                score=min(1.0, probabilities[label]),
+                document_cut=prompt.document_cut,
+            )
+
+        return self._ask(prompt, read, meter)
+
+    def logprobs(
         self, claim: Claim, document: Document, meter: UsageMeter
-    ) -> dict[Label, float]:
+    ) -> Coroutine[Any, Any, dict[Label, float]]:
         """Natural log-probability of each label's letter, before calibration."""
-        return await self._ask(self._prompt(claim, document), meter)
+        return self._ask(self._prompt(claim, document), _by_label, meter)
 
     def _prompt(self, claim: Claim, document: Document) -> JudgePrompt:
         return judge_prompt(
@@ -91,8 +100,13 @@ class ChoiceJudge:
             reply_tokens=1,
         )
 
-    async def _ask(self, prompt: JudgePrompt, meter: UsageMeter) -> dict[Label, float]:
-        by_letter = await self._model.ask_letter(
-            prompt.text, tuple(LETTERS), prompts=self._prompts, meter=meter
+    def _ask(
+        self, prompt: JudgePrompt, read: Callable[[Mapping[str, float]], T], meter: UsageMeter
+    ) -> Coroutine[Any, Any, T]:
+        return self._model.ask_letter(
+            prompt.text, tuple(LETTERS), read, prompts=self._prompts, meter=meter
         )
-        return {LETTERS[letter]: value for letter, value in by_letter.items()}
+
+
+def _by_label(logprobs: Mapping[str, float]) -> dict[Label, float]:
+    return {LETTERS[letter]: value for letter, value in logprobs.items()}

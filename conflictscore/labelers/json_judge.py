@@ -1,6 +1,6 @@
 """The paper's judge (section 3, step 2; Table 7): snippet, reasoning and label as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -82,7 +82,9 @@ class JsonJudge:
             if unquoted != "keep":
                 self.identity["unquoted"] = unquoted
 
-    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+    def label(
+        self, claim: Claim, document: Document, meter: UsageMeter
+    ) -> Coroutine[Any, Any, EvidenceLabel]:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
         prompt = judge_prompt(
             "label_json",
@@ -92,31 +94,32 @@ class JsonJudge:
             prompts=self._prompts,
             reply_tokens=_REPLY_TOKENS,
         )
-        verdict = await self._model.ask_json(
+
+        def read(reply: Mapping[str, Any]) -> EvidenceLabel:
+            verdict = _read(reply)
+            misquoted = self._unquoted != "keep" and _misquotes(verdict, document)
+            if misquoted and self._unquoted == "again":
+                raise ValueError(_MISQUOTED)
+            snippet = verdict.document_snippet.strip() or None
+            return EvidenceLabel(
+                claim=claim.number,
+                document=document.number,
+                label=Label.UNLABELLED if misquoted else Label(verdict.answer),
+                error=f"{verdict.answer}, but {_MISQUOTED}" if misquoted else None,
+                snippet=snippet,
+                snippet_found=stands_in(snippet, document) if snippet else None,
+                reasoning=verdict.reasoning.strip() or None,
+                document_cut=prompt.document_cut,
+            )
+
+        return self._model.ask_json(
             prompt.text,
             _SCHEMA,
-            lambda reply: self._checked(_read(reply), document),
+            read,
             prompts=self._prompts,
             meter=meter,
             max_tokens=_REPLY_TOKENS,
         )
-        snippet = verdict.document_snippet.strip() or None
-        unproven = self._unquoted == "unlabelled" and _misquotes(verdict, document)
-        return EvidenceLabel(
-            claim=claim.number,
-            document=document.number,
-            label=Label.UNLABELLED if unproven else Label(verdict.answer),
-            error=f"{verdict.answer}, but {_MISQUOTED}" if unproven else None,
-            snippet=snippet,
-            snippet_found=stands_in(snippet, document) if snippet else None,
-            reasoning=verdict.reasoning.strip() or None,
-            document_cut=prompt.document_cut,
-        )
-
-    def _checked(self, verdict: _Verdict, document: Document) -> _Verdict:
-        if self._unquoted == "again" and _misquotes(verdict, document):
-            raise ValueError(_MISQUOTED)
-        return verdict
 
 
 def _misquotes(verdict: _Verdict, document: Document) -> bool:

@@ -211,19 +211,23 @@ class LanguageModel:
         return self._ask(prompt, self._json_form(schema, max_tokens), taken, prompts, meter)
 
     def ask_letter(
-        self, prompt: str, letters: Sequence[str], *, prompts: PromptSet, meter: UsageMeter
-    ) -> Coroutine[Any, Any, dict[str, float]]:
-        """Ask for one letter, and get the log-probability of each.
+        self,
+        prompt: str,
+        letters: Sequence[str],
+        read: Callable[[Mapping[str, float]], T],
+        *,
+        prompts: PromptSet,
+        meter: UsageMeter,
+    ) -> Coroutine[Any, Any, T]:
+        """Ask for one letter, and read how likely each one was.
 
         Args:
             prompt: The whole prompt.
             letters: The letters to choose from, such as ``("A", "B", "C")``.
+            read: Turns the natural log-probability of every letter as the next token into a value.
+                All are finite: a letter too improbable to be reported gets an upper bound.
             prompts: Where the ``retry`` template is.
             meter: Counts the calls.
-
-        Returns:
-            Natural log-probability of every letter as the next token, by letter. It is finite: a
-            letter too improbable to be reported gets an upper bound of what it can have.
 
         Raises:
             ConfigurationError: The server gives no log-probabilities, or is called by OpenAI's
@@ -235,7 +239,7 @@ class LanguageModel:
         asked_for |= self.choice_parameters
         form = _Form("letter", 1, self._sender, asked_for, self.choice_parameters)
 
-        def taken(reply: AIMessage) -> dict[str, float]:
+        def taken(reply: AIMessage) -> T:
             top = top_logprobs(reply)
             if not top:
                 raise without_logprobs(self.name)
@@ -244,7 +248,7 @@ class LanguageModel:
             # a letter that is not reported has at most what the reported tokens leave over
             left = max(_LEAST_PROBABILITY, 1 - fsum(exp(value) for value in top.values()))
             floor = min(log(left), *top.values())
-            return {letter: top.get(letter, floor) for letter in letters}
+            return read({letter: top.get(letter, floor) for letter in letters})
 
         return self._ask(prompt, form, taken, prompts, meter)
 

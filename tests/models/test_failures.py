@@ -50,7 +50,7 @@ async def ask_json(model: LanguageModel) -> object:
 
 
 async def ask_letter(model: LanguageModel) -> object:
-    return await model.ask_letter("hi", ("A", "B"), prompts=PROMPTS, meter=UsageMeter())
+    return await model.ask_letter("hi", ("A", "B"), dict, prompts=PROMPTS, meter=UsageMeter())
 
 
 every_way = pytest.mark.parametrize(

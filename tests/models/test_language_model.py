@@ -64,7 +64,7 @@ async def ask_json(model: LanguageModel, meter: UsageMeter | None = None) -> int
 
 async def ask_letter(model: LanguageModel, meter: UsageMeter | None = None) -> dict[str, float]:
     meter = meter or UsageMeter()
-    return await model.ask_letter(PROMPT, LETTERS, prompts=PROMPTS, meter=meter)
+    return await model.ask_letter(PROMPT, LETTERS, dict, prompts=PROMPTS, meter=meter)
 
 
 @pytest.fixture
@@ -318,7 +318,7 @@ class TestJsonOfTheResponsesApi:
         with SearchServer(responding(response("A"))) as server:
             model = from_chat_model(openai(server, use_responses_api=True))
             with pytest.raises(ConfigurationError, match="gives no log-probabilities"):
-                await model.ask_letter("hi", ("A", "B"), prompts=PROMPTS, meter=UsageMeter())
+                await model.ask_letter("hi", ("A", "B"), dict, prompts=PROMPTS, meter=UsageMeter())
         assert not server.requests
 
     async def test_a_model_that_was_told_nothing_is_asked_by_chat_completions(self) -> None:

@@ -59,7 +59,7 @@ async def ask_json(model: LanguageModel) -> object:
 
 
 async def ask_letter(model: LanguageModel) -> object:
-    return await model.ask_letter("hi", ("A", "B"), prompts=PROMPTS, meter=UsageMeter())
+    return await model.ask_letter("hi", ("A", "B"), dict, prompts=PROMPTS, meter=UsageMeter())
 
 
 def calls(usage: dict[str, Usage]) -> int:

@@ -74,7 +74,7 @@ async def json_object(model: LanguageModel, meter: UsageMeter) -> object:
 
 
 async def letter(model: LanguageModel, meter: UsageMeter) -> object:
-    return await model.ask_letter("hi", ("A", "B"), prompts=PROMPTS, meter=meter)
+    return await model.ask_letter("hi", ("A", "B"), dict, prompts=PROMPTS, meter=meter)
 
 
 async def requests_for(
