@@ -7,14 +7,15 @@ from conflictscore.benchmarks.conflicts.judges import (
     BEHAVIOUR,
     GROUNDING,
     RECALL,
+    STAND_INS,
     TEMPLATES,
     judge_answer,
-    judge_prompts,
 )
 from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.stand_ins import cited_text
 
 __all__ = ["conflicts"]
 
@@ -32,6 +33,7 @@ _CITED = {
 }
 """All methods are asked for citations, and claims are told without them: otherwise grounding could
 not be compared, and ``rag`` would not be the paper's *vanilla*."""
+_ANSWERS = tuple(name for name in _CITED if name.startswith("free_form_"))
 
 
 def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
@@ -62,7 +64,7 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
         measures=(BEHAVIOUR, RECALL, GROUNDING),
         graded=frozenset({GROUNDING}),
         judge=judge_answer,
-        judge_prompts=judge_prompts,
+        stand_ins={**STAND_INS, **dict.fromkeys(_ANSWERS, cited_text)},
         templates=TEMPLATES,
         wording=_CITED,
         offered=(*COMMON_METHODS, *_STRATEGIES),

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from conflictscore.benchmarks.conflicts.grounding import TEMPLATE as GROUNDING_TEMPLATE
-from conflictscore.benchmarks.conflicts.grounding import GroundingJudge, grounding_prompt
+from conflictscore.benchmarks.conflicts.grounding import GroundingJudge, Support
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.judging import Judge, at_once
 from conflictscore.errors import ContextWindowError
@@ -15,7 +15,7 @@ from conflictscore.nodes.retrieve import given_documents
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import ConflictType, Document
 
-__all__ = ["BEHAVIOUR", "GROUNDING", "RECALL", "TEMPLATES", "judge_answer", "judge_prompts"]
+__all__ = ["BEHAVIOUR", "GROUNDING", "RECALL", "STAND_INS", "TEMPLATES", "judge_answer"]
 
 BEHAVIOUR = "expected behaviour"
 """Whether the answer does what people's type of the conflict asks for."""
@@ -37,9 +37,16 @@ TEMPLATES = (
 )
 """What the judges are asked with."""
 
+_FOLLOWS, _GIVEN = "FOLLOWS", "GIVEN"
+
+STAND_INS = {
+    "conflicts_behaviour": f"{_FOLLOWS}: True",
+    "conflicts_recall": f"{_GIVEN}: True",
+    GROUNDING_TEMPLATE: f"GROUNDING: {Support.SUPPORTED}",
+}
+"""What stands in for the judges' replies in a dry run."""
+
 _REPLY_TOKENS = 320
-_ASSUMED_WORDS = 25
-_ASSUMED_CITED = 2
 
 
 async def judge_answer(
@@ -75,29 +82,6 @@ async def judge_answer(
     return {measure: verdict for measure, verdict in by_measure if verdict is not None}
 
 
-def judge_prompts(question: Question, answer: str, prompts: PromptSet) -> Sequence[str]:
-    """What the judges would ask about an answer that only has about the right length.
-
-    It is taken for sentences of 25 words that cite two documents each.
-    """
-    documents = given_documents({"documents": list(question.documents)})
-    words = answer.split()
-    sentences = [
-        " ".join(words[start : start + _ASSUMED_WORDS])
-        for start in range(0, len(words), _ASSUMED_WORDS)
-    ]
-    return [
-        _behaviour_prompt(question, answer, documents, prompts),
-        *([_recall_prompt(question, answer, prompts)] if question.correct else []),
-        *(
-            grounding_prompt(
-                question.question, answer, sentence, documents[:_ASSUMED_CITED], prompts
-            )
-            for sentence in sentences
-        ),
-    ]
-
-
 async def _behaviour(
     question: Question, answer: str, documents: Sequence[Document], judge: Judge
 ) -> Verdict:
@@ -107,7 +91,7 @@ async def _behaviour(
     except ContextWindowError as error:
         return Verdict(value=None, error=str(error))
     prompt = _behaviour_prompt(question, answer, fitted.documents, judge.prompts)
-    verdict = await judge.decide(prompt, "FOLLOWS", _REPLY_TOKENS)
+    verdict = await judge.decide(prompt, _FOLLOWS, _REPLY_TOKENS)
     if not fitted.cut or verdict.value is None:
         return verdict
     cut = f"the judge saw documents {', '.join(map(str, fitted.cut))} in part only"
@@ -119,7 +103,7 @@ async def _recall(question: Question, answer: str, judge: Judge) -> Verdict | No
     if not question.correct:
         return None
     prompt = _recall_prompt(question, answer, judge.prompts)
-    return await judge.decide(prompt, "GIVEN", _REPLY_TOKENS)
+    return await judge.decide(prompt, _GIVEN, _REPLY_TOKENS)
 
 
 def _behaviour_prompt(

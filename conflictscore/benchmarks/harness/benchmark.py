@@ -1,6 +1,6 @@
 """A benchmark as the harness runs it: questions, and how their answers are judged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -9,6 +9,7 @@ from conflictscore.benchmarks.harness.methods.method import Form
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.harness.selection import select
+from conflictscore.benchmarks.harness.stand_ins import StandIn
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -19,7 +20,6 @@ __all__ = [
     "AnswerJudge",
     "Benchmark",
     "Form",
-    "JudgePrompts",
 ]
 
 ACCURACY = "accuracy"
@@ -28,13 +28,6 @@ ACCURACY = "accuracy"
 SCORES = ("cs-c", "cs-r")
 """The measures of answers that are judged by their ConflictScore: CS-C and CS-R, lower being
 better."""
-
-
-class JudgePrompts(Protocol):
-    """Says what a judge would be asked, without asking it."""
-
-    def __call__(self, question: Question, answer: str, prompts: PromptSet) -> Sequence[str]:
-        """The prompts, one a call; what only an earlier reply could say is stood in for."""
 
 
 class AnswerJudge(Protocol):
@@ -76,8 +69,9 @@ class Benchmark:
     question; ``measures`` are then :data:`SCORES`, and there is no judge."""
     templates: tuple[str, ...] = ()
     """Names of the prompt templates that the judge reads."""
-    judge_prompts: "JudgePrompts | None" = None
-    """What the judge would ask about an answer, for the estimate of a dry run; None for nothing."""
+    stand_ins: Mapping[str, StandIn] = field(default_factory=dict)
+    """What stands in for replies in a dry run, by template, for those that the judge reads and for
+    answers that need a form of their own. Without any, the judge is taken to ask no model."""
     wording: Mapping[str, str] = field(default_factory=dict)
     """Templates that stand in for others of the same placeholders, by the name of the one that is
     replaced: a benchmark that asks in its own words for ``free_form_rag``, say."""

@@ -1,15 +1,21 @@
 """What a run will take, before anything is paid for: calls, tokens and cost by step and model.
 
-The prompts are the real ones, filled with the real questions and, where they are at hand, the real
-documents. Nothing is called, fetched or read from a cache, so replies that a cache holds are
-counted as calls, and all input at its full price, also what a provider's prompt cache may hold.
+The steps are the real ones, asked of models that count (:mod:`.play`), with the real questions and,
+where they are at hand, the real documents. Nothing is called, fetched or read from a cache, so
+replies that a cache holds are counted as calls, and all input at its full price, also what a
+provider's prompt cache may hold.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
 
-from conflictscore.benchmarks.harness.benchmark import JudgePrompts
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document as Found
+from langchain_core.retrievers import BaseRetriever
+
+from conflictscore.benchmarks.harness.benchmark import AnswerJudge, Benchmark
 from conflictscore.benchmarks.harness.estimate import (
     LEVELS,
     Amount,
@@ -19,110 +25,202 @@ from conflictscore.benchmarks.harness.estimate import (
     Range,
     StepAmount,
 )
+from conflictscore.benchmarks.harness.failing import failures
 from conflictscore.benchmarks.harness.methods.registry import STEPS
-from conflictscore.benchmarks.harness.plan import (
-    Plan,
-    PlannedCall,
-    PlannedLabeler,
-    PlannedModel,
-    TokenCounts,
+from conflictscore.benchmarks.harness.play import (
+    Call,
+    CountingModel,
+    NotedPrompts,
+    Play,
+    labels_of,
 )
-from conflictscore.benchmarks.harness.planned_calls import PlannedQuestion
-from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
+from conflictscore.benchmarks.harness.session import MemoryStore, Session
+from conflictscore.benchmarks.harness.setup import Ready, Setup
+from conflictscore.benchmarks.harness.stand_ins import word
+from conflictscore.graph.binding import run_for_sync_caller
+from conflictscore.labelers.cascade import Cascade
+from conflictscore.labelers.registry import LABELERS, make_labeler
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.ledger import Ledger
 from conflictscore.models.prices import PriceTable
-from conflictscore.prompts import PromptSet
-from conflictscore.records import Document
 
-__all__ = ["estimate"]
+__all__ = ["MOST_PLAYED", "estimate"]
 
 _Key = TypeVar("_Key")
 _NONE = Range(low=0, expected=0, high=0)
 _DIGITS = 6
 """Beyond these stands only what adding up many fractions has left."""
+MOST_PLAYED = 200
+"""Of more questions than these a sample is played, and its figures are scaled."""
 _MESSAGE_TOKENS = 8
 """What a chat message takes beside its text."""
 
 
 def estimate(
-    questions: Sequence[Question],
+    benchmark: Benchmark,
+    setup: Setup,
     *,
-    methods: Collection[str],
-    documents: Callable[[Question], Sequence[Document] | None],
-    generator: PlannedModel,
-    judge: PlannedModel,
-    answer_judge: PlannedModel | None,
-    labeler: PlannedLabeler | None,
-    prompts: PromptSet,
     prices: PriceTable,
-    max_rounds: int = 1,
-    max_claims: int | None = None,
-    assumptions: Assumptions | None = None,
-    judge_prompts: JudgePrompts | None = None,
-    scored: bool = False,
-    done: Collection[tuple[str, str]] = (),
+    free_search: bool = False,
+    recorded: Sequence[StepRecord] = (),
+    retry_failed: bool = False,
 ) -> Estimate:
     """Estimate what is still to come of a run.
 
+    Expected is one regeneration where there is a conflict; in the upper bound there are as many as
+    documents that were not laid out before allow.
+
     Args:
-        questions: The questions of the run; those with options are multiple choice.
-        methods: What is run; the first answer and its score always are.
-        documents: Gives the documents of a question where they can be had for nothing, such as
-            from a recording; otherwise None, and their number and length are assumed.
-        generator: Answers.
-        judge: Takes answers apart and labels claims.
-        answer_judge: Judges free-form answers; None where nothing judges them.
-        labeler: How claims are labelled: pair by pair, the answer as the one claim, or many pairs
-            in a call. None for a labeler without calls, as ``nli``, or of the caller's own, whose
-            calls are not counted.
-        prompts: The templates, in the words of the benchmark.
+        benchmark: The questions that were chosen; what its judge asks a model is counted where it
+            says what stands in for the replies (``Benchmark.stand_ins``).
+        setup: Models, retriever and settings. A labeler of your own is not asked, and what it would
+            call is not counted.
         prices: What the models cost.
-        max_rounds: The most regenerations. Expected is one where there is a conflict; all of them
-            stand in the upper bound.
-        max_claims: The most claims of an answer that are labelled; None for all.
-        assumptions: What cannot be counted; by default that of :class:`Assumptions`.
-        judge_prompts: What the judge asks about an answer, the benchmark's own; None where it asks
-            no model.
-        scored: Whether answers are judged by their ConflictScore.
-        done: Question ids with the steps that are recorded already and are not asked again; a
-            grade stands for all answers of its question.
+        free_search: Whether the retriever costs nothing, such as a recording, and is asked;
+            otherwise number and length of the documents are assumed.
+        recorded: What was recorded of the run already.
+        retry_failed: Whether steps that failed are tried again.
     """
-    plan = Plan(
-        methods=frozenset(methods),
-        generator=generator,
-        judge=judge,
-        answer_judge=answer_judge,
-        labeler=labeler,
-        prompts=prompts,
-        max_rounds=max_rounds,
-        max_claims=max_claims,
-        assumptions=assumptions or Assumptions(),
-        judge_prompts=judge_prompts,
-        scored=scored,
-    )
-    recorded, sums, ahead, assumed = frozenset(done), dict[_Place, _Sums](), 0, 0
-    for question in questions:
-        found, count, begun = documents(question), TokenCounts(), False
-        for level in LEVELS:
-            for call in PlannedQuestion.of(plan, question, found, level, count).calls():
-                if call.times and (question.id, call.step) not in recorded:
-                    place = (call.step, call.model.name, call.model.endpoint)
-                    sums.setdefault(place, _Sums()).add(level, call, plan.assumptions)
-                    begun = True
-        ahead += begun
-        assumed += begun and found is None
+    every, sums = len(benchmark.questions), dict[_Place, _Sums]()
+    if every > MOST_PLAYED:
+        benchmark, _ = benchmark.selected(sample=MOST_PLAYED)
+    scale = every / max(1, len(benchmark.questions))
+    setup = setup.worded(benchmark)
+    assumptions = benchmark.assumptions or Assumptions()
+    ahead = dict[str, Question]()
+
+    def tell(level: Level, call: Call, question: Question) -> None:
+        place = (call.step, call.model.name, call.model.endpoint)
+        sums.setdefault(place, _Sums()).add(
+            level, call._replace(times=call.times * scale), assumptions
+        )
+        ahead[question.id] = question
+
+    for level in LEVELS:
+        session = _session(
+            benchmark,
+            setup,
+            level,
+            assumptions,
+            partial(tell, level),
+            free_search=free_search,
+            recorded=recorded,
+            retry_failed=retry_failed,
+        )
+        run_for_sync_caller(session.run(1))
     in_order = sorted(sums, key=lambda place: STEPS.index(place[0]))
     parts = tuple(_part(place, sums[place], prices) for place in in_order)
     nothing = Amount(calls=_NONE, input_tokens=_NONE, output_tokens=_NONE, cost=_NONE)
+    known = {r.question for r in recorded if r.step == STEPS[0]}
     return Estimate(
-        questions=ahead,
-        assumed_documents=assumed,
+        questions=round(scale * len(ahead)),
+        assumed_documents=round(
+            scale
+            * sum(
+                not (free_search or question.documents or question.id in known)
+                for question in ahead.values()
+            )
+        ),
         parts=parts,
         by_step=_grouped((part.step, part) for part in parts),
         by_model=_grouped((part.model, part) for part in parts),
         total=sum(map(_amount, parts), nothing),
         unknown_prices=tuple(dict.fromkeys(part.model for part in parts if part.cost is None)),
-        assumptions=plan.assumptions,
+        assumptions=assumptions,
     )
+
+
+def _session(
+    benchmark: Benchmark,
+    setup: Setup,
+    level: Level,
+    assumptions: Assumptions,
+    tell: Any,
+    *,
+    free_search: bool,
+    recorded: Sequence[StepRecord],
+    retry_failed: bool,
+) -> Session:
+    """The work on a run, by models that count."""
+    context, prompts = setup.context, NotedPrompts(setup.context.prompts)
+    retried = set(failures(recorded)) if retry_failed else set()
+    play = Play(
+        level,
+        assumptions,
+        prompts,
+        tell,
+        questions=benchmark.questions,
+        recorded=[r for r in recorded if (r.question, r.step, r.key) not in retried],
+        max_rounds=setup.settings.max_rounds,
+        stand_ins=benchmark.stand_ins,
+    )
+
+    def counting(model: LanguageModel) -> CountingModel:
+        return CountingModel.of(model, play)
+
+    generator, decomposer = counting(context.generator), counting(context.decomposer)
+    counted = replace(
+        context,
+        generator=generator,
+        decomposer=decomposer,
+        prompts=prompts,
+        labeler=labels_of(play, _asking(setup, decomposer, prompts)),
+        retriever=context.retriever if free_search else _Assumed.at(level, assumptions),
+        cache=None,
+    )
+    return Session(
+        store=MemoryStore(benchmark.questions, recorded),
+        ready=Ready(counted, generator, counting(setup.answer_judge)),
+        benchmark=replace(benchmark, judge=benchmark.judge and _judge(benchmark, play)),
+        settings=setup.settings,
+        ledger=Ledger(),
+        listener=play,
+        retried=retried,
+    )
+
+
+def _asking(setup: Setup, model: LanguageModel, prompts: NotedPrompts) -> Any:
+    """The run's labeler, asking a model that counts; None where it makes no call that is counted.
+
+    A cascade is counted as its judge alone would be asked.
+    """
+    if isinstance(setup.context.labeler, Cascade):
+        return make_labeler(None, model, prompts)
+    chosen = setup.labeler
+    named = isinstance(chosen, str) and LABELERS[chosen].needs == "model"
+    if chosen is None or named or callable(chosen):
+        return make_labeler(chosen, model, prompts)
+    return None
+
+
+def _judge(benchmark: Benchmark, play: Play) -> AnswerJudge:
+    """The benchmark's judge, where it asks a model."""
+
+    async def judge(question: Question, answer: str, **given: Any) -> dict[str, Verdict]:
+        if benchmark.judge is None or not benchmark.stand_ins:
+            return {}
+        play.judging(answer)
+        return await benchmark.judge(question, answer, **given)
+
+    return judge
+
+
+class _Assumed(BaseRetriever):
+    """Documents of the assumed number and length."""
+
+    texts: list[str]
+
+    @classmethod
+    def at(cls, level: Level, assumptions: Assumptions) -> "_Assumed":
+        length = round(assumptions.document_tokens.at(level))
+        number = round(assumptions.documents.at(level))
+        return cls(texts=[" ".join([word(n)] * length) for n in range(number)])
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Found]:
+        return [Found(text) for text in self.texts]
 
 
 _Place = tuple[str, str, str]
@@ -139,7 +237,7 @@ class _Sums:
     read: dict[Level, float] = field(default_factory=_zeros)
     written: dict[Level, float] = field(default_factory=_zeros)
 
-    def add(self, level: Level, call: PlannedCall, assumed: Assumptions) -> None:
+    def add(self, level: Level, call: Call, assumed: Assumptions) -> None:
         times = call.times * (1 + assumed.retried.at(level))
         thinking = min(call.model.thinking_tokens, assumed.thinking_tokens.at(level))
         prompt = min(call.prompt + _MESSAGE_TOKENS, call.model.context_window)

@@ -8,20 +8,20 @@ from pathlib import Path
 from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question, Verdict
+from conflictscore.benchmarks.harness.stand_ins import Scene
 from conflictscore.benchmarks.natconfqa.data import (
     NatConfQuestion,
     Subset,
     benchmark_question,
     read_natconfqa,
 )
-from conflictscore.benchmarks.natconfqa.judging import JUDGE_TEMPLATES, judge_natconfqa
+from conflictscore.benchmarks.natconfqa.judging import JUDGE_TEMPLATES, STAND_INS, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import GROUPS
-from conflictscore.benchmarks.natconfqa.planned import planned_prompts
 from conflictscore.benchmarks.natconfqa.verdicts import MEASURE_NAMES, verdicts_of
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
+from conflictscore.prompts import PromptSet, material_line
 
 __all__ = ["NatConfJudge", "natconfqa"]
 
@@ -57,9 +57,19 @@ class NatConfJudge:
         judgement = await judge_natconfqa(asked, answer, model=model, prompts=prompts, meter=meter)
         return verdicts_of(asked, judgement)
 
-    def planned(self, question: Question, answer: str, prompts: PromptSet) -> list[str]:
-        """What it would ask about an answer; see :func:`.planned.planned_prompts`."""
-        return planned_prompts(self._asked(question), answer, prompts)
+    def taken_apart(self, scene: Scene) -> str:
+        """What stands in for an answer taken apart, in a dry run.
+
+        It gives as many short answers as there are references, and as many conflicts. In a yes/no
+        question they are the references word for word, so that nothing is left to decide; elsewhere
+        none is, so that everything is.
+        """
+        question = self._asked(scene.question)
+        known = question.subset is Subset.YES_NO
+        short = [one.text if known else scene.text(3) for one in question.answers]
+        listed = "\n".join(f"{n}. {material_line(text)}" for n, text in enumerate(short, start=1))
+        pairs = "\n".join(f"{one + 1} - {other + 1}" for one, other in question.conflicts)
+        return f"ANSWERS:\n{listed}\nCONFLICTS:\n{pairs or 'none'}"
 
     def _asked(self, question: Question) -> NatConfQuestion:
         """What people say of the question, with the passages as they are shown: maybe cut."""
@@ -97,7 +107,7 @@ def natconfqa(data: Path, form: Form, seed: int) -> Benchmark:
         judge=judge,
         graded=frozenset(MEASURE_NAMES),
         templates=JUDGE_TEMPLATES,
-        judge_prompts=judge.planned,
+        stand_ins={**STAND_INS, "natconfqa_decompose": judge.taken_apart},
         wording={
             "free_form_rag": "natconfqa_default",
             "free_form_control_rag": "natconfqa_conflict_aware",

@@ -17,6 +17,7 @@ from conflictscore.records import Record
 
 __all__ = [
     "JUDGE_TEMPLATES",
+    "STAND_INS",
     "Decomposition",
     "Judgement",
     "decompose",
@@ -32,6 +33,11 @@ JUDGE_TEMPLATES = (
     "natconfqa_conflict_in_passages",
 )
 """What the judge is asked with; a judgement belongs to these texts."""
+
+STAND_INS = {
+    name: f"{'FOUND' if 'found' in name else 'CONFLICT'}: True" for name in JUDGE_TEMPLATES[1:]
+}
+"""What stands in for the replies to decisions in a dry run."""
 
 _DECOMPOSED_TOKENS = 768
 _DECIDED_TOKENS = 160

@@ -13,11 +13,11 @@ from conflictscore.prompts import PromptSet, material, material_line
 
 __all__ = [
     "JUDGES",
+    "STAND_INS",
     "Judge",
     "Measure",
     "judge_answer",
     "judge_measure",
-    "judge_prompts",
 ]
 
 Measure = Literal["truthful", "informative"]
@@ -35,6 +35,9 @@ JUDGES: Mapping[Measure, Judge] = {
     "truthful": Judge("judge_truthful", "TRUTHFUL"),
     "informative": Judge("judge_informative", "HELPFUL"),
 }
+
+STAND_INS = {judge.template: f"{judge.word}: True" for judge in JUDGES.values()}
+"""What stands in for the judges' replies in a dry run."""
 
 _REPLY_TOKENS = 320
 
@@ -87,11 +90,6 @@ async def judge_measure(
         )
     except ProviderError as error:
         return Verdict(value=None, error=str(error))
-
-
-def judge_prompts(question: Question, answer: str, prompts: PromptSet) -> list[str]:
-    """What :func:`judge_answer` asks about an answer, one prompt a call."""
-    return [_prompt(judge, question, answer, prompts) for judge in JUDGES.values()]
 
 
 def _prompt(judge: Judge, question: Question, answer: str, prompts: PromptSet) -> str:

@@ -11,8 +11,8 @@ from conflictscore.benchmarks.wikicontradict.data import ContradictingQuestion, 
 from conflictscore.benchmarks.wikicontradict.judge import (
     MEASURES,
     TEMPLATE,
+    Rating,
     judge_answer,
-    rating_prompt,
     verdicts_of,
 )
 from conflictscore.benchmarks.wikicontradict.nli_rating import NliRating
@@ -47,7 +47,7 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
         measures=MEASURES,
         judge=judge_both_views,
         templates=(TEMPLATE,),
-        judge_prompts=_planned,
+        stand_ins={TEMPLATE: f"RATING: {Rating.CORRECT}"},
         wording={
             "free_form_rag": "wikicontradict_passages",
             "free_form_control_rag": "wikicontradict_both_views",
@@ -77,7 +77,7 @@ def _rated_by_nli(benchmark: Benchmark) -> Benchmark:
         benchmark,
         judge=rating,
         templates=(),
-        judge_prompts=None,
+        stand_ins={},
         hashes={**benchmark.hashes, "nli judge": model.sha256},
         notes=(*benchmark.notes, f"answers are rated by {rating.labeler.name}"),
     )
@@ -106,10 +106,6 @@ async def judge_both_views(
         question.question, question.correct, answer, model=model, prompts=prompts, meter=meter
     )
     return verdicts_of(judgement)
-
-
-def _planned(question: Question, answer: str, prompts: PromptSet) -> list[str]:
-    return [rating_prompt(question.question, question.correct, answer, prompts)]
 
 
 def _question(asked: ContradictingQuestion) -> Question:

@@ -1,6 +1,7 @@
 """The judges of CONFLICTS, over a loopback server."""
 
 import re
+from itertools import count
 
 import pytest
 from hypothesis import assume, given
@@ -11,8 +12,11 @@ from conflictscore.benchmarks.conflicts.judges import (
     BEHAVIOUR,
     GROUNDING,
     RECALL,
-    judge_prompts,
+    STAND_INS,
+    judge_answer,
 )
+from conflictscore.benchmarks.harness.estimate import Assumptions, Range
+from conflictscore.benchmarks.harness.stand_ins import Scene, cited_text
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import ConflictType
@@ -25,6 +29,7 @@ from tests.benchmarks.conflicts.judging import (
     scripted,
     word_asked,
 )
+from tests.benchmarks.harness.dry import judge_prompts
 from tests.fakes.openai_server import Fault, OpenAIServer
 
 ANSWER = "It was lit in 1874 [2]. It had been planned for 1871 [1]."
@@ -238,12 +243,25 @@ def test_what_stands_around_the_line_decides_nothing(
 # The estimate of a dry run
 
 
-def test_the_prompts_of_a_dry_run_are_those_of_an_answer_of_its_length() -> None:
-    asked = [word_asked(prompt) for prompt in judge_prompts(LAMP, "the " * 60, PROMPTS)]
-    assert asked == ["FOLLOWS", "GIVEN", *["GROUNDING"] * 3]
+async def test_the_prompts_of_a_dry_run_are_those_of_an_answer_of_its_length() -> None:
+    length = Range(low=60, expected=60, high=60)
+    scene = Scene(
+        template="free_form_rag",
+        fields={},
+        question=LAMP,
+        documents=3,
+        prompts=PROMPTS,
+        assumptions=Assumptions(answer_tokens=length),
+        level="expected",
+        fresh=count(),
+    )
+    answer = cited_text(scene)
+    asked = await judge_prompts(judge_answer, STAND_INS, LAMP, answer)
+    assert [word_asked(prompt) for prompt in asked] == ["FOLLOWS", "GIVEN", *["GROUNDING"] * 3]
 
-    *_, last = judge_prompts(LAMP.model_copy(update={"correct": ()}), "the " * 60, PROMPTS)
-    assert between(last, "claim") == " ".join(["the"] * 10)
+    without = LAMP.model_copy(update={"correct": ()})
+    *_, last = await judge_prompts(judge_answer, STAND_INS, without, answer)
+    assert between(last, "claim") == "So a b a b a b a b a b, [1][2]."
     assert re.findall(r'<document number="(\d)"', last) == ["1", "2"]
 
 
@@ -253,4 +271,4 @@ async def test_a_dry_run_asks_what_a_run_asks() -> None:
         await judged(server, answer)
         asked = {first_prompt(request) for request in server.requests}
 
-    assert asked == set(judge_prompts(LAMP, answer, PROMPTS))
+    assert asked == set(await judge_prompts(judge_answer, STAND_INS, LAMP, answer))

@@ -15,7 +15,7 @@ from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.run import Limits, arun_benchmark
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup
-from conflictscore.benchmarks.truthfulqa.judges import judge_answer, judge_prompts
+from conflictscore.benchmarks.truthfulqa.judges import STAND_INS, judge_answer
 from conflictscore.records import ConflictType
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.typed_world import TypedWorld
@@ -44,7 +44,7 @@ def lamps(count: int, *, free_form: bool = False, disagreeing: bool = True) -> B
         questions=tuple(_question(n, free_form, disagreeing) for n in range(count)),
         measures=("truthful", "informative") if free_form else (ACCURACY,),
         judge=judge_answer if free_form else None,
-        judge_prompts=judge_prompts if free_form else None,
+        stand_ins=STAND_INS if free_form else {},
         offered=tuple(METHODS) if free_form else COMMON_METHODS,
     )
 

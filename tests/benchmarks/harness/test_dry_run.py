@@ -1,26 +1,33 @@
 """What a run is expected to take, held against what runs then took."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.retrievers import BaseRetriever
 from pydantic import ValidationError
 
 from conflictscore import create_self_correcting_rag
+from conflictscore.benchmarks.harness.benchmark import Benchmark
 from conflictscore.benchmarks.harness.dry_run import estimate
 from conflictscore.benchmarks.harness.estimate import Assumptions, Estimate, Range
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, GRADE, LOOP
-from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.truthfulqa.judges import judge_prompts
+from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
+from conflictscore.benchmarks.harness.setup import RunSettings, Setup
+from conflictscore.benchmarks.truthfulqa.judges import STAND_INS, judge_answer
+from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.prices import Price, PriceTable
+from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.retrieve import given_documents
 from conflictscore.nodes.state import RagInput
 from conflictscore.prompts import PromptSet
-from conflictscore.records import ConflictType, Document, Usage
+from conflictscore.records import Claim, ConflictType, Document, EvidenceLabel, Usage
 from conflictscore.tokens import count_tokens
+from tests.benchmarks.harness.dry import named
 from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
+from tests.benchmarks.harness.recorded import answered, attempt, grade, loop, option, report, text
 from tests.fakes.openai_server import OpenAIServer
 from tests.models.calling import calling
 from tests.world import DISAGREEING, World
@@ -37,17 +44,7 @@ FREE = Question(
 RAG, SECOND_LOOK = "rag", "regenerated-rag"
 
 
-@dataclass(frozen=True)
-class Named:
-    """A model that is known by name only; it cannot be called."""
-
-    name: str = "test-model"
-    endpoint: str = "http://127.0.0.1:9/v1"
-    context_window: int = 8192
-    thinking_tokens: int = 0
-
-
-MODEL = Named()
+MODEL = named()
 PRICES = PriceTable({"test-model": Price(input=1.0, output=2.0, source="test")})
 
 
@@ -67,25 +64,66 @@ CERTAIN = Assumptions(
 """A conflict, a change of mind and one claim an answer, as in the scripted world."""
 
 
+class Mine:
+    """A labeler of one's own, which makes no call that is counted."""
+
+    name = "mine"
+    identity = None
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        raise AssertionError("a dry run asks no labeler of one's own")
+
+
+class FindsNothing(BaseRetriever):
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Any]:
+        return []
+
+
+async def judge_free_form(question: Question, answer: str, **given: Any) -> dict[str, Verdict]:
+    """The questions of a run have one form; here some have options, and are graded by no model."""
+    return {} if question.options else await judge_answer(question, answer, **given)
+
+
 def planned(
     questions: Sequence[Question],
     *methods: str,
     documents: Sequence[Document] | None = DOCUMENTS,
+    model: LanguageModel = MODEL,
+    judge: LanguageModel = MODEL,
+    answer_judge: LanguageModel | None = MODEL,
+    labeler: Any = "json",
+    assumptions: Assumptions = CERTAIN,
+    recorded: Sequence[StepRecord] = (),
     **settings: Any,
 ) -> Estimate:
-    known: dict[str, Any] = {
-        "methods": methods,
-        "documents": lambda _: documents,
-        "generator": MODEL,
-        "judge": MODEL,
-        "answer_judge": MODEL,
-        "judge_prompts": judge_prompts,
-        "labeler": "json",
-        "prompts": PROMPTS,
-        "prices": PRICES,
-        "assumptions": CERTAIN,
-    }
-    return estimate(questions, **{**known, **settings})
+    """With ``documents`` None nothing is known of them, and with none nothing is found."""
+    given = [{"text": d.text, "title": d.title, "url": d.url} for d in documents or ()]
+    benchmark = Benchmark(
+        name="lamps",
+        form="free-form",
+        questions=tuple(
+            question.model_copy(update={"documents": tuple(given)}) for question in questions
+        ),
+        judge=judge_free_form if answer_judge else None,
+        stand_ins=STAND_INS,
+        assumptions=assumptions,
+    )
+    setup = Setup.open(
+        RunSettings(methods=tuple(methods), **settings),
+        model=model,
+        judge=judge,
+        answer_judge=answer_judge,
+        labeler=labeler,
+        retriever=FindsNothing(),
+        cache=False,
+    )
+    free = documents is not None
+    return estimate(benchmark, setup, prices=PRICES, free_search=free, recorded=recorded)
+
+
+def two(question: Question) -> list[Question]:
+    """A placebo needs another question."""
+    return [question, question.model_copy(update={"id": "another", "question": "When was it?"})]
 
 
 class TestAgainstRuns:
@@ -118,10 +156,10 @@ class TestAgainstRuns:
             state = await graph.ainvoke(start)
         assert state["flipped"]
 
-        loop = planned([question], SECOND_LOOK, labeler=labeler).by_step[LOOP]
-        assert loop.calls.expected == len(server.requests)
+        step = planned([question], SECOND_LOOK, labeler=labeler).by_step[LOOP]
+        assert step.calls.expected == len(server.requests)
         read = sum(count_tokens(request.prompt).n + 8 for request in server.requests)
-        assert loop.input_tokens.expected == pytest.approx(read, rel=0.02)
+        assert step.input_tokens.expected == pytest.approx(read, rel=0.02)
 
     @pytest.mark.parametrize(
         ("labeler", "calls"), [("per-document", 2 * 3), ("per-claim", 10), ("matrix", 2)]
@@ -130,7 +168,7 @@ class TestAgainstRuns:
         many = CERTAIN.model_copy(update={"claims": sure(10), "conflict_rate": sure(0)})
         made = planned([FREE], RAG, assumptions=many, labeler=labeler, answer_judge=None)
         assert made.total.calls.expected == 1 + 1 + calls
-        long = [Document(number=n, text="word " * 5000) for n in (1, 2)]
+        long = [Document(number=n, text=f"{word} " * 5000) for n, word in ((1, "so"), (2, "it"))]
         apart = planned([FREE], RAG, assumptions=many, labeler=labeler, documents=long)
         whole = planned([FREE], RAG, assumptions=many, labeler=labeler, documents=DOCUMENTS[:2])
         more = {"per-document": 0, "per-claim": 10, "matrix": 2}[labeler]
@@ -139,16 +177,16 @@ class TestAgainstRuns:
 
 class TestSteps:
     def test_the_baseline_alone_is_answered_and_scored(self) -> None:
-        loop = planned([CHOICE], RAG).by_step[LOOP]
-        assert loop.calls.expected == 1 + 3
+        step = planned([CHOICE], RAG).by_step[LOOP]
+        assert step.calls.expected == 1 + 3
         assert planned([FREE], RAG, answer_judge=None).total.calls.expected == 1 + 1 + 3
 
     def test_controls_cost_a_call_each_and_other_second_looks_only_where_there_is_a_conflict(
         self,
     ) -> None:
         half = CERTAIN.model_copy(update={"conflict_rate": sure(0.5)})
-        made = planned([CHOICE], *COMMON_METHODS, assumptions=half)
-        assert {step: amount.calls.expected for step, amount in made.by_step.items()} == {
+        made = planned(two(CHOICE), *COMMON_METHODS, assumptions=half)
+        assert {step: amount.calls.expected / 2 for step, amount in made.by_step.items()} == {
             LOOP: 4 + 0.5 * (1 + 3),
             "control-rag": 1,
             "resample": 1,
@@ -158,7 +196,7 @@ class TestSteps:
 
     def test_every_distinct_free_form_answer_is_graded_twice(self) -> None:
         def grades(*methods: str) -> float:
-            return planned([FREE], *methods).by_step[GRADE].calls.expected
+            return planned(two(FREE), *methods).by_step[GRADE].calls.expected / 2
 
         assert grades(RAG) == 2 * 1
         assert grades(SECOND_LOOK, "guarded-rag") == 2 * 2
@@ -172,7 +210,7 @@ class TestSteps:
         assert planned([CHOICE], *COMMON_METHODS, documents=[]).total.calls.high == 0
 
     def test_a_labeler_of_ones_own_makes_no_call_that_is_counted(self) -> None:
-        assert planned([CHOICE], SECOND_LOOK, labeler=None).total.calls.expected == 2
+        assert planned([CHOICE], SECOND_LOOK, labeler=Mine()).total.calls.expected == 2
 
     def test_no_more_claims_are_labelled_than_may_be(self) -> None:
         many = CERTAIN.model_copy(update={"claims": sure(10), "conflict_rate": sure(0)})
@@ -180,16 +218,28 @@ class TestSteps:
         assert made.total.calls.expected == 1 + 1 + 4 * 3
 
     def test_all_regenerations_stand_in_the_upper_bound(self) -> None:
+        calls = planned([FREE], SECOND_LOOK, max_rounds=3, answer_judge=None).total.calls
+        assert (calls.expected, calls.high) == (5 + 5 + 1, 5 + 2 * 5 + 1), (
+            "no third has new evidence"
+        )
         calls = planned([CHOICE], SECOND_LOOK, max_rounds=3).total.calls
-        assert (calls.expected, calls.high) == (4 + 4, 4 + 3 * 4)
+        assert (calls.expected, calls.high) == (4 + 4, 4 + 4 + 1), "both options are labelled then"
 
     def test_what_is_recorded_already_is_left_out(self) -> None:
-        done = {("choice", LOOP), ("free", LOOP), ("free", GRADE)}
-        made = planned([CHOICE, FREE], RAG, "control-rag", done=done)
-        assert set(made.by_step) == {"control-rag"}
+        done = [
+            loop(CHOICE, attempt(option(CHOICE, 0), report("++0"))),
+            loop(FREE, attempt(text("In 1871."), report("++0"))),
+            grade(FREE, "In 1871.", truthful=False),
+        ]
+        made = planned([CHOICE, FREE], RAG, "control-rag", recorded=done)
+        assert set(made.by_step) == {"control-rag", GRADE}
+        assert made.by_step[GRADE].calls.expected == 2, "of the one answer without a grade"
         assert made.questions == 2
-        done |= {("choice", "control-rag"), ("free", "control-rag")}
-        ended = planned([CHOICE, FREE], RAG, "control-rag", done=done)
+        done += [
+            answered(CHOICE, "control-rag", option(CHOICE, 0)),
+            answered(FREE, "control-rag", text("In 1871.")),
+        ]
+        ended = planned([CHOICE, FREE], RAG, "control-rag", recorded=done)
         assert (ended.questions, ended.total.calls.high, ended.parts) == (0, 0, ())
         assert ended.total.cost == sure(0)
 
@@ -202,15 +252,16 @@ class TestTokens:
         assert more.calls.expected == 1.5 * plain.calls.expected
         assert more.input_tokens.expected == 1.5 * plain.input_tokens.expected
         thinking = planned(
-            [CHOICE], RAG, assumptions=again, generator=Named("thinker", thinking_tokens=600)
+            [CHOICE], RAG, assumptions=again, model=named("thinker", thinking_tokens=600)
         )
         written = thinking.by_model["thinker"].output_tokens.expected
         assert written == pytest.approx(1.5 * (600 + CERTAIN.choice_tokens.expected))
 
     def test_no_prompt_is_longer_than_the_context_window(self) -> None:
-        long = [Document(number=n, text="word " * 5000) for n in (1, 2)]
+        long = [Document(number=n, text=f"{word} " * 5000) for n, word in ((1, "so"), (2, "it"))]
         made = planned([CHOICE], "control-rag", documents=long)
-        assert made.by_step["control-rag"].input_tokens.high == 8192
+        read = made.by_step["control-rag"].input_tokens.high
+        assert 6000 < read < 8192 - 512, "documents are cut so that there is room for the reply"
 
     def test_documents_that_are_not_known_yet_are_assumed_and_said_to_be(self) -> None:
         guess = Assumptions(
@@ -240,7 +291,7 @@ class TestTokens:
 
 class TestCost:
     def test_each_model_is_paid_at_its_own_price(self) -> None:
-        made = planned([FREE], RAG, judge=Named("local:judge", endpoint="local"))
+        made = planned([FREE], RAG, judge=named("local:judge", endpoint="local"))
         ours = made.by_model["test-model"]
         assert made.by_model["local:judge"].cost == sure(0)
         paid = (ours.input_tokens.expected + 2 * ours.output_tokens.expected) / 1e6
@@ -250,18 +301,18 @@ class TestCost:
         assert made.unknown_prices == ()
 
     def test_an_unknown_price_makes_the_cost_unknown_and_never_nothing(self) -> None:
-        made = planned([FREE], RAG, judge=Named("unpriced"))
+        made = planned([FREE], RAG, judge=named("unpriced"))
         assert made.unknown_prices == ("unpriced",)
         assert made.total.cost is None
         assert made.by_step[LOOP].cost is None
         assert made.by_step[GRADE].cost is not None
 
     def test_a_model_that_is_not_called_needs_no_price(self) -> None:
-        made = planned([CHOICE], RAG, answer_judge=Named("unpriced"))
+        made = planned([CHOICE], RAG, answer_judge=named("unpriced"))
         assert made.unknown_prices == ()
 
     def test_an_estimate_is_plain_json_and_comes_back_as_it_was(self) -> None:
-        made = planned([CHOICE, FREE], *COMMON_METHODS, judge=Named("unpriced"))
+        made = planned([CHOICE, FREE], *COMMON_METHODS, judge=named("unpriced"))
         assert Estimate.model_validate(made.to_json()) == made
 
 
@@ -277,7 +328,6 @@ async def test_a_run_with_every_method_makes_the_calls_that_were_estimated(tmp_p
         *benchmark.offered,
         documents=given_documents({"documents": list(benchmark.questions[0].documents)}),
         labeler="choice",
-        judge_prompts=benchmark.judge_prompts,
     )
     taken = run.figures.cost.by_step
     asked = {step: u.calls + u.cached_calls for step, u in taken.items() if u != Usage()}
@@ -295,3 +345,15 @@ def test_nothing_is_planned_for_what_a_question_lacks() -> None:
     assert not set(lacking) & set(made.by_step)
     told = FREE.model_copy(update={"conflict_type": ConflictType.OUTDATED})
     assert set(lacking) <= set(planned([told], *lacking).by_step)
+
+
+def test_of_many_questions_a_sample_is_played_and_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [CHOICE.model_copy(update={"id": f"q{n}", "question": f"When, {n}?"}) for n in range(6)]
+    whole = planned(many, SECOND_LOOK)
+    monkeypatch.setattr("conflictscore.benchmarks.harness.dry_run.MOST_PLAYED", 3)
+    sampled = planned(many, SECOND_LOOK)
+    assert sampled.questions == whole.questions == 6
+    assert sampled.total.calls == whole.total.calls
+    assert sampled.total.input_tokens.expected == pytest.approx(
+        whole.total.input_tokens.expected, rel=0.01
+    )

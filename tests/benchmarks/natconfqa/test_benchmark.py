@@ -23,6 +23,7 @@ from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer
+from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
 from tests.benchmarks.natconfqa.lamps import REAL, Judge, asked, needs_real_data, opened, row, write
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
@@ -78,12 +79,11 @@ def test_a_file_without_conflicts_is_refused(tmp_path: Path) -> None:
         natconfqa(write(tmp_path / "q.jsonl", [SUPPORT]), "free-form", 0)
 
 
-def test_the_judge_reads_the_passages_as_they_were_shown(lamps: Benchmark) -> None:
+async def test_the_judge_reads_the_passages_as_they_were_shown(lamps: Benchmark) -> None:
     [whole] = lamps.questions
     cut = whole.model_copy(update={"documents": ({"text": "The log says 1871."},)})
-    assert lamps.judge_prompts is not None
     said = {
-        shown: "\n".join(lamps.judge_prompts(question, ONE, PromptSet.load()))
+        shown: "\n".join(await judge_prompts(lamps.judge, lamps.stand_ins, question, ONE))
         for shown, question in (("whole", whole), ("cut", cut))
     }
     assert "The log says 1871." in said["cut"]
@@ -237,19 +237,18 @@ async def test_what_a_dry_run_plans_is_what_an_answer_with_all_to_decide_is_aske
             question, ONE, model=opened(server), prompts=PromptSet.load(), meter=UsageMeter()
         )
         prompts = {request.prompt for request in server.requests}
-    assert lamps.judge_prompts is not None
-    planned = lamps.judge_prompts(lamps.questions[0], ONE, PromptSet.load())
+    planned = await judge_prompts(lamps.judge, lamps.stand_ins, lamps.questions[0], ONE)
     assert len(planned) == len(prompts) == 1 + 3 + 3 + 2 + 2
     about_answer = {prompt for prompt in planned if "<answer>" in prompt}
     assert about_answer == {prompt for prompt in prompts if "<answer>" in prompt}
 
 
-def test_of_a_yes_no_question_only_the_taking_apart_is_planned(tmp_path: Path) -> None:
+async def test_of_a_yes_no_question_only_the_taking_apart_is_planned(tmp_path: Path) -> None:
     answers: list[dict[str, object]] = [
         {"answer": said, "evidence_ids": []} for said in (True, False)
     ]
     fields = {"question_type": "boolean", "conflicting_answer_pairs": [[0, 1]]}
     file = write(tmp_path / "q.jsonl", [row(answers=answers, **fields)])
     benchmark = natconfqa(file, "free-form", 0)
-    assert benchmark.judge_prompts is not None
-    assert len(benchmark.judge_prompts(benchmark.questions[0], ONE, PromptSet.load())) == 1
+    [question] = benchmark.questions
+    assert len(await judge_prompts(benchmark.judge, benchmark.stand_ins, question, ONE)) == 1

@@ -7,7 +7,7 @@ import pytest
 from conflictscore.benchmarks.harness.benchmark import Benchmark
 from conflictscore.benchmarks.wikicontradict.benchmark import wikicontradict
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
-from conflictscore.prompts import PromptSet
+from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 from tests.benchmarks.truthfulqa.judging import judged_answer
@@ -94,9 +94,8 @@ async def test_a_dry_run_plans_the_very_prompt_of_the_judge(
     with OpenAIServer(Lamp()) as server:
         await run_quiz(tmp_path / "run", server, lamps, methods=("rag",))
         prompts = [request.prompt for request in server.requests]
-    assert lamps.judge_prompts is not None
     answer = TEMPLATES["rag"]
-    planned = lamps.judge_prompts(lamps.questions[0], answer, PromptSet.load())
+    planned = await judge_prompts(lamps.judge, lamps.stand_ins, lamps.questions[0], answer)
     assert list(planned) == [prompt for prompt in prompts if "RATING: [" in prompt]
 
 
