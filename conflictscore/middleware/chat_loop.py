@@ -1,20 +1,29 @@
-"""From a conversation in chat messages to the reply that stands."""
+"""From a conversation in chat messages to the reply that stands, with its run in the metadata."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    InputTokenDetails,
+    UsageMetadata,
+)
+from langchain_core.messages.ai import add_usage
+from langchain_core.messages.tool import tool_call_chunk
 
 from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.middleware.doors import HIDDEN, OnFailure, excused
 from conflictscore.middleware.messages import Asked, asked_in, documents_from_messages
-from conflictscore.middleware.replies import corrected, unscored
-from conflictscore.nodes.state import RagInput, RunContext
-from conflictscore.records import Document
+from conflictscore.nodes.decide import differs
+from conflictscore.nodes.state import RagInput, RunContext, run_of
+from conflictscore.records import Document, Run, Usage
 
-__all__ = ["ChatLoop", "in_words"]
+__all__ = ["ChatLoop", "as_chunk", "in_words"]
 
 _ABOUT_TOOLS = {
     "tools",
@@ -53,7 +62,7 @@ class ChatLoop:
             if draft.tool_calls or draft.invalid_tool_calls:
                 return draft
             if reason := self._out_of_reach(asked, draft, documents):
-                return unscored(draft, reason, question=asked.question)
+                return _unscored(draft, reason, question=asked.question)
         try:
             state = await self.graph.ainvoke(
                 _start(asked, documents, draft),
@@ -63,9 +72,9 @@ class ChatLoop:
             reason = f"not scored: {excused(error, self.on_failure)}"
             if draft is None:
                 draft = await self._own(messages, parameters)
-            return unscored(draft, reason, question=asked.question)
+            return _unscored(draft, reason, question=asked.question)
         name = parameters.get("model") or self.context.generator.name
-        return corrected(state, draft=draft, name=f"conflictscore/{name}")
+        return _corrected(state, draft=draft, name=f"conflictscore/{name}")
 
     async def _own(self, messages: list[BaseMessage], parameters: Mapping[str, Any]) -> AIMessage:
         """What the answering model says by itself."""
@@ -101,3 +110,76 @@ def _start(asked: Asked, documents: Sequence[Document], draft: AIMessage | None)
         "documents": [document.to_json() for document in documents],
     }
     return start if draft is None else {**start, "draft_answer": str(draft.text)}
+
+
+def _corrected(state: Mapping[str, Any], *, draft: AIMessage | None, name: str) -> AIMessage:
+    """The last answer of a finished run.
+
+    Args:
+        state: The final state of the graph.
+        draft: The message that the run began with, where there was one. It is kept as far as its
+            answer is.
+        name: What the answering model is called in the metadata, where that is not its own name:
+            the tokens of the whole run are no tokens of one call.
+    """
+    run = run_of(state)
+    metadata = {"model_name": name, "conflictscore": run.summary("asked", "flip")}
+    usage = _usage(run.usage)
+    if draft is None:
+        return AIMessage(
+            content=run.answer,
+            response_metadata={"finish_reason": "stop", **metadata},
+            usage_metadata=usage,
+        )
+    update: dict[str, Any] = {
+        "response_metadata": {**draft.response_metadata, **metadata},
+        "usage_metadata": add_usage(draft.usage_metadata, usage),
+    }
+    if differs(draft.text, run.answer or ""):
+        # these were the draft's: how it ended, and how likely its tokens were
+        update["response_metadata"] |= {"finish_reason": "stop"}
+        update["response_metadata"].pop("logprobs", None)
+        update |= {"content": run.answer, "additional_kwargs": {}}
+    return draft.model_copy(update=update)
+
+
+def _unscored(reply: AIMessage, note: str, *, question: str) -> AIMessage:
+    """A model's own reply, with why it was not scored."""
+    run = Run(question=question, asked=question).unchecked(str(reply.text), note)
+    # what the reply cost stands in its own usage
+    shown = run.summary("asked", "flip") | {"usage": None}
+    metadata = {**reply.response_metadata, "conflictscore": shown}
+    return reply.model_copy(update={"response_metadata": metadata})
+
+
+def as_chunk(message: AIMessage) -> AIMessageChunk:
+    """The whole message as the one chunk of a stream."""
+    calls = [
+        tool_call_chunk(
+            name=called["name"], args=json.dumps(called["args"]), id=called["id"], index=index
+        )
+        for index, called in enumerate(message.tool_calls)
+    ]
+    calls += [
+        tool_call_chunk(name=called["name"], args=called["args"], id=called["id"], index=index)
+        for index, called in enumerate(message.invalid_tool_calls, start=len(calls))
+    ]
+    return AIMessageChunk(
+        content=message.content,
+        additional_kwargs=message.additional_kwargs,
+        response_metadata=message.response_metadata,
+        usage_metadata=message.usage_metadata,
+        name=message.name,
+        id=message.id,
+        tool_call_chunks=calls,
+        chunk_position="last",
+    )
+
+
+def _usage(usage: Usage) -> UsageMetadata:
+    return UsageMetadata(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        total_tokens=usage.input_tokens + usage.output_tokens,
+        input_token_details=InputTokenDetails(cache_read=usage.cache_read_tokens),
+    )

@@ -24,11 +24,9 @@ from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.graph.settings import LoopOptions, LoopSettings, Model
 from conflictscore.labelers import Labeler, LabelerName
-from conflictscore.middleware.chat_loop import ChatLoop, in_words
-from conflictscore.middleware.chat_runs import apart, running
+from conflictscore.middleware.chat_calls import Form, apart, running, with_parameters
+from conflictscore.middleware.chat_loop import ChatLoop, as_chunk, in_words
 from conflictscore.middleware.doors import OnFailure
-from conflictscore.middleware.forms import Form, with_parameters
-from conflictscore.middleware.replies import as_chunk
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import default_spec
 from conflictscore.prompts import PromptSet
@@ -43,23 +41,9 @@ class _Opened(NamedTuple):
     loop: ChatLoop
 
 
-_SETTINGS = (
-    "model",
-    "retriever",
-    "method",
-    "labeler",
-    "judge",
-    "base_url",
-    "context_window",
-    "prompts",
-    "max_rounds",
-    "regeneration",
-    "content_cache",
-    "duplicates",
-    "budget_seconds",
-    "max_claims",
-    "on_failure",
-)
+_SHAPING = tuple(name for name in LoopOptions.__annotations__ if name != "cache")
+_SETTINGS = ("model", "retriever", *_SHAPING, "content_cache", "on_failure")
+"""What a change of which has everything opened anew."""
 
 
 class SelfCorrectingChatModel(BaseChatModel):
@@ -374,9 +358,7 @@ class SelfCorrectingChatModel(BaseChatModel):
             if self._opened is None or any(
                 self._opened.settings[name] is not settings[name] for name in _SETTINGS
             ):
-                shaping = {
-                    name: settings[name] for name in LoopOptions.__annotations__ if name in settings
-                }
+                shaping = {name: settings[name] for name in _SHAPING}
                 shaped = LoopSettings(**shaping, cache=self.content_cache)
                 context = run_context(self.model, self.retriever, shaped)
                 loop = ChatLoop(context, build_self_correction_graph(context), self.on_failure)

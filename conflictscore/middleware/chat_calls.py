@@ -1,10 +1,17 @@
-"""Putting the answer that stands into a form, within the one call that a caller sees."""
+"""One call of the chat model: who is told of the calls inside it, and the form of its answer."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import Context, ContextVar
 from typing import Any
 
-from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForLLMRun,
+    BaseCallbackHandler,
+    CallbackManager,
+    CallbackManagerForLLMRun,
+)
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, UsageMetadata
 from langchain_core.messages.ai import add_usage
@@ -15,11 +22,66 @@ from langchain_core.runnables import (
     RunnableParallel,
     RunnableSequence,
 )
+from langchain_core.runnables.config import set_config_context
+from langchain_core.tracers.langchain import LangChainTracer
 
-from conflictscore.middleware.replies import formed
 from conflictscore.models.calls import call
 
-__all__ = ["Form", "Spent", "with_parameters"]
+__all__ = ["Form", "apart", "running", "with_parameters"]
+
+Call = CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun
+
+_run: ContextVar[Call | None] = ContextVar("conflictscore_chat_run", default=None)
+"""The run that a message is made for; LangChain does not hand it to ``_stream``."""
+
+
+@contextmanager
+def running(run: Call | None) -> Iterator[None]:
+    """Make this the run that a message is made for."""
+    token = _run.set(run)
+    try:
+        yield
+    finally:
+        _run.reset(token)
+
+
+@contextmanager
+def apart(run: Call | None, only: BaseCallbackHandler | None = None) -> Iterator[Context]:
+    """Where runnables are children of this run, and have to do with nothing else around it.
+
+    A graph that is called within another one would take its checkpoints, context and streams for
+    its own.
+
+    Args:
+        run: The run; without one, that of the message that is being made.
+        only: Who alone is told of the children, beside a LangSmith trace, which would otherwise
+            begin anew with each of them; None for all who are told of the run.
+    """
+    parent = run or _run.get()
+    if parent is None:
+        with set_config_context({}) as context:
+            yield context
+        return
+    handlers = parent.inheritable_handlers
+    if only is not None:
+        handlers = [only, *(tracer for tracer in handlers if isinstance(tracer, LangChainTracer))]
+    children = CallbackManager(handlers=[], parent_run_id=parent.run_id)
+    children.set_handlers(handlers)
+    children.add_tags(parent.inheritable_tags)
+    # all but what says which model this is: the calls inside have models of their own
+    metadata = parent.inheritable_metadata.items()
+    children.add_metadata({key: item for key, item in metadata if not key.startswith("ls_")})
+    with set_config_context({"callbacks": children}) as context:
+        if only is not None:
+            _forget_handlers(context)
+        yield context
+
+
+def _forget_handlers(context: Context) -> None:
+    """LangChain also adds handlers that stand in a context variable, to every run."""
+    for variable, value in list(context.items()):
+        if isinstance(value, BaseCallbackHandler):
+            context.run(variable.set, None)
 
 
 class Spent(BaseCallbackHandler):
@@ -83,7 +145,7 @@ class Form:
         self._written = await call(self._writer, [*messages, answer, self._ask])
         raw: AIMessage = self._written["raw"]
         alone = self.spent.models == {_model_name(raw)}
-        return formed(raw, answer, usage=self.spent.usage, name=None if alone else name)
+        return _formed(raw, answer, usage=self.spent.usage, name=None if alone else name)
 
     def result(self, raw: AIMessage, *, include_raw: bool) -> Any:
         """What the caller of a structured call gets.
@@ -132,3 +194,24 @@ def with_parameters(
 
 def _model_name(message: AIMessage) -> str:
     return str(message.response_metadata.get("model_name", ""))
+
+
+def _formed(
+    form: AIMessage, answer: AIMessage, *, usage: UsageMetadata | None, name: str | None
+) -> AIMessage:
+    """An answer's form, with what is known of the answer.
+
+    Args:
+        form: The form, as a model wrote it.
+        answer: The answer in words.
+        usage: The tokens of all calls, those for the answer too.
+        name: What the model is called in the metadata, where the tokens are those of several
+            models and no price of one model is theirs; None for its own name.
+    """
+    metadata = {
+        **form.response_metadata,
+        "conflictscore": answer.response_metadata.get("conflictscore"),
+    }
+    if name is not None:
+        metadata["model_name"] = name
+    return form.model_copy(update={"response_metadata": metadata, "usage_metadata": usage})

@@ -1,0 +1,159 @@
+"""What every way into the loop has in common: the same world, the same run."""
+
+from typing import cast
+
+import pytest
+
+from conflictscore.errors import NoDocumentsError
+from tests.fakes.openai_server import Fault
+from tests.middleware.agents import AgentWorld
+from tests.middleware.doors import DOORS, Door
+from tests.world import DISAGREEING
+
+FIRST, LAST = "It was lit in 1871.", "It was lit in 1874."
+AGREEING = [
+    {"text": "The lamp was lit in 1871.", "title": "Gazette", "url": "https://gazette.test/a"},
+    {"text": "They lit the lamp in 1871.", "title": "Log", "url": "https://log.test/b"},
+]
+
+
+@pytest.fixture
+def world() -> AgentWorld:
+    return AgentWorld(tools=(), answer=FIRST, regenerated=LAST)
+
+
+@pytest.fixture(params=DOORS, ids=[door.name for door in DOORS])
+def door(request: pytest.FixtureRequest) -> Door:
+    return cast("Door", request.param)
+
+
+def test_where_the_sources_agree_the_first_answer_stands(door: Door, world: AgentWorld) -> None:
+    got = door.answered(world, AGREEING)
+
+    assert got.said == got.run["answer"] == got.run["first_answer"] == FIRST
+    assert (got.run["flipped"], got.run["justification"]) == (False, None)
+    assert (got.run["report"]["cs_c"], got.run["report"]["coverage"]) == (0.0, 1.0)
+    assert got.run["final_report"] is None
+    assert got.run["notes"] == []
+    assert (got.asked["generate"], got.asked.get("regenerate", 0)) == (1, 0)
+
+
+def test_where_they_disagree_another_answer_is_given_with_a_reason(
+    door: Door, world: AgentWorld
+) -> None:
+    got = door.answered(world, DISAGREEING)
+
+    assert got.said == got.run["answer"] == LAST
+    assert (got.run["first_answer"], got.run["flipped"]) == (FIRST, True)
+    assert got.run["justification"] == world.reason
+    assert (got.run["report"]["cs_c"], got.run["report"]["cs_r"]) == (1.0, 0.5)
+    assert got.run["final_report"]["cs_c"] == 1.0
+    assert [document["title"] for document in got.run["documents"]] == ["Gazette", "Log", "Walks"]
+    flip = got.run["flip"]
+    assert (flip["before"], flip["after"], flip["claim"]) == (FIRST, LAST, FIRST)
+    assert (list(flip["supports"]), list(flip["contradicts"])) == ([1], [2])
+    assert (got.asked["generate"], got.asked["regenerate"], got.asked["justify"]) == (1, 1, 1)
+    assert got.run["usage"]["calls"] == got.calls
+
+
+def test_another_answer_that_says_the_same_is_no_flip(door: Door, world: AgentWorld) -> None:
+    world.regenerated = "It was lit  in 1871."
+
+    got = door.answered(world, DISAGREEING)
+
+    assert got.said.split() == FIRST.split()
+    assert (got.run["flipped"], got.run["flip"]) == (False, None)
+    assert got.run["final_report"]["cs_c"] == 1.0
+    assert got.asked.get("justify", 0) == 0
+
+
+def test_evidence_that_was_laid_out_already_asks_for_no_further_answer(
+    door: Door, world: AgentWorld
+) -> None:
+    got = door.answered(world, DISAGREEING, max_rounds=5)
+
+    assert got.said == LAST
+    assert got.asked["regenerate"] == 1
+
+
+def test_a_judge_that_fails_leaves_the_answer_without_a_score_and_says_so(
+    door: Door, world: AgentWorld
+) -> None:
+    world.broken = {"label": "I would rather not say."}
+
+    got = door.answered(world, DISAGREEING)
+
+    assert got.said == got.run["answer"] == FIRST
+    assert (got.run["flipped"], got.run["report"]["cs_c"]) == (False, None)
+    assert got.run["report"]["coverage"] == 0
+    assert any("3 of 3 pairs have no label" in note for note in got.run["notes"])
+    assert got.asked.get("regenerate", 0) == 0
+
+
+def test_an_answer_that_cannot_be_taken_apart_has_no_score_and_says_so(
+    door: Door, world: AgentWorld
+) -> None:
+    world.broken = {"decompose": "It makes some claims."}
+
+    got = door.answered(world, DISAGREEING)
+
+    assert got.said == FIRST
+    assert "could not be taken apart" in got.run["report"]["error"]
+    assert any("has no score" in note for note in got.run["notes"])
+
+
+def test_where_no_other_answer_can_be_had_the_first_one_stands_with_a_note(
+    door: Door, world: AgentWorld
+) -> None:
+    world.instead = {"regenerate": lambda _: Fault(status=400, message="not now")}
+
+    got = door.answered(world, DISAGREEING)
+
+    assert got.said == got.run["answer"] == FIRST
+    assert (got.run["flipped"], got.run["report"]["cs_c"]) == (False, 1.0)
+    [note, *_] = got.run["notes"]
+    assert note.startswith("the earlier answer stands, because it could not be regenerated: ")
+
+
+def test_with_no_round_an_answer_is_scored_and_stands(door: Door, world: AgentWorld) -> None:
+    got = door.answered(world, DISAGREEING, max_rounds=0)
+
+    assert got.said == got.run["answer"] == FIRST
+    assert (got.run["flipped"], got.run["report"]["cs_c"]) == (False, 1.0)
+    assert got.asked.get("regenerate", 0) == 0
+
+
+def test_a_time_budget_that_is_used_up_leaves_pairs_without_a_label(
+    door: Door, world: AgentWorld
+) -> None:
+    got = door.answered(world, DISAGREEING, budget_seconds=1e-6)
+
+    assert got.said == FIRST
+    assert got.run["report"]["coverage"] == 0
+    assert any("have no label" in note for note in got.run["notes"])
+    assert got.asked.get("label", 0) == 0
+
+
+def test_only_so_many_claims_are_labelled_as_are_allowed(door: Door, world: AgentWorld) -> None:
+    world.decomposition = "Claims:\n- The lamp was lit in 1871.\n- The tower was built in 1840."
+
+    got = door.answered(world, DISAGREEING, max_claims=1, max_rounds=0)
+
+    first, second = got.run["report"]["claims"]
+    assert (len(first["unlabelled"]), len(second["unlabelled"])) in {(0, 3), (3, 0)}
+    assert got.asked["label"] == 3
+
+
+def test_where_nothing_is_found_an_answer_passes_unscored_or_there_is_none(
+    door: Door, world: AgentWorld
+) -> None:
+    if not door.has_its_own_answer:
+        with pytest.raises(NoDocumentsError, match="no documents found for: When was the lamp"):
+            door.answered(world, [])
+        return
+
+    got = door.answered(world, [])
+
+    assert got.said == got.run["answer"] == got.run["first_answer"] == FIRST
+    assert (got.run["flipped"], got.run["report"]) == (False, None)
+    assert any("no documents found" in note for note in got.run["notes"])
