@@ -15,7 +15,6 @@ from conflictscore.middleware.service.completions import (
 from conflictscore.middleware.service.loop_run import LoopRun
 from conflictscore.middleware.service.refusals import (
     RefusedError,
-    plain_reason,
     refusal_of,
     upstream_fault,
 )
@@ -76,13 +75,18 @@ class Answering:
         context = replace(service.context, answer_parameters=parameters)
         hear_of_it = self._standing if self._stands else None
         loop = self._loop = LoopRun(service.graph, start, context, stands=hear_of_it)
-        try:
-            await loop.go()
-        except Exception as error:  # noqa: BLE001 - a retriever may raise anything
-            return await self._broken(loop, error)
-        if trouble := loop.trouble():
-            return await self._unchecked(*trouble)
-        return self._finished(*self._settled())
+        trouble = await loop.go()
+        if trouble is None:
+            return self._finished(*self._settled())
+        stage, reason, error = trouble
+        if error is not None and loop.standing:
+            service.failed("judge", self._ticket, error)
+            return self._finished(*self._settled(), f"the check was not finished: {reason}")
+        if error is not None and stage in ("search", "answer") and upstream_fault(error):
+            # the upstream cannot answer: it would not answer the request as it is either
+            service.failed("upstream", self._ticket, error)
+            raise refusal_of(error, service.context.generator) from error
+        return await self._unchecked(stage, reason)
 
     async def _from_upstream(self) -> tuple[Completion, str | None]:
         """The upstream's own answer, and why it is none in words, if so."""
@@ -98,18 +102,6 @@ class Answering:
             status, text = self._settled()
             run = self._ticket.ended(self._known(), status)
             self._stands(completion_of(self._ticket, run, text, base=self._draft, complete=False))
-
-    async def _broken(self, loop: LoopRun, error: Exception) -> Completion:
-        """What happens after an error that ended the loop."""
-        reason = plain_reason(error)
-        if loop.standing:
-            self._service.failed("judge", self._ticket, error)
-            return self._finished(*self._settled(), f"the check was not finished: {reason}")
-        if loop.stage in ("search", "answer") and upstream_fault(error):
-            # the upstream cannot answer: it would not answer the request as it is either
-            self._service.failed("upstream", self._ticket, error)
-            raise refusal_of(error, self._service.context.generator) from error
-        return await self._unchecked(loop.stage, reason)
 
     async def _out_of_time(self) -> Completion:
         limit = f"{self._service.settings.timeout:g} s for a request are up"

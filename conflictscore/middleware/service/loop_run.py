@@ -1,16 +1,26 @@
 """One run of the loop, with the moment from which its answer is final."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from conflictscore.graph.self_correction import SelfCorrectionGraph
+from conflictscore.middleware.service.refusals import plain_reason
 from conflictscore.nodes.state import RagInput, RunContext, run_of
 from conflictscore.records import Run
 
-__all__ = ["Event", "LoopRun", "Stage"]
+__all__ = ["Event", "LoopRun", "Trouble"]
 
 Event = Mapping[str, Any]
 Stage = Literal["search", "answer", "judge", "regeneration"]
+
+
+class Trouble(NamedTuple):
+    """What failed on the way to a final answer."""
+
+    stage: Stage
+    reason: str
+    error: Exception | None = None
+    """What ended the loop; None where it went to its end."""
 
 
 class LoopRun:
@@ -22,7 +32,7 @@ class LoopRun:
 
     Attributes:
         standing: Whether the last answer so far is final.
-        stage: What the loop is doing, to tell what failed.
+        stage: What the loop is doing.
     """
 
     def __init__(
@@ -46,24 +56,28 @@ class LoopRun:
         """What is known of the run by now."""
         return run_of(self._state)
 
-    async def go(self) -> None:
-        """Run to the end."""
+    async def go(self) -> Trouble | None:
+        """Run to the end; what failed, or None where the answer was checked."""
         events = cast(
             "AsyncIterator[tuple[str, dict[str, Any]]]",
             self._graph.astream(
                 self._start, context=self._context, stream_mode=["custom", "values"]
             ),
         )
-        async for kind, item in events:
-            if kind == "custom":
-                self._heard(item)
-                self._hear(item)
-            else:
-                self._state = item
-                if self._last and not self.standing:
-                    self.standing = True
-                    if self._stands is not None:
-                        self._stands(self)
+        try:
+            async for kind, item in events:
+                if kind == "custom":
+                    self._heard(item)
+                    self._hear(item)
+                else:
+                    self._state = item
+                    if self._last and not self.standing:
+                        self.standing = True
+                        if self._stands is not None:
+                            self._stands(self)
+        except Exception as error:  # noqa: BLE001 - a retriever may raise anything
+            return Trouble(self.stage, plain_reason(error), error)
+        return self.trouble()
 
     def _heard(self, event: Event) -> None:
         match event["event"]:
@@ -78,15 +92,15 @@ class LoopRun:
             case "decision":
                 self._last = True
 
-    def trouble(self) -> tuple[Stage, str] | None:
-        """What failed on the way to a final answer, and why; None where it was checked."""
+    def trouble(self) -> Trouble | None:
+        """What failed so far without an error that ended the loop."""
         run = self.known
         report = run.report
         if self.stage == "regeneration" and len(run.attempts) == 1:
-            return "regeneration", run.reason or ""
+            return Trouble("regeneration", run.reason or "")
         if report is not None and report.error:
-            return "judge", report.error
+            return Trouble("judge", report.error)
         if report is not None and report.claims and report.cs_c is None:
             errors = (pair.error for evidence in report.claims for pair in evidence.labels)
-            return "judge", f"no claim could be held against a document: {next(errors)}"
+            return Trouble("judge", f"no claim could be checked against a document: {next(errors)}")
         return None

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from conflictscore.middleware.service.completions import text_of, why_no_text
 from conflictscore.middleware.service.loop_run import LoopRun
-from conflictscore.middleware.service.refusals import RefusedError, plain_reason
+from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service import STOPPED, Service, Ticket
 from conflictscore.middleware.service.upstream import UpstreamReply, read_completion
@@ -130,27 +130,22 @@ class Relay:
         if reason is not None:
             return self._close(RunStatus.PASSED_THROUGH, reason)
         loop = LoopRun(service.graph, start, service.observing)
-        status, notes = RunStatus.FAILED, []
         try:
             async with asyncio.timeout(service.settings.timeout):
-                await loop.go()
-            if trouble := loop.trouble():
-                kind, reason = trouble
-                service.failed(kind, ticket)
-                notes = [reason]
-            else:
-                status = RunStatus.OBSERVED
+                trouble = await loop.go()
         except TimeoutError:
             service.failed("timeout", ticket)
-            notes = ["the answer was not scored in time"]
+            late = "the answer was not scored in time"
+            run = ticket.ended(loop.known, RunStatus.FAILED, late)
         except asyncio.CancelledError:
-            status, notes = RunStatus.UNFINISHED, [STOPPED]
+            service.finish(ticket, ticket.ended(loop.known, RunStatus.UNFINISHED, STOPPED))
             raise
-        except Exception as error:  # noqa: BLE001 - a retriever may raise anything
-            service.failed(loop.stage, ticket, error)
-            notes = [plain_reason(error)]
-        finally:
-            service.finish(ticket, ticket.ended(loop.known, status, *notes))
+        else:
+            run = ticket.ended(loop.known, RunStatus.OBSERVED)
+            if trouble is not None:
+                service.failed(trouble.stage, ticket, trouble.error)
+                run = ticket.ended(run, RunStatus.FAILED, trouble.reason)
+        service.finish(ticket, run)
         return None
 
     def _left(self) -> None:

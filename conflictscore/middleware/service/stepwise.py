@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from conflictscore.errors import NoDocumentsError
-from conflictscore.middleware.service.loop_run import Event, LoopRun
+from conflictscore.middleware.service.loop_run import Event, LoopRun, Trouble
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of
 from conflictscore.middleware.service.service import Service, Ticket
 from conflictscore.middleware.service.wire import ALIVE, frame
@@ -39,15 +39,14 @@ class Stepwise:
         with service.finishing(ticket, lambda: loop.known):
             try:
                 async with asyncio.timeout(ticket.seconds_left):
-                    await loop.go()
-            except Exception as error:
-                service.failed(loop.stage, ticket, error)
-                raise self._refusal(error) from error
-        run, notes = loop.known, []
-        if trouble := loop.trouble():
-            kind, reason = trouble
-            service.failed(kind, ticket)
-            notes = [reason]
+                    trouble = await loop.go()
+            except TimeoutError as error:
+                trouble = Trouble(loop.stage, "the time is up", error)
+            if trouble is not None:
+                service.failed(trouble.stage, ticket, trouble.error)
+                if trouble.error is not None:
+                    raise self._refusal(trouble.error) from trouble.error
+        run, notes = loop.known, [trouble.reason] if trouble else []
         return service.finish(ticket, ticket.ended(run, run.status, *notes))
 
     async def frames(

@@ -28,19 +28,28 @@ from tests.typed_world import TypedWorld
 from tests.world import DISAGREEING
 
 __all__ = [
+    "AGREEING",
+    "MODES",
     "QUESTION",
     "UPSTREAM_KEY",
     "ChatWorld",
     "Listed",
     "Served",
+    "asking",
     "completion_with",
     "events_in",
     "listening",
     "serving",
     "until",
+    "user",
 ]
 
 QUESTION = "When was the lamp lit?"
+AGREEING = [
+    {"text": "The lamp was lit in 1871.", "title": "Gazette", "url": "https://gazette.test/a"},
+    {"text": "In 1871 the lamp was lit.", "title": "Log", "url": "https://log.test/b"},
+]
+MODES = ["correct", "annotate", "observe"]
 UPSTREAM_KEY = "sk-of-this-service-0123456789"
 """What the scripted upstream wants to see, and nobody else may."""
 
@@ -93,6 +102,16 @@ class ChatWorld(TypedWorld):
             return super().__call__(replace(request, body={**request.body, "messages": [last]}))
         self.handed_on.append(request)
         return self.plain(request) if callable(self.plain) else self.plain
+
+
+def user(text: Any = QUESTION) -> Any:
+    """A conversation of one message."""
+    return [{"role": "user", "content": text}]
+
+
+def asking(**more: Any) -> dict[str, Any]:
+    """The body of a request for a chat completion."""
+    return {"model": "conflictscore", "messages": user(), **more}
 
 
 def completion_with(message: Mapping[str, Any], finish: str = "stop") -> Fault:
@@ -151,9 +170,8 @@ class Served:
 
     def ask(self, content: Any = QUESTION, **more: Any) -> httpx2.Response:
         """A plain chat completion."""
-        messages = content if isinstance(content, list) else [{"role": "user", "content": content}]
-        body = {"model": "conflictscore", "messages": messages, **more}
-        return self.http.post("/v1/chat/completions", json=body)
+        messages = content if isinstance(content, list) else user(content)
+        return self.http.post("/v1/chat/completions", json=asking(messages=messages, **more))
 
     def run(self, response: httpx2.Response) -> dict[str, Any]:
         """The run of a response, once it is finished."""

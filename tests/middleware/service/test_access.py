@@ -29,7 +29,7 @@ ONE, OTHER = "key-number-one-0123456789", "key-number-two-0123456789"
         ("GET", "/metrics"),
     ],
 )
-def test_without_a_valid_key_nothing_is_told(
+def test_without_a_valid_key_nothing_is_given(
     upstream: OpenAIServer, method: str, path: str, authorization: str | None
 ) -> None:
     with serving(upstream, settings={"keys": (ONE, OTHER)}) as served:
@@ -44,7 +44,7 @@ def test_without_a_valid_key_nothing_is_told(
     assert open_to_all.json() == {"status": "ok"}
 
 
-def test_openais_client_meets_the_error_it_knows(upstream: OpenAIServer) -> None:
+def test_openais_client_raises_its_authentication_error(upstream: OpenAIServer) -> None:
     with serving(upstream, settings={"keys": (ONE,)}) as served:
         wrong = openai.OpenAI(base_url=f"{served.address}/v1", api_key="wrong", max_retries=0)
         with wrong, pytest.raises(openai.AuthenticationError):
@@ -73,7 +73,7 @@ def test_a_key_sees_its_own_runs_only(upstream: OpenAIServer) -> None:
         ("localhost.test", 403),
     ],
 )
-def test_without_keys_it_answers_to_no_name_but_this_machines(
+def test_without_keys_it_answers_only_to_this_machines_names(
     upstream: OpenAIServer, host: str, status: int
 ) -> None:
     with serving(upstream) as served:
@@ -83,7 +83,7 @@ def test_without_keys_it_answers_to_no_name_but_this_machines(
 
 
 @pytest.mark.parametrize("settings", [{"no_auth": True}, {"keys": (ONE,)}])
-def test_with_keys_or_with_none_on_purpose_it_answers_to_any_name(
+def test_with_keys_or_no_auth_it_answers_to_any_name(
     upstream: OpenAIServer, settings: dict[str, Any]
 ) -> None:
     with serving(upstream, settings=settings) as served:

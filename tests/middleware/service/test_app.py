@@ -16,10 +16,10 @@ from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware.service import ServiceSettings, create_app
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import (
-    QUESTION,
     UPSTREAM_KEY,
     ChatWorld,
     Listed,
+    asking,
     listening,
     until,
 )
@@ -46,7 +46,7 @@ def test_it_can_be_mounted_under_a_path_of_another_app(
     )
     outer = FastAPI()
     outer.mount("/checked", service)
-    body = {"model": "conflictscore", "messages": [{"role": "user", "content": QUESTION}]}
+    body = asking()
 
     with (
         listening(outer) as (address, _, _),
@@ -69,7 +69,7 @@ def finished(client: httpx2.Client, run_id: str) -> object:
     return found.json() if found.status_code == 200 else None
 
 
-def test_a_model_that_is_no_endpoint_cannot_be_served() -> None:
+def test_a_model_that_is_not_an_endpoint_cannot_be_served() -> None:
     context = run_context(FakeListChatModel(responses=["So."]), Listed(), LoopSettings(cache=False))
 
     with pytest.raises(ConfigurationError, match="not an OpenAI-compatible endpoint"):
@@ -82,7 +82,7 @@ def test_without_a_search_only_what_tools_bring_is_checked(
     app = create_app(
         run_context(chat, None, LoopSettings(cache=False)), ServiceSettings(no_auth=True)
     )
-    body = {"model": "conflictscore", "messages": [{"role": "user", "content": QUESTION}]}
+    body = asking()
     brought = {"role": "tool", "tool_call_id": "1", "content": "The lamp was lit in 1871."}
 
     with (

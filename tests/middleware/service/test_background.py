@@ -36,7 +36,7 @@ class Work:
         self.done.append(number)
 
 
-async def test_so_many_are_worked_on_so_many_wait_and_one_more_is_not_taken() -> None:
+async def test_jobs_beyond_those_running_and_waiting_are_not_taken() -> None:
     work = Work()
 
     taken = [work.offer(number) for number in range(5)]
@@ -50,7 +50,7 @@ async def test_so_many_are_worked_on_so_many_wait_and_one_more_is_not_taken() ->
     assert (work.done, work.waiting[-1]) == ([0, 1, 2, 3], 0)
 
 
-async def test_at_the_end_what_is_begun_may_finish() -> None:
+async def test_closing_lets_begun_jobs_finish() -> None:
     work = Work()
     for number in range(3):
         work.offer(number)
@@ -63,7 +63,7 @@ async def test_at_the_end_what_is_begun_may_finish() -> None:
     assert (work.done, work.stopped, work.given_up) == ([0, 1, 2], [], [])
 
 
-async def test_what_does_not_finish_in_time_is_stopped_and_what_waits_given_up() -> None:
+async def test_jobs_that_outlast_the_grace_are_stopped_and_waiting_ones_given_up() -> None:
     work = Work()
     for number in range(4):
         work.offer(number)

@@ -1,21 +1,16 @@
-"""POST /v1/chat/completions, as OpenAI's clients and LangChain's meet it."""
+"""POST /v1/chat/completions in each mode, as clients meet it."""
 
 import asyncio
 import json
 import threading
-from collections.abc import Mapping
-from functools import reduce
-from operator import add
 from typing import Any
 
 import openai
 import pytest
-from langchain_core.messages import AIMessage
-from langchain_openai import ChatOpenAI
-from pydantic import SecretStr
 
-from tests.fakes.openai_server import Fault, OpenAIServer, Reply, from_cache
+from tests.fakes.openai_server import Fault, OpenAIServer, from_cache
 from tests.middleware.service.serving import (
+    AGREEING,
     QUESTION,
     UPSTREAM_KEY,
     ChatWorld,
@@ -24,25 +19,20 @@ from tests.middleware.service.serving import (
     completion_with,
     events_in,
     serving,
+    user,
 )
 
-AGREEING = [
-    {"text": "The lamp was lit in 1871.", "title": "Gazette", "url": "https://gazette.test/a"},
-    {"text": "In 1871 the lamp was lit.", "title": "Log", "url": "https://log.test/b"},
-]
 WHY = "Say why the answer changed"
-PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
+
+
 TOOL: Any = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}
-DETAILED = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, "details": {"a": 1}}
+
+
 CALL: dict[str, Any] = {
     "id": "call_1",
     "type": "function",
     "function": {"name": "look_up", "arguments": '{"what": "the lamp"}'},
 }
-
-
-def user(text: Any = QUESTION) -> Any:
-    return [{"role": "user", "content": text}]
 
 
 def tokens(upstream: OpenAIServer) -> tuple[int, int]:
@@ -78,7 +68,7 @@ class TestCorrect:
         assert run["flip"]["contradicts"] == [2]
         assert {"retrieve", "generate", "label", "regenerate", "justify"} <= set(run["timings"])
 
-    def test_typed_regeneration_tells_the_type_beside_the_answer_and_the_reason_in_the_run(
+    def test_typed_regeneration_puts_the_type_beside_the_answer_and_its_reason_in_the_run(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:
         with serving(upstream, regeneration="typed") as served:
@@ -91,7 +81,7 @@ class TestCorrect:
         assert run["conflict_type_reason"] == "The log is of a later day."
         assert "How the documents relate: outdated" in world.prompts["regenerate"][0]
 
-    def test_a_type_that_could_not_be_had_is_null_and_the_notes_say_why(
+    def test_a_missing_type_is_null_and_the_notes_say_why(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:
         world.broken["classify"] = "Hard to say."
@@ -101,9 +91,7 @@ class TestCorrect:
         assert (short["status"], short["conflict_type"]) == ("corrected", None)
         assert short["notes"][0].startswith("the run went on without a conflict type")
 
-    def test_without_typed_regeneration_nothing_is_said_of_types(
-        self, upstream: OpenAIServer
-    ) -> None:
+    def test_without_typed_regeneration_there_is_no_type(self, upstream: OpenAIServer) -> None:
         with serving(upstream) as served:
             reply = served.ask()
             run = served.run(reply)
@@ -123,7 +111,7 @@ class TestCorrect:
         assert usage["total_tokens"] == read + usage["completion_tokens"]
 
     @pytest.mark.parametrize("first", ["rag", "upstream"])
-    def test_the_usage_tells_what_was_in_the_upstreams_prompt_cache(
+    def test_the_usage_counts_tokens_from_the_upstreams_prompt_cache(
         self, world: ChatWorld, monkeypatch: pytest.MonkeyPatch, first: str
     ) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", UPSTREAM_KEY)
@@ -179,7 +167,7 @@ class TestCorrect:
         roles = [message["role"] for message in answering.messages]
         assert roles == ["system", "user", "assistant", "user"]
 
-    def test_the_callers_wishes_reach_the_answers_and_not_the_judge(
+    def test_the_callers_parameters_reach_the_answers_and_not_the_judge(
         self, upstream: OpenAIServer
     ) -> None:
         wishes = {"temperature": 0.7, "stop": ["END"], "seed": 7, "top_k": 5}
@@ -218,7 +206,7 @@ class TestCorrect:
         assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
         assert reply.json()["usage"]["prompt_tokens"] == tokens(upstream)[0]
 
-    def test_an_upstreams_answer_that_stands_keeps_all_that_came_with_it(
+    def test_an_unchanged_upstream_answer_keeps_everything_that_came_with_it(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:
         message = {"content": "It was lit in 1871.\n", "reasoning_content": "I read."}
@@ -329,7 +317,7 @@ class TestObserve:
             failures = served.metric('conflictscore_failures_total{kind="judge"}')
 
         assert (run["status"], run["answer"], failures) == ("failed", "It was lit in 1871.", 1.0)
-        assert run["notes"][-1].startswith("no claim could be held against a document")
+        assert run["notes"][-1].startswith("no claim could be checked against a document")
 
     def test_an_upstream_that_does_not_stream_is_scored_all_the_same(
         self, world: ChatWorld, upstream: OpenAIServer
@@ -345,231 +333,8 @@ class TestObserve:
         assert (run["status"], run["answer"]) == ("observed", "It was lit in 1871.")
 
 
-class TestStreaming:
-    def test_openais_client_streams_the_answer_that_stands(self, upstream: OpenAIServer) -> None:
-        with serving(upstream) as served:
-            stream = served.openai.chat.completions.create(
-                model="scripted",
-                messages=user(),
-                stream=True,
-                stream_options={"include_usage": True},
-            )
-            chunks = list(stream)
-
-        text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
-        assert text == "It was lit in 1874."
-        assert "1871" not in json.dumps([c.choices[0].delta.model_dump() for c in chunks[:-1]])
-        assert chunks[-2].choices[0].finish_reason == "stop"
-        assert (chunks[-2].model_extra or {})["conflictscore"]["status"] == "corrected"
-        assert chunks[-1].choices == []
-        assert chunks[-1].usage is not None
-        assert chunks[-1].usage.prompt_tokens > 1000
-
-    async def test_openais_asynchronous_client_does_so_too(self, upstream: OpenAIServer) -> None:
-        with serving(upstream) as served:
-            async with openai.AsyncOpenAI(
-                base_url=f"{served.address}/v1", api_key="none", max_retries=0
-            ) as client:
-                stream = await client.chat.completions.create(
-                    model="conflictscore", messages=user(), stream=True
-                )
-                chunks = [chunk async for chunk in stream]
-
-        text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
-        assert text == "It was lit in 1874."
-        assert all(chunk.usage is None for chunk in chunks)
-
-    def test_the_answer_streams_before_its_own_scores_are_there(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        gate = world.gates[WHY] = threading.Event()
-
-        with serving(upstream) as served:
-            body = {"model": "conflictscore", "messages": user(), "stream": True}
-            with served.http.stream("POST", "/v1/chat/completions", json=body) as reply:
-                heard = ""
-                for piece in reply.iter_text():
-                    heard += piece
-                    if "1874" in heard:
-                        gate.set()
-
-        assert reply.headers["x-conflictscore-status"] == "pending"
-        assert "1871" not in heard.partition('finish_reason": "stop')[0]
-        assert events_in(heard)[-2][1]["conflictscore"]["justification"] == world.reason
-
-    @pytest.mark.parametrize("streaming", [False, True])
-    def test_langchains_client_reads_it(self, upstream: OpenAIServer, streaming: bool) -> None:
-        with serving(upstream) as served:
-            chat = ChatOpenAI(
-                model="conflictscore",
-                base_url=f"{served.address}/v1",
-                api_key=SecretStr("none"),
-                stream_usage=True,
-                include_response_headers=True,
-            )
-            if streaming:
-                reply: AIMessage = reduce(add, chat.stream(QUESTION))
-            else:
-                reply = chat.invoke(QUESTION)
-
-        assert reply.text == "It was lit in 1874."
-        assert "x-conflictscore-run-id" in reply.response_metadata["headers"]
-        assert reply.usage_metadata is not None
-        assert reply.usage_metadata["input_tokens"] > 1000
-
-    @pytest.mark.parametrize("other", [None, PICTURE], ids=["texts", "with a picture"])
-    def test_an_answer_in_parts_is_checked_and_streamed_to_its_end(
-        self, world: ChatWorld, upstream: OpenAIServer, other: dict[str, Any] | None
-    ) -> None:
-        parts = [{"type": "text", "text": text} for text in ("It was ", "lit in 1871.")]
-        world.plain = completion_with({"content": [*parts, *([other] if other else [])]})
-        settings = {"first_answer": "upstream"}
-
-        with serving(upstream, retriever=Listed(found=AGREEING), settings=settings) as served:
-            reply = served.ask(stream=True)
-
-        said = [data for _, data in events_in(reply.text)]
-        assert said[-1] == "[DONE]"
-        assert said[-2]["conflictscore"]["status"] == "scored"
-        contents = [c["choices"][0]["delta"].get("content") for c in said[:-1]]
-        assert "".join(c for c in contents if isinstance(c, str)) == "It was lit in 1871."
-        assert [c for c in contents if isinstance(c, list)] == ([[other]] if other else [])
-
-
-class TestTools:
-    @pytest.mark.parametrize("stream", [False, True])
-    def test_calls_of_tools_pass_untouched(
-        self, world: ChatWorld, upstream: OpenAIServer, stream: bool
-    ) -> None:
-        world.plain = completion_with({"content": None, "tool_calls": [CALL]}, "tool_calls")
-
-        with serving(upstream) as served:
-            reply = served.ask(tools=[TOOL], stream=stream)
-
-        if stream:
-            said = [data for _, data in events_in(reply.text)]
-            [called] = [d for d in said[:-1] if d["choices"][0]["delta"].get("tool_calls")]
-            assert called["choices"][0]["delta"] == {"tool_calls": [{**CALL, "index": 0}]}
-            assert said[-2]["choices"][0]["finish_reason"] == "tool_calls"
-            assert said[-2]["conflictscore"]["status"] == "passed-through"
-        else:
-            [choice] = reply.json()["choices"]
-            assert choice["message"]["tool_calls"] == [CALL]
-            assert (choice["message"]["content"], choice["finish_reason"]) == (None, "tool_calls")
-            assert reply.headers["x-conflictscore-status"] == "passed-through"
-            assert reply.json()["usage"] == DETAILED
-            assert (reply.json()["model"], reply.json()["x_upstream"]) == ("scripted", "kept")
-        assert world.handed_on[0].body["tools"] == [TOOL]
-        assert world.asked.total() == 0
-
-    def test_no_call_of_the_loop_is_offered_them(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        about = {
-            "tools": [TOOL],
-            "tool_choice": "auto",
-            "parallel_tool_calls": False,
-            "functions": [TOOL["function"]],
-            "function_call": "auto",
-            "web_search_options": {"search_context_size": "low"},
-        }
-
-        with serving(upstream) as served:
-            reply = served.ask(**about)
-
-        [first] = world.handed_on
-        assert {name: first.body.get(name) for name in about} == about
-        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
-        assert not any(about.keys() & r.body.keys() for r in upstream.requests if r is not first)
-
-    def test_the_answer_after_them_is_checked_against_what_they_brought(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        found = [{"text": "The lamp was lit in 1871."}, {"text": "The lamp was lit in 1874."}]
-        conversation = [
-            *user(),
-            {"role": "assistant", "content": None, "tool_calls": [CALL]},
-            {"role": "tool", "tool_call_id": "call_1", "content": json.dumps(found)},
-        ]
-
-        with serving(upstream, retriever=Listed(found=AGREEING)) as served:
-            reply = served.ask(conversation, tools=[TOOL])
-            run = served.run(reply)
-
-        assert world.handed_on[0].messages == conversation
-        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
-        assert [document["text"] for document in run["documents"]] == [d["text"] for d in found]
-
-    def test_a_tools_words_are_one_document_with_its_name(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        conversation = [
-            *user(),
-            {"role": "assistant", "content": None, "tool_calls": [CALL]},
-            {"role": "tool", "tool_call_id": "call_1", "content": "The lamp was lit in 1871."},
-        ]
-
-        with serving(upstream) as served:
-            run = served.run(served.ask(conversation))
-
-        [document] = run["documents"]
-        assert (document["title"], document["text"]) == ("look_up", "The lamp was lit in 1871.")
-
-
-UNCHECKED: list[tuple[Mapping[str, Any], str]] = [
-    ({"messages": user([{"type": "text", "text": "What is this?"}, PICTURE])}, "more than text"),
-    ({"n": 2}, "n is 2"),
-    ({"logprobs": True}, "logprobs"),
-    ({"response_format": {"type": "json_object"}}, "json_object"),
-    ({"modalities": ["text", "audio"]}, "modalities"),
-    ({"messages": [{"role": "system", "content": "Hello."}]}, "no user message"),
-    ({"messages": [*user(), {"role": "assistant", "content": "It was"}]}, "assistant's own"),
-]
-
-
-@pytest.mark.parametrize(("more", "reason"), UNCHECKED, ids=[reason for _, reason in UNCHECKED])
-class TestWhatCannotBeChecked:
-    @pytest.mark.parametrize("stream", [False, True])
-    def test_it_passes_untouched(
-        self,
-        world: ChatWorld,
-        upstream: OpenAIServer,
-        more: Mapping[str, Any],
-        reason: str,
-        stream: bool,
-    ) -> None:
-        world.plain = Reply("A lamp.", logprobs={"A": -0.1})
-
-        with serving(upstream) as served:
-            reply = served.http.post(
-                "/v1/chat/completions",
-                json={"model": "conflictscore", "messages": user(), "stream": stream, **more},
-            )
-            run = served.run(reply)
-
-        assert reply.headers["x-conflictscore-status"] == "passed-through"
-        [request] = upstream.requests
-        assert {name: request.body[name] for name in more} == more
-        assert "conflictscore" not in reply.text
-        assert "A " in reply.text
-        assert reason in run["notes"][0]
-
-    def test_it_is_refused_where_only_what_is_checked_is_answered(
-        self, upstream: OpenAIServer, more: Mapping[str, Any], reason: str
-    ) -> None:
-        with serving(upstream, settings={"on_failure": "refuse"}) as served:
-            reply = served.http.post(
-                "/v1/chat/completions",
-                json={"model": "conflictscore", "messages": user(), **more},
-            )
-
-        assert (reply.status_code, reply.json()["error"]["code"]) == (400, "not_checkable")
-        assert reason in reply.json()["error"]["message"]
-        assert upstream.requests == []
-
-
 class TestModels:
-    def test_the_models_are_the_upstreams_and_our_own_name(self, upstream: OpenAIServer) -> None:
+    def test_the_models_are_the_upstreams_and_conflictscore(self, upstream: OpenAIServer) -> None:
         with serving(upstream) as served:
             listed = [model.id for model in served.openai.models.list()]
             one = served.openai.models.retrieve("conflictscore")
@@ -577,7 +342,7 @@ class TestModels:
         assert listed == ["conflictscore", "scripted"]
         assert one.owned_by == "conflictscore"
 
-    def test_another_model_is_not_there(self, upstream: OpenAIServer) -> None:
+    def test_an_unknown_model_is_not_found(self, upstream: OpenAIServer) -> None:
         with serving(upstream) as served:
             with pytest.raises(openai.NotFoundError) as raised:
                 served.openai.chat.completions.create(model="gpt-9", messages=user())

@@ -20,7 +20,14 @@ from click.testing import CliRunner, Result
 
 from conflictscore.cli import main
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.middleware.service.serving import QUESTION, UPSTREAM_KEY, ChatWorld, listening, until
+from tests.middleware.service.serving import (
+    QUESTION,
+    UPSTREAM_KEY,
+    ChatWorld,
+    asking,
+    listening,
+    until,
+)
 
 ROOT = Path(__file__).parents[3]
 DOCS = str(ROOT / "examples" / "lighthouse")
@@ -37,9 +44,8 @@ class Command:
     address: str
 
     def ask(self, **more: Any) -> httpx2.Response:
-        body = {"model": "conflictscore", "messages": [{"role": "user", "content": QUESTION}]}
         with httpx2.Client(trust_env=False, timeout=60) as client:
-            return client.post(f"{self.address}/v1/chat/completions", json={**body, **more})
+            return client.post(f"{self.address}/v1/chat/completions", json=asking(**more))
 
     def get(self, path: str) -> httpx2.Response:
         with httpx2.Client(trust_env=False, timeout=60) as client:
@@ -104,7 +110,7 @@ def test_it_says_where_it_listens_and_what_it_is_in_front_of(upstream: OpenAISer
         (["--regeneration", "typed", "--mode", "annotate"], "is for --mode correct"),
     ],
 )
-def test_what_it_cannot_do_it_says_in_one_line(
+def test_bad_options_are_refused_in_one_line(
     arguments: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -155,7 +161,7 @@ def test_keys_come_from_a_file_or_the_environment(upstream: OpenAIServer, tmp_pa
         assert KEY not in command.line
 
 
-def test_a_request_that_runs_is_finished_before_the_end(
+def test_a_running_request_is_finished_before_the_end(
     world: ChatWorld, upstream: OpenAIServer
 ) -> None:
     gate = world.gates["Answer the question with"] = threading.Event()
@@ -175,7 +181,7 @@ def test_a_request_that_runs_is_finished_before_the_end(
     assert replies[0].json()["choices"][0]["message"]["content"] == "It was lit in 1874."
 
 
-def test_what_is_observed_is_scored_before_the_end_and_known_after_it(
+def test_observed_answers_are_scored_before_the_end_and_kept_across_a_restart(
     world: ChatWorld, upstream: OpenAIServer, tmp_path: Path
 ) -> None:
     gate = world.gates["Take the answer below apart"] = threading.Event()
@@ -195,7 +201,7 @@ def test_what_is_observed_is_scored_before_the_end_and_known_after_it(
     assert (run["status"], run["question"]) == ("observed", QUESTION)
 
 
-def test_what_does_not_end_in_its_grace_is_recorded_as_unfinished(
+def test_work_that_outlasts_the_grace_is_recorded_as_unfinished(
     world: ChatWorld, upstream: OpenAIServer, tmp_path: Path
 ) -> None:
     world.broken["decompose"] = Fault.hang(60)
@@ -224,7 +230,7 @@ def refuses(command: Command) -> bool:
 
 
 class TestExamples:
-    def test_openais_client_asks_and_goes_on(
+    def test_openais_client_asks_and_follows_up(
         self,
         world: ChatWorld,
         upstream: OpenAIServer,

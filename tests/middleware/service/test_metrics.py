@@ -4,9 +4,7 @@ from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.middleware.service.serving import QUESTION, ChatWorld, serving
 
 
-def test_a_run_is_counted_with_all_that_it_came_to(
-    world: ChatWorld, upstream: OpenAIServer
-) -> None:
+def test_a_run_is_counted_with_its_results(world: ChatWorld, upstream: OpenAIServer) -> None:
     with serving(upstream) as served:
         usage = served.ask().json()["usage"]
         served.http.get("/v1/runs/unknown")

@@ -241,7 +241,7 @@ def test_the_policy_stops_a_script_that_got_in_all_the_same(reader: Reader, serv
     assert "unsafe" not in policy
 
 
-def test_nothing_is_asked_of_any_other_host(reader: Reader, served: Served) -> None:
+def test_no_other_host_is_contacted(reader: Reader, served: Served) -> None:
     reader.open(served.address)
     reader.ask(QUESTION)
     reader.answered()
@@ -250,7 +250,7 @@ def test_nothing_is_asked_of_any_other_host(reader: Reader, served: Served) -> N
     assert all(address.startswith(served.address) for address in asked)
 
 
-def test_a_failing_model_is_told_plainly_and_can_be_tried_again(
+def test_a_failing_model_is_reported_plainly_and_can_be_retried(
     reader: Reader, world: World, served: Served
 ) -> None:
     world.broken["generate"] = Fault(500, should_retry=False)
@@ -274,14 +274,14 @@ def test_a_search_that_finds_nothing_says_what_to_do(reader: Reader, world: Worl
         assert "Word the question differently" in reader.text(".trouble")
 
 
-def test_a_service_that_went_away_is_told(reader: Reader, world: World) -> None:
+def test_a_service_that_went_away_is_reported(reader: Reader, world: World) -> None:
     with OpenAIServer(world) as upstream, serving(upstream) as served:
         reader.open(served.address)
     reader.ask(QUESTION)
     reader.sees(".trouble", "The service cannot be reached.")
 
 
-def test_verdicts_that_could_not_be_had_stand_with_their_errors(
+def test_missing_verdicts_are_shown_with_their_errors(
     reader: Reader, world: World, served: Served
 ) -> None:
     world.broken["label"] = Fault(500, message="the judge is out", should_retry=False)
@@ -351,7 +351,7 @@ def test_a_follow_up_carries_the_conversation(reader: Reader, world: World) -> N
         assert all(QUESTION not in request.prompt for request in upstream.requests[before:])
 
 
-def test_a_quotation_is_marked_where_it_stands_and_said_to_be_missing_where_not(
+def test_a_quotation_is_marked_in_the_document_or_said_to_be_missing(
     reader: Reader, world: World
 ) -> None:
     verdict = {

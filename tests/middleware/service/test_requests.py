@@ -63,7 +63,7 @@ def test_any_bytes_are_an_object_or_refused(data: bytes) -> None:
     assert outcome.status == 400
 
 
-def test_fields_that_are_always_sent_stand_beside_the_callers() -> None:
+def test_fields_that_are_always_sent_join_the_callers() -> None:
     request = read_chat(
         {
             "model": "m",

@@ -38,7 +38,7 @@ class TestKeeping:
 
         assert kept(runs, *"abcd") == ["a", "c", "d"]
 
-    def test_as_many_go_as_the_bytes_of_a_new_one_need(self) -> None:
+    def test_as_many_runs_go_as_a_new_one_needs_bytes(self) -> None:
         runs = RunStore(most=100, most_bytes=300)
         for name in "abc":
             finish(runs, name, text="x" * 60)
@@ -47,7 +47,7 @@ class TestKeeping:
 
         assert kept(runs, *"abcd") == ["d"]
 
-    def test_one_that_is_larger_than_all_room_is_not_kept_and_drives_out_no_other(self) -> None:
+    def test_a_run_too_large_to_keep_drives_out_no_other(self) -> None:
         runs = RunStore(most=100, most_bytes=300)
         finish(runs, "a")
 
@@ -56,7 +56,7 @@ class TestKeeping:
         assert kept(runs, *"ab") == ["a"]
         assert not runs.is_running("b", "me")
 
-    def test_one_at_work_is_known_to_its_owner(self) -> None:
+    def test_a_run_in_progress_is_known_to_its_owner_only(self) -> None:
         runs = RunStore(most=1, most_bytes=300)
         runs.begin("a", "me")
 
@@ -91,7 +91,7 @@ class TestKeeping:
 
 
 class TestAsking:
-    def test_a_run_is_told_step_by_step_and_kept(self, upstream: OpenAIServer) -> None:
+    def test_a_run_is_streamed_step_by_step_and_kept(self, upstream: OpenAIServer) -> None:
         with serving(upstream) as served:
             reply = served.http.post("/v1/runs", json={"question": QUESTION})
             run = served.run(reply)
@@ -161,7 +161,7 @@ class TestAsking:
             ),
         ],
     )
-    def test_what_cannot_be_used_is_told_at_once(
+    def test_a_bad_request_is_refused_at_once(
         self, upstream: OpenAIServer, body: dict[str, Any], complaint: str
     ) -> None:
         with serving(upstream) as served:
@@ -223,7 +223,7 @@ class TestAsking:
         assert run["answer"] == "It was lit in 1871."
         assert "HTTP 500" in " ".join([*run["notes"], run["reason"]])
 
-    def test_an_unknown_run_is_not_there(self, upstream: OpenAIServer) -> None:
+    def test_an_unknown_run_is_not_found(self, upstream: OpenAIServer) -> None:
         with serving(upstream) as served:
             reply = served.http.get("/v1/runs/00000000")
 

@@ -1,9 +1,17 @@
-"""Signs of life while there is nothing to say."""
+"""Streamed answers, and signs of life while there is no text to send."""
 
 import asyncio
+import json
 import threading
+from functools import reduce
+from operator import add
+from typing import Any
 
+import openai
 import pytest
+from langchain_core.messages import AIMessage
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
 from conflictscore.middleware.service import completions
 from conflictscore.middleware.service.completions import Completion, CompletionStream
@@ -11,14 +19,27 @@ from conflictscore.middleware.service.service import Ticket
 from conflictscore.middleware.service.wire import ALIVE
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import (
+    AGREEING,
     QUESTION,
     ChatWorld,
+    Listed,
+    asking,
+    completion_with,
     events_in,
     serving,
+    user,
 )
 
 SILENCE = ALIVE.decode()
+
+
 TICKET = Ticket("r1", "correct", "m", 0.0)
+
+
+WHY = "Say why the answer changed"
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
 
 
 def reply(text: str) -> Completion:
@@ -53,7 +74,7 @@ async def test_comments_keep_a_silent_stream_awake_and_now_and_then_a_chunk(
     assert "It was lit." in "".join(heard)
 
 
-async def test_an_answer_that_stands_is_said_once() -> None:
+async def test_a_final_answer_is_sent_once() -> None:
     loop = asyncio.get_running_loop()
     standing: asyncio.Future[Completion] = loop.create_future()
     finished: asyncio.Future[Completion] = loop.create_future()
@@ -73,12 +94,11 @@ async def test_an_answer_that_stands_is_said_once() -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/runs"])
-def test_a_service_says_that_it_is_alive(
+def test_a_silent_stream_shows_signs_of_life(
     world: ChatWorld, upstream: OpenAIServer, path: str
 ) -> None:
     gate = world.gates["Answer the question with"] = threading.Event()
-    chat = {"model": "m", "messages": [{"role": "user", "content": QUESTION}], "stream": True}
-    body = {"question": QUESTION} if path == "/v1/runs" else {**chat, "model": "scripted"}
+    body = {"question": QUESTION} if path == "/v1/runs" else asking(model="scripted", stream=True)
 
     with (
         serving(upstream, settings={"heartbeat": 0.02}) as served,
@@ -94,3 +114,97 @@ def test_a_service_says_that_it_is_alive(
                 gate.set()
 
     assert "1874" in heard
+
+
+def test_openais_client_streams_the_final_answer(upstream: OpenAIServer) -> None:
+    with serving(upstream) as served:
+        stream = served.openai.chat.completions.create(
+            model="scripted",
+            messages=user(),
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+        chunks = list(stream)
+
+    text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+    assert text == "It was lit in 1874."
+    assert "1871" not in json.dumps([c.choices[0].delta.model_dump() for c in chunks[:-1]])
+    assert chunks[-2].choices[0].finish_reason == "stop"
+    assert (chunks[-2].model_extra or {})["conflictscore"]["status"] == "corrected"
+    assert chunks[-1].choices == []
+    assert chunks[-1].usage is not None
+    assert chunks[-1].usage.prompt_tokens > 1000
+
+
+async def test_openais_asynchronous_client_streams_it_too(upstream: OpenAIServer) -> None:
+    with serving(upstream) as served:
+        async with openai.AsyncOpenAI(
+            base_url=f"{served.address}/v1", api_key="none", max_retries=0
+        ) as client:
+            stream = await client.chat.completions.create(
+                model="conflictscore", messages=user(), stream=True
+            )
+            chunks = [chunk async for chunk in stream]
+
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert text == "It was lit in 1874."
+    assert all(chunk.usage is None for chunk in chunks)
+
+
+def test_the_answer_streams_before_its_own_scores_are_there(
+    world: ChatWorld, upstream: OpenAIServer
+) -> None:
+    gate = world.gates[WHY] = threading.Event()
+
+    with serving(upstream) as served:
+        body = {"model": "conflictscore", "messages": user(), "stream": True}
+        with served.http.stream("POST", "/v1/chat/completions", json=body) as reply:
+            heard = ""
+            for piece in reply.iter_text():
+                heard += piece
+                if "1874" in heard:
+                    gate.set()
+
+    assert reply.headers["x-conflictscore-status"] == "pending"
+    assert "1871" not in heard.partition('finish_reason": "stop')[0]
+    assert events_in(heard)[-2][1]["conflictscore"]["justification"] == world.reason
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_langchains_client_reads_it(upstream: OpenAIServer, streaming: bool) -> None:
+    with serving(upstream) as served:
+        chat = ChatOpenAI(
+            model="conflictscore",
+            base_url=f"{served.address}/v1",
+            api_key=SecretStr("none"),
+            stream_usage=True,
+            include_response_headers=True,
+        )
+        if streaming:
+            reply: AIMessage = reduce(add, chat.stream(QUESTION))
+        else:
+            reply = chat.invoke(QUESTION)
+
+    assert reply.text == "It was lit in 1874."
+    assert "x-conflictscore-run-id" in reply.response_metadata["headers"]
+    assert reply.usage_metadata is not None
+    assert reply.usage_metadata["input_tokens"] > 1000
+
+
+@pytest.mark.parametrize("other", [None, PICTURE], ids=["texts", "with a picture"])
+def test_an_answer_in_parts_is_checked_and_streamed_to_its_end(
+    world: ChatWorld, upstream: OpenAIServer, other: dict[str, Any] | None
+) -> None:
+    parts = [{"type": "text", "text": text} for text in ("It was ", "lit in 1871.")]
+    world.plain = completion_with({"content": [*parts, *([other] if other else [])]})
+    settings = {"first_answer": "upstream"}
+
+    with serving(upstream, retriever=Listed(found=AGREEING), settings=settings) as served:
+        reply = served.ask(stream=True)
+
+    said = [data for _, data in events_in(reply.text)]
+    assert said[-1] == "[DONE]"
+    assert said[-2]["conflictscore"]["status"] == "scored"
+    contents = [c["choices"][0]["delta"].get("content") for c in said[:-1]]
+    assert "".join(c for c in contents if isinstance(c, str)) == "It was lit in 1871."
+    assert [c for c in contents if isinstance(c, list)] == ([[other]] if other else [])

@@ -1,0 +1,100 @@
+"""Upstreams and clients on bare sockets: they hang, break off, and go away."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import SimpleNamespace
+from typing import Any, Self
+
+from tests.middleware.service.serving import HasAddress, Served
+
+__all__ = ["Hanging", "broken_stream", "closed_port", "gone_away"]
+
+STREAM_HEAD = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+)
+
+
+def chunked(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@contextmanager
+def broken_stream() -> Iterator[HasAddress]:
+    """An upstream that hangs up after the first chunk of its first reply."""
+    chunk = {"choices": [{"index": 0, "delta": {"content": "It was"}}]}
+    event = f"data: {json.dumps(chunk)}\n\n".encode()
+
+    def answer(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(STREAM_HEAD + chunked(event))
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=answer, args=(listener,), daemon=True).start()
+        yield SimpleNamespace(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}/v1")
+
+
+class Hanging:
+    """An upstream that takes requests, says no more than this, and waits to be left."""
+
+    def __init__(self, said: bytes | None = None) -> None:
+        self.accepted = self.closed = 0
+        self._said = said
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.base_url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/v1"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._serve, daemon=True).start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._listener.close()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                threading.Thread(target=self._hang, args=(connection,), daemon=True).start()
+
+    def _hang(self, connection: socket.socket) -> None:
+        with connection:
+            connection.recv(65536)
+            self.accepted += 1
+            if self._said is not None:
+                connection.sendall(STREAM_HEAD + chunked(self._said))
+            while connection.recv(65536):
+                pass
+        self.closed += 1
+
+
+@contextmanager
+def gone_away(
+    served: Served, body: Any, path: str = "/v1/chat/completions", *, length: int | None = None
+) -> Iterator[Callable[[], str]]:
+    """A client that hangs up where the block ends; gives what it has heard until then."""
+    data = json.dumps(body).encode()
+    host, _, port = served.address.removeprefix("http://").partition(":")
+    head = (
+        f"POST {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n"
+        f"content-length: {length or len(data)}\r\n\r\n"
+    )
+    heard = bytearray()
+
+    def hear() -> str:
+        with suppress(TimeoutError):
+            heard.extend(connection.recv(65536))
+        return heard.decode()
+
+    with socket.create_connection((host, int(port)), timeout=0.5) as connection:
+        connection.sendall(head.encode() + data)
+        yield hear

@@ -1,0 +1,120 @@
+"""Requests that cannot be served, and what their callers are told."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.fakes.openai_server import OpenAIServer
+from tests.middleware.service.serving import asking, serving
+
+
+@pytest.mark.parametrize(
+    ("change", "param"),
+    [
+        ({"model": None}, "model"),
+        ({"model": ""}, "model"),
+        ({"messages": []}, "messages"),
+        ({"messages": "When?"}, "messages"),
+        ({"messages": [{"role": "pirate", "content": "When?"}]}, "messages[0].role"),
+        ({"messages": [{"role": "user", "content": 7}]}, "messages[0].content"),
+        ({"messages": [{"role": "user", "content": ["a"]}]}, "messages[0].content"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "text"}]}]},
+            "messages[0].content",
+        ),
+        ({"temperature": 3}, "temperature"),
+        ({"temperature": "hot"}, "temperature"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"n": 0}, "n"),
+        ({"stream": "yes"}, "stream"),
+        ({"stream_options": {"include_usage": 1}}, "stream_options.include_usage"),
+        ({"tools": ["hammer"]}, "tools[0]"),
+    ],
+)
+def test_a_wrong_field_is_named(upstream: OpenAIServer, change: dict[str, Any], param: str) -> None:
+    with serving(upstream) as served:
+        reply = served.http.post("/v1/chat/completions", json=asking(**change))
+
+    error = reply.json()["error"]
+    assert (reply.status_code, error["param"], error["type"]) == (
+        400,
+        param,
+        "invalid_request_error",
+    )
+    assert error["message"].startswith(f"{param}: ")
+    assert upstream.requests == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"[]",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"n": NaN}',
+        b'{"model": "\\ud800"}',
+        b'{"n": ' + b"1" * 5000 + b"}",
+    ],
+    ids=["cut", "list", "bytes", "deep", "nan", "surrogate", "digits"],
+)
+def test_a_body_that_is_not_a_json_object_is_refused(upstream: OpenAIServer, body: bytes) -> None:
+    with serving(upstream) as served:
+        reply = served.http.post(
+            "/v1/chat/completions", content=body, headers={"content-type": "application/json"}
+        )
+
+    assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_json")
+
+
+def test_a_page_of_another_site_cannot_send_a_request(upstream: OpenAIServer) -> None:
+    with serving(upstream) as served:
+        body = json.dumps(asking())
+        simple = served.http.post(
+            "/v1/chat/completions", content=body, headers={"content-type": "text/plain"}
+        )
+        asked_leave = served.http.options("/v1/chat/completions")
+
+    assert (simple.status_code, simple.json()["error"]["code"]) == (415, "not_json")
+    assert asked_leave.status_code == 405
+    assert "access-control-allow-origin" not in asked_leave.headers
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_that_is_too_large_is_not_read_to_its_end(
+    upstream: OpenAIServer, chunked: bool
+) -> None:
+    body = json.dumps(asking(padding="x" * 10_000)).encode()
+    pieces = (body[i : i + 1000] for i in range(0, len(body), 1000))
+
+    with serving(upstream, settings={"max_body": 5000}) as served:
+        reply = served.http.post(
+            "/v1/chat/completions",
+            content=pieces if chunked else body,
+            headers={"content-type": "application/json"},
+        )
+        again = served.ask()
+
+    assert (reply.status_code, reply.json()["error"]["code"]) == (413, "body_too_large")
+    assert "5000 bytes" in reply.json()["error"]["message"]
+    assert again.status_code == 200
+
+
+def test_a_body_of_just_that_size_is_taken(upstream: OpenAIServer) -> None:
+    size = len(json.dumps(asking(padding=""), separators=(",", ":")))
+
+    with serving(upstream, settings={"max_body": size + 10}) as served:
+        assert served.http.post("/v1/chat/completions", json=asking(padding="x" * 10)).is_success
+        larger = served.http.post("/v1/chat/completions", json=asking(padding="x" * 11))
+
+    assert larger.status_code == 413
+
+
+def test_an_unknown_route_or_method_gets_an_error_of_the_same_form(upstream: OpenAIServer) -> None:
+    with serving(upstream) as served:
+        lost = served.http.get("/v1/embeddings")
+        wrong = served.http.get("/v1/chat/completions")
+
+    assert (lost.status_code, lost.json()["error"]["code"]) == (404, "no_such_route")
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")

@@ -1,0 +1,165 @@
+"""Which requests are checked: those with tools, and those that no check can be made of."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.middleware.service.serving import (
+    AGREEING,
+    ChatWorld,
+    Listed,
+    completion_with,
+    events_in,
+    serving,
+    user,
+)
+
+PICTURE = {"type": "image_url", "image_url": {"url": "https://picture.test/lamp.png"}}
+
+
+TOOL: Any = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}
+
+
+CALL: dict[str, Any] = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "look_up", "arguments": '{"what": "the lamp"}'},
+}
+
+
+DETAILED = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, "details": {"a": 1}}
+
+
+class TestTools:
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_calls_of_tools_pass_untouched(
+        self, world: ChatWorld, upstream: OpenAIServer, stream: bool
+    ) -> None:
+        world.plain = completion_with({"content": None, "tool_calls": [CALL]}, "tool_calls")
+
+        with serving(upstream) as served:
+            reply = served.ask(tools=[TOOL], stream=stream)
+
+        if stream:
+            said = [data for _, data in events_in(reply.text)]
+            [called] = [d for d in said[:-1] if d["choices"][0]["delta"].get("tool_calls")]
+            assert called["choices"][0]["delta"] == {"tool_calls": [{**CALL, "index": 0}]}
+            assert said[-2]["choices"][0]["finish_reason"] == "tool_calls"
+            assert said[-2]["conflictscore"]["status"] == "passed-through"
+        else:
+            [choice] = reply.json()["choices"]
+            assert choice["message"]["tool_calls"] == [CALL]
+            assert (choice["message"]["content"], choice["finish_reason"]) == (None, "tool_calls")
+            assert reply.headers["x-conflictscore-status"] == "passed-through"
+            assert reply.json()["usage"] == DETAILED
+            assert (reply.json()["model"], reply.json()["x_upstream"]) == ("scripted", "kept")
+        assert world.handed_on[0].body["tools"] == [TOOL]
+        assert world.asked.total() == 0
+
+    def test_no_call_of_the_loop_is_offered_tools(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        about = {
+            "tools": [TOOL],
+            "tool_choice": "auto",
+            "parallel_tool_calls": False,
+            "functions": [TOOL["function"]],
+            "function_call": "auto",
+            "web_search_options": {"search_context_size": "low"},
+        }
+
+        with serving(upstream) as served:
+            reply = served.ask(**about)
+
+        [first] = world.handed_on
+        assert {name: first.body.get(name) for name in about} == about
+        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
+        assert not any(about.keys() & r.body.keys() for r in upstream.requests if r is not first)
+
+    def test_the_answer_after_tool_calls_is_checked_against_what_the_tools_returned(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        found = [{"text": "The lamp was lit in 1871."}, {"text": "The lamp was lit in 1874."}]
+        conversation = [
+            *user(),
+            {"role": "assistant", "content": None, "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "call_1", "content": json.dumps(found)},
+        ]
+
+        with serving(upstream, retriever=Listed(found=AGREEING)) as served:
+            reply = served.ask(conversation, tools=[TOOL])
+            run = served.run(reply)
+
+        assert world.handed_on[0].messages == conversation
+        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
+        assert [document["text"] for document in run["documents"]] == [d["text"] for d in found]
+
+    def test_plain_text_of_a_tool_is_one_document_named_after_it(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        conversation = [
+            *user(),
+            {"role": "assistant", "content": None, "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "call_1", "content": "The lamp was lit in 1871."},
+        ]
+
+        with serving(upstream) as served:
+            run = served.run(served.ask(conversation))
+
+        [document] = run["documents"]
+        assert (document["title"], document["text"]) == ("look_up", "The lamp was lit in 1871.")
+
+
+UNCHECKED: list[tuple[Mapping[str, Any], str]] = [
+    ({"messages": user([{"type": "text", "text": "What is this?"}, PICTURE])}, "more than text"),
+    ({"n": 2}, "n is 2"),
+    ({"logprobs": True}, "logprobs"),
+    ({"response_format": {"type": "json_object"}}, "json_object"),
+    ({"modalities": ["text", "audio"]}, "modalities"),
+    ({"messages": [{"role": "system", "content": "Hello."}]}, "no user message"),
+    ({"messages": [*user(), {"role": "assistant", "content": "It was"}]}, "assistant's own"),
+]
+
+
+@pytest.mark.parametrize(("more", "reason"), UNCHECKED, ids=[reason for _, reason in UNCHECKED])
+class TestWhatCannotBeChecked:
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_it_passes_untouched(
+        self,
+        world: ChatWorld,
+        upstream: OpenAIServer,
+        more: Mapping[str, Any],
+        reason: str,
+        stream: bool,
+    ) -> None:
+        world.plain = Reply("A lamp.", logprobs={"A": -0.1})
+
+        with serving(upstream) as served:
+            reply = served.http.post(
+                "/v1/chat/completions",
+                json={"model": "conflictscore", "messages": user(), "stream": stream, **more},
+            )
+            run = served.run(reply)
+
+        assert reply.headers["x-conflictscore-status"] == "passed-through"
+        [request] = upstream.requests
+        assert {name: request.body[name] for name in more} == more
+        assert "conflictscore" not in reply.text
+        assert "A " in reply.text
+        assert reason in run["notes"][0]
+
+    def test_it_is_refused_where_only_checked_answers_are_given(
+        self, upstream: OpenAIServer, more: Mapping[str, Any], reason: str
+    ) -> None:
+        with serving(upstream, settings={"on_failure": "refuse"}) as served:
+            reply = served.http.post(
+                "/v1/chat/completions",
+                json={"model": "conflictscore", "messages": user(), **more},
+            )
+
+        assert (reply.status_code, reply.json()["error"]["code"]) == (400, "not_checkable")
+        assert reason in reply.json()["error"]["message"]
+        assert upstream.requests == []

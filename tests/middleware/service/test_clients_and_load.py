@@ -1,0 +1,144 @@
+"""Clients that go away, and more requests than the service can take."""
+
+import re
+import threading
+
+import httpx2
+import pytest
+
+from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.middleware.service.serving import MODES, QUESTION, ChatWorld, asking, serving, until
+from tests.middleware.service.sockets import Hanging, gone_away
+
+
+class TestClientsThatGoAway:
+    @pytest.mark.parametrize("stream", [False, True])
+    @pytest.mark.parametrize("mode", MODES)
+    def test_their_work_stops_and_nothing_is_left(self, mode: str, stream: bool) -> None:
+        settings = {"mode": mode, "first_answer": "upstream", "max_concurrent": 1}
+
+        with Hanging() as upstream, serving(upstream, settings=settings) as served:
+            idle = served.tasks()
+            with gone_away(served, asking(stream=stream)):
+                until(lambda: upstream.accepted == 1)
+            until(lambda: upstream.closed == 1)
+            until(lambda: served.tasks() <= idle)
+            gone = served.metric('conflictscore_failures_total{kind="client_gone"}')
+            unfinished = served.metric('conflictscore_runs_total{status="unfinished"}')
+            free = not served.service.slots._free.locked()
+
+        assert (gone, unfinished, free) == (1, 1, True)
+        assert upstream.accepted == 1
+
+    @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/runs"])
+    def test_a_stream_stops_while_the_judge_is_working(
+        self, world: ChatWorld, upstream: OpenAIServer, path: str
+    ) -> None:
+        world.broken["label"] = Fault.hang(60)
+        body = {"question": QUESTION} if path == "/v1/runs" else asking(stream=True)
+
+        with serving(upstream) as served:
+            idle = served.tasks()
+            with gone_away(served, body, path) as heard:
+                until(lambda: world.asked["label"] == 3)
+                [run_id] = re.findall(r"x-conflictscore-run-id: (\w+)", heard())
+            until(lambda: served.tasks() <= idle)
+            run = served.http.get(f"/v1/runs/{run_id}").json()
+
+        assert (run["status"], run["first_answer"]) == ("unfinished", "It was lit in 1871.")
+        assert world.asked["regenerate"] == 0
+
+    def test_a_client_that_leaves_during_its_upload_is_forgotten(
+        self, upstream: OpenAIServer
+    ) -> None:
+        with serving(upstream, settings={"max_concurrent": 1}) as served:
+            idle = served.tasks()
+            with gone_away(served, asking(), length=100_000):
+                until(lambda: served.tasks() > idle)
+            until(lambda: served.tasks() <= idle)
+            again = served.ask()
+
+        assert again.status_code == 200
+
+    def test_an_observed_stream_that_is_left_early_is_not_scored(self, world: ChatWorld) -> None:
+        with (
+            Hanging(b'data: {"choices": [{"delta": {"content": "It was"}}]}\n\n') as upstream,
+            serving(upstream, settings={"mode": "observe"}) as served,
+        ):
+            with gone_away(served, asking(stream=True)) as heard:
+                until(lambda: "It was" in heard())
+            until(lambda: upstream.closed == 1)
+            unfinished = until(
+                lambda: served.metric('conflictscore_runs_total{status="unfinished"}')
+            )
+
+        assert unfinished == 1
+
+    def test_a_client_that_stops_reading_holds_nothing_beyond_its_time(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        world.plain = Fault.raw(b"data: {}\n\n" * 2_000_000)
+        settings = {"mode": "observe", "timeout": 1, "max_concurrent": 1}
+        with serving(upstream, settings=settings) as served:
+            idle = served.tasks()
+            with gone_away(served, asking(stream=True)):
+                until(lambda: served.tasks() > idle)
+                until(lambda: served.tasks() <= idle, 10)
+                world.plain = "In 1871."
+                assert served.ask().status_code == 200
+
+
+class TestTooMuch:
+    def test_requests_beyond_those_running_and_waiting_are_told_to_come_back(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        gate = world.gates["Answer the question with"] = threading.Event()
+
+        with serving(upstream, settings={"max_concurrent": 1}) as served:
+            replies: list[httpx2.Response] = []
+            threads = [
+                threading.Thread(target=lambda: replies.append(served.ask())) for _ in range(2)
+            ]
+            for thread in threads:
+                thread.start()
+            until(lambda: served.metric("conflictscore_requests_in_flight") == 3)  # and /metrics
+            third = served.ask()
+            gate.set()
+            for thread in threads:
+                thread.join(20)
+            after = served.ask()
+
+        assert (third.status_code, third.json()["error"]["code"]) == (429, "too_many_requests")
+        assert int(third.headers["retry-after"]) >= 1
+        assert [reply.status_code for reply in (*replies, after)] == [200, 200, 200]
+
+    def test_a_request_that_waits_until_its_time_is_up_gets_429(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        world.broken["generate"] = Fault.hang(60)
+
+        with serving(upstream, settings={"max_concurrent": 1, "timeout": 2}) as served:
+            first = threading.Thread(target=served.ask)
+            first.start()
+            until(lambda: upstream.requests)
+            served.service.settings.__dict__["timeout"] = 0.2
+            second = served.ask()
+            first.join(20)
+
+        assert second.status_code == 429
+
+    def test_more_observed_answers_than_can_wait_are_dropped_and_counted(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        gate = world.gates["Take the answer below apart"] = threading.Event()
+
+        with serving(upstream, settings={"mode": "observe", "observed_waiting": 1}) as served:
+            replies = [served.ask() for _ in range(11)]  # eight at work, one waits
+            dropped = served.metric("conflictscore_observed_dropped_total")
+            waiting = served.metric("conflictscore_observed_waiting")
+            gate.set()
+            runs = [served.run(reply) for reply in replies]
+
+        assert {reply.status_code for reply in replies} == {200}
+        assert (dropped, waiting) == (2, 1)
+        assert [run["status"] for run in runs] == ["observed"] * 9 + ["dropped"] * 2

@@ -1,0 +1,147 @@
+"""An upstream that fails, hangs, breaks off, or sends something else."""
+
+import pytest
+
+from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.middleware.service.serving import (
+    MODES,
+    UPSTREAM_KEY,
+    ChatWorld,
+    events_in,
+    serving,
+    until,
+)
+from tests.middleware.service.sockets import broken_stream
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("fault", "status", "code"),
+    [
+        (Fault(429, retry_after="17", should_retry=False), 429, "upstream_rate_limit"),
+        (Fault(429, retry_after="sp\xe4ter", should_retry=False), 429, "upstream_rate_limit"),
+        (Fault(429, code="insufficient_quota", should_retry=False), 429, "insufficient_quota"),
+        (Fault(500, should_retry=False), 502, "upstream_failed"),
+        (Fault(503, should_retry=False), 502, "upstream_failed"),
+        (Fault(404, should_retry=False), 502, "upstream_model_not_found"),
+    ],
+    ids=["429", "429-odd", "quota", "500", "503", "404"],
+)
+def test_its_errors_reach_the_caller_with_a_fitting_status_and_code(
+    world: ChatWorld,
+    upstream: OpenAIServer,
+    mode: str,
+    fault: Fault,
+    status: int,
+    code: str,
+) -> None:
+    world.broken["generate"] = world.plain = fault
+
+    with serving(upstream, settings={"mode": mode}) as served:
+        reply = served.ask()
+        run = served.run(served.ask(stream=True)) if mode != "observe" else None
+        failures = served.metric('conflictscore_failures_total{kind="upstream"}')
+
+    error = reply.json()["error"]
+    assert (reply.status_code, error["code"]) == (status, code)
+    usable = fault.retry_after if fault.retry_after == "17" else None
+    assert reply.headers.get("retry-after") == usable
+    assert failures == (1 if run is None else 2)
+    if run is not None:
+        assert run["status"] == "failed"
+        assert world.handed_on == []  # it would not answer the request as it is either
+
+
+@pytest.mark.parametrize("mode", ["correct", "annotate"])
+def test_a_failure_on_the_callers_own_request_is_counted_too(
+    world: ChatWorld, upstream: OpenAIServer, mode: str
+) -> None:
+    world.plain = Fault(500, should_retry=False)
+    settings = {"mode": mode, "first_answer": "upstream"}
+
+    with serving(upstream, settings=settings) as served:
+        reply = served.ask()
+        failures = served.metric('conflictscore_failures_total{kind="upstream"}')
+
+    assert (reply.status_code, reply.json()["error"]["code"]) == (502, "upstream_failed")
+    assert failures == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_rejected_key_is_reported_as_the_services_not_the_callers(
+    world: ChatWorld, mode: str
+) -> None:
+    with (
+        OpenAIServer(world, api_key="another key") as upstream,
+        serving(upstream, settings={"mode": mode}) as served,
+    ):
+        reply = served.ask()
+
+    assert reply.status_code == 502
+    assert reply.json()["error"]["code"] == "upstream_authentication"
+    assert UPSTREAM_KEY not in reply.text
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_an_upstream_that_hangs_is_given_up_after_the_timeout(
+    world: ChatWorld, upstream: OpenAIServer, mode: str, stream: bool
+) -> None:
+    world.broken["generate"] = world.plain = Fault.hang(60)
+
+    with serving(upstream, settings={"mode": mode, "timeout": 0.3}) as served:
+        reply = served.ask(stream=stream)
+        until(lambda: served.tasks() <= 3)
+
+    if stream and mode != "observe":
+        assert events_in(reply.text)[-1][1]["error"]["code"] == "timeout"
+    else:
+        assert (reply.status_code, reply.json()["error"]["code"]) == (504, "timeout")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "body", [b"<html>", b"{}", b'{"choices": []}', b'{"choices": [{"message": 1}]}']
+)
+def test_a_reply_that_is_not_a_completion_is_never_an_answer(
+    world: ChatWorld, upstream: OpenAIServer, mode: str, body: bytes
+) -> None:
+    world.plain = Fault.raw(body)
+
+    with serving(upstream, settings={"mode": mode, "first_answer": "upstream"}) as served:
+        reply = served.ask()
+        run = served.run(reply) if mode == "observe" else None
+
+    if run is not None:
+        assert reply.content == body
+        assert run["status"] == "passed-through"
+    else:
+        assert (reply.status_code, reply.json()["error"]["code"]) == (
+            502,
+            "upstream_unreadable",
+        )
+
+
+def test_an_error_in_the_callers_request_is_reported_as_the_callers(
+    world: ChatWorld, upstream: OpenAIServer
+) -> None:
+    world.plain = Fault(400, message="top_k: too small", code="bad_top_k")
+
+    with serving(upstream, settings={"mode": "observe"}) as served:
+        reply = served.ask(top_k=-1)
+
+    assert (reply.status_code, reply.json()["error"]["code"]) == (400, "bad_top_k")
+    assert "top_k: too small" in reply.json()["error"]["message"]
+
+
+def test_a_stream_that_breaks_off_ends_with_an_error() -> None:
+    with (
+        broken_stream() as upstream,
+        serving(upstream, settings={"mode": "observe"}) as served,
+    ):
+        reply = served.ask(stream=True)
+        run = served.run(reply)
+
+    assert "It was" in reply.text
+    assert events_in(reply.text)[-1][1]["error"]["code"] == "upstream_failed"
+    assert run["status"] == "failed"
