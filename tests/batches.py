@@ -31,7 +31,12 @@ class AskedBatch:
         ids |= {"document": int(document)} if document else {}
         text = self.documents[document]
         answer = compared(self.claims[claim], text)
-        return {**ids, "snippet": text.splitlines()[-1], "reason": "Read it.", "answer": answer}
+        return {
+            **ids,
+            "snippet": "".join(text.splitlines()[-1:]),
+            "reason": "Read it.",
+            "answer": answer,
+        }
 
 
 def batch_of(prompt: str) -> AskedBatch:

@@ -99,7 +99,7 @@ def _judge(prompt: str) -> str:
     return json.dumps(
         {
             "claim": _between(prompt, "claim"),
-            "document_snippet": document.splitlines()[-1],
+            "document_snippet": document.splitlines()[-1] if document else "",
             "reasoning": "The years were compared.",
             "answer": _verdict(prompt),
         }
