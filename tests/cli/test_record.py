@@ -146,7 +146,7 @@ def test_without_a_terminal_progress_is_a_line_at_each_tenth() -> None:
         (["--questions", "q.txt", "--out", "r.jsonl"], "nothing to search"),
         (["--questions", "q.txt", "--out", "r.jsonl", "--search", "altavista"], "altavista"),
         (["--questions", "q.txt", "--out", "q.txt", "--docs", "docs"], "q.txt, line 1: not JSON"),
-        (["--questions", "q.txt", "--out", "no/r", "--docs", "docs"], "no/r: cannot be recorded"),
+        (["--questions", "q.txt", "--out", "no/r", "--docs", "docs"], "no/r: cannot be written"),
         (["--questions", "q.txt", "--out", "r", "--limit", "0"], "--limit"),
         (["--questions", "q.txt", "--out", "r", "--concurrency", "0"], "--concurrency"),
     ],

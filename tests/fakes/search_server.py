@@ -240,8 +240,8 @@ def serper(results: Found = (), *, api_key: str | None = None, page: int = 10) -
     return handle
 
 
-def serper_error(status: int, message: str) -> Reply:
-    return json_reply({"message": message, "statusCode": status}, status)
+def serper_error(status: int, message: str, **headers: str) -> Reply:
+    return json_reply({"message": message, "statusCode": status}, status, **headers)
 
 
 def brave(results: Found = (), *, api_key: str | None = None) -> Handler:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError, QuotaError
@@ -28,26 +27,6 @@ def searching(server: SearchServer, **options: Any) -> BraveRetriever:
     )
 
 
-class TestBraveIsALangChainRetriever(RetrieversIntegrationTests):
-    @pytest.fixture(autouse=True)
-    def _brave(self, monkeypatch: pytest.MonkeyPatch) -> Any:
-        monkeypatch.setenv("BRAVE_API_KEY", KEY)
-        with SearchServer(brave(RESULTS, api_key=KEY)) as self.server:
-            yield
-
-    @property
-    def retriever_constructor(self) -> type[BraveRetriever]:
-        return BraveRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {"endpoint": self.server.endpoint}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "why is the sky blue?"
-
-
 def test_without_an_endpoint_brave_itself_is_asked() -> None:
     assert BraveRetriever(api_key=SecretStr(KEY)).address("/x") == "https://api.search.brave.com/x"
 
@@ -66,16 +45,6 @@ def test_the_request_is_one_that_brave_takes() -> None:
         "result_filter": "web",
         "text_decorations": "false",
     }
-
-
-@pytest.mark.parametrize("variable", ["BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"])
-def test_either_variable_holds_the_key(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(variable, "of-the-environment")
-    with SearchServer(brave(RESULTS)) as server:
-        searching(server, api_key=None).invoke("sky")
-    assert server.requests[0].headers["x-subscription-token"] == "of-the-environment"
 
 
 def test_pages_hold_twenty_and_the_offset_counts_pages() -> None:

@@ -11,7 +11,6 @@ import html
 import logging
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from ddgs.engines import ENGINES
 from ddgs.engines.brave import Brave
 from ddgs.engines.mojeek import Mojeek
 from ddgs.exceptions import RatelimitException
-from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.retrieval.ddgs import DdgsRetriever
@@ -82,26 +80,6 @@ def searching(monkeypatch: pytest.MonkeyPatch) -> Any:
     return open_search
 
 
-class TestDdgsIsALangChainRetriever(RetrieversIntegrationTests):
-    @pytest.fixture(autouse=True)
-    def _mojeek(self, searching: Any) -> Any:
-        with SearchServer(pages(RESULTS)) as server:
-            searching(server)
-            yield
-
-    @property
-    def retriever_constructor(self) -> type[DdgsRetriever]:
-        return DdgsRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "why is the sky blue?"
-
-
 def test_results_are_plain_and_say_where_they_came_from(searching: Any) -> None:
     found = [
         ("https://a.example/?a=1&b=2", "Why <b>sky</b> &amp; sea", "It is <b>blue</b>, 3 &lt; 4."),
@@ -158,27 +136,6 @@ def test_k_is_kept_and_has_a_most(searching: Any) -> None:
         DdgsRetriever(k=51)
 
 
-async def test_k_of_one_call_also_holds_when_awaited(searching: Any) -> None:
-    with SearchServer(pages(RESULTS)) as server:
-        assert len(await searching(server).ainvoke("sky", k=2)) == 2
-
-
-def test_an_empty_question_is_refused_without_a_request(searching: Any) -> None:
-    with SearchServer(pages(RESULTS)) as server, pytest.raises(InputError, match="question"):
-        searching(server).invoke(" \n")
-    assert server.requests == []
-
-
-def test_ten_threads_share_one_search(searching: Any) -> None:
-    def echo(request: Received) -> Reply:
-        return mojeek_page([("https://a.example/", "Title", request.parameters["q"])])
-
-    questions = [f"q{n}" for n in range(20)]
-    with SearchServer(echo) as server, ThreadPoolExecutor(10) as threads:
-        answers = list(threads.map(searching(server).invoke, questions))
-    assert [[doc.page_content for doc in found] for found in answers] == [[q] for q in questions]
-
-
 @pytest.mark.parametrize(
     "page",
     [
@@ -200,12 +157,6 @@ def test_nothing_found_is_not_told_from_a_refusal_and_so_is_no_answer(
     ):
         searching(server).invoke("sky")
     assert len(server.requests) == 1
-
-
-def test_a_lost_connection_is_tried_again(searching: Any) -> None:
-    with SearchServer(pages(RESULTS), faults=[DISCONNECT, DISCONNECT]) as server:
-        assert len(searching(server).invoke("sky")) == 10
-    assert len(server.requests) == 3
 
 
 def test_connections_that_stay_lost_are_a_provider_error(searching: Any) -> None:

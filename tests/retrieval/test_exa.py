@@ -3,10 +3,9 @@
 from typing import Any
 
 import pytest
-from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import SecretStr
 
-from conflictscore.errors import ConfigurationError, ProviderError, QuotaError
+from conflictscore.errors import ProviderError, QuotaError
 from conflictscore.retrieval.exa import ExaRetriever
 from tests.fakes.search_server import SearchServer, json_reply
 from tests.fakes.search_services import exa, exa_error
@@ -23,26 +22,6 @@ def searching(server: SearchServer, **options: Any) -> ExaRetriever:
     return ExaRetriever(
         **{"api_key": KEY, "endpoint": server.endpoint, "backoff": 0.001, **options}
     )
-
-
-class TestExaIsALangChainRetriever(RetrieversIntegrationTests):
-    @pytest.fixture(autouse=True)
-    def _exa(self, monkeypatch: pytest.MonkeyPatch) -> Any:
-        monkeypatch.setenv("EXA_API_KEY", KEY)
-        with SearchServer(exa(RESULTS, api_key=KEY)) as self.server:
-            yield
-
-    @property
-    def retriever_constructor(self) -> type[ExaRetriever]:
-        return ExaRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {"endpoint": self.server.endpoint}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "why is the sky blue?"
 
 
 def test_without_an_endpoint_exa_itself_is_asked() -> None:
@@ -101,14 +80,6 @@ def test_used_up_credit_is_told_in_exas_words() -> None:
     ):
         searching(server).invoke("sky")
     assert len(server.requests) == 1
-
-
-def test_a_wrong_key_is_told_in_exas_words() -> None:
-    with (
-        SearchServer(exa(RESULTS, api_key="another")) as server,
-        pytest.raises(ConfigurationError, match=r"401: Invalid API key\): check EXA_API_KEY"),
-    ):
-        searching(server).invoke("sky")
 
 
 @pytest.mark.parametrize("reply", [{}, {"answer": "It is blue."}, {"results": None}])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conflictscore.errors import InputError, NoDocumentsError
@@ -176,6 +176,7 @@ def test_any_line_is_a_document_or_an_error_that_names_it(
         assert Document.model_validate_json(document.model_dump_json()) == document
 
 
+@settings(deadline=None)  # on a busy machine
 @given(data=st.binary(), ending=st.sampled_from(["txt", "html", "jsonl"]))
 def test_any_bytes_are_text_or_an_error_that_names_the_file(
     data: bytes, ending: str, tmp_path_factory: pytest.TempPathFactory

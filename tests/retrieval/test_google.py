@@ -3,14 +3,12 @@
 import logging
 import traceback
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from typing import Any
 from urllib.parse import quote_plus
 
 import pytest
-from langchain_tests.integration_tests import RetrieversIntegrationTests
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 
 from conflictscore.errors import (
     ConfigurationError,
@@ -32,7 +30,7 @@ from tests.fakes.google_search import (
     rate_limit,
     result,
 )
-from tests.fakes.search_server import DISCONNECT, HANG, Reply
+from tests.fakes.search_server import DISCONNECT, Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:Google's Custom Search API ends")
 
@@ -47,27 +45,6 @@ PAGES = [
 def searching(server: GoogleSearchServer, **options: Any) -> GoogleRetriever:
     common = {"api_key": KEY, "engine_id": "engine", "backoff": 0.001}
     return GoogleRetriever(endpoint=server.endpoint, **{**common, **options})
-
-
-class TestGoogleIsALangChainRetriever(RetrieversIntegrationTests):
-    @pytest.fixture(autouse=True)
-    def _google(self, monkeypatch: pytest.MonkeyPatch) -> Any:
-        monkeypatch.setenv("GOOGLE_API_KEY", KEY)
-        monkeypatch.setenv("GOOGLE_CSE_ID", "engine")
-        with GoogleSearchServer(PAGES, api_key=KEY) as self.server:
-            yield
-
-    @property
-    def retriever_constructor(self) -> type[GoogleRetriever]:
-        return GoogleRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {"endpoint": self.server.endpoint}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "why is the sky blue?"
 
 
 def test_results_keep_googles_order_and_say_where_they_came_from() -> None:
@@ -127,30 +104,10 @@ def test_more_than_ten_results_come_in_pages() -> None:
     assert asked == [("1", "10"), ("11", "10"), ("21", "10")]
 
 
-def test_a_hundred_results_are_the_most() -> None:
-    with GoogleSearchServer(PAGES) as server:
-        assert len(searching(server, k=100).invoke("sky")) == 100
-        with pytest.raises(InputError, match="at most 100 documents, and k is 101"):
-            searching(server, k=101)
-        with pytest.raises(InputError, match="at least 1, and k is 0"):
-            searching(server).invoke("sky", k=0)
-    assert len(server.requests) == 10
-
-
-async def test_k_of_one_call_also_holds_when_awaited() -> None:
-    with GoogleSearchServer(PAGES) as server:
-        assert len(await searching(server).ainvoke("sky", k=2)) == 2
-
-
 def test_the_last_page_ends_the_search() -> None:
     with GoogleSearchServer(PAGES[:12]) as server:
         assert len(searching(server, k=40).invoke("sky")) == 12
     assert len(server.requests) == 2
-
-
-def test_nothing_found_is_an_empty_list() -> None:
-    with GoogleSearchServer([]) as server:
-        assert searching(server).invoke("sky") == []
 
 
 def test_a_question_too_long_for_an_address_is_searched_too() -> None:
@@ -160,86 +117,9 @@ def test_a_question_too_long_for_an_address_is_searched_too() -> None:
     assert server.requests[0].parameters["q"] == question
 
 
-def test_an_empty_question_is_refused_without_a_request() -> None:
-    with GoogleSearchServer(PAGES) as server, pytest.raises(InputError, match="question"):
-        searching(server).invoke(" \n")
-    assert server.requests == []
-
-
-def test_twenty_threads_share_one_retriever() -> None:
-    def find(query: str) -> list[dict[str, Any]]:
-        return [result(f"https://{query}.example/{n}", query, query) for n in range(1, 11)]
-
-    queries = [f"q{n}" for n in range(60)]
-    with GoogleSearchServer(find) as server, ThreadPoolExecutor(20) as threads:
-        retriever = searching(server)
-        answers = list(threads.map(retriever.invoke, queries))
-    for query, found in zip(queries, answers, strict=True):
-        assert [doc.page_content for doc in found] == [query] * 10
-
-
-@pytest.mark.parametrize(
-    "fault", [SERVER_ERROR, rate_limit(), rate_limit(Retry_After="0"), DISCONNECT]
-)
-def test_a_passing_fault_is_tried_again(fault: Reply) -> None:
-    with GoogleSearchServer(PAGES, faults=[fault, fault]) as server:
-        assert len(searching(server).invoke("sky")) == 10
-    assert len(server.requests) == 3
-
-
 def test_a_rate_limit_named_by_a_403_is_tried_again() -> None:
     limited = google_error(403, "Rate Limit Exceeded", "userRateLimitExceeded")
     with GoogleSearchServer(PAGES, faults=[limited]) as server:
-        assert len(searching(server).invoke("sky")) == 10
-
-
-@pytest.mark.parametrize(
-    ("fault", "status", "words"),
-    [
-        (SERVER_ERROR, 503, "Google search failed"),
-        (rate_limit(), 429, "asks for fewer searches"),
-    ],
-)
-def test_a_lasting_fault_is_a_provider_error_after_the_retries(
-    fault: Reply, status: int, words: str
-) -> None:
-    with (
-        GoogleSearchServer(always=fault) as server,
-        pytest.raises(ProviderError, match=words) as caught,
-    ):
-        searching(server, retries=2).invoke("sky")
-    assert (caught.value.provider, caught.value.status) == ("google", status)
-    assert len(server.requests) == 3
-
-
-def test_a_connection_that_stays_lost_is_a_provider_error() -> None:
-    with GoogleSearchServer() as server:
-        retriever = searching(server)
-    with pytest.raises(ProviderError, match="cannot be reached") as caught:
-        retriever.invoke("sky")
-    assert (caught.value.provider, caught.value.status) == ("google", None)
-
-
-def test_the_pause_the_server_asks_for_is_kept() -> None:
-    with GoogleSearchServer(PAGES, faults=[rate_limit(Retry_After="1")]) as server:
-        searching(server).invoke("sky")
-    first, second = server.requests
-    assert second.at - first.at >= 1
-
-
-@pytest.mark.parametrize("retry_after", ["3600", "Fri, 01 Jan 2100 00:00:00 GMT"])
-def test_a_long_pause_is_not_waited_out(retry_after: str) -> None:
-    with (
-        GoogleSearchServer(always=rate_limit(Retry_After=retry_after)) as server,
-        pytest.raises(ProviderError, match="fewer searches"),
-    ):
-        searching(server).invoke("sky")
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize("header", ["soon", "Wed, 21 Oct 2015 07:28:00 GMT"])
-def test_a_pause_that_is_no_time_to_come_does_not_hold_up(header: str) -> None:
-    with GoogleSearchServer(PAGES, faults=[rate_limit(Retry_After=header)]) as server:
         assert len(searching(server).invoke("sky")) == 10
 
 
@@ -253,59 +133,6 @@ def test_a_used_up_daily_quota_is_not_tried_again(fault: Reply) -> None:
     ):
         searching(server).invoke("sky")
     assert caught.value.status == fault.status
-    assert len(server.requests) == 1
-
-
-def test_a_server_that_does_not_answer_is_given_up() -> None:
-    with (
-        GoogleSearchServer(always=HANG) as server,
-        pytest.raises(ProviderError, match=r"did not answer within 0\.2 s"),
-    ):
-        searching(server, timeout=0.2).invoke("sky")
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        NOT_JSON.body,
-        b"[]",
-        b"null",
-        b'{"items": {}}',
-        b'{"items": ["x"]}',
-        b'{"items": [{"link": 5}]}',
-        b"\xff\xfe",
-        b"[" * 200_000,
-    ],
-)
-def test_a_reply_of_another_form_is_a_provider_error(body: bytes) -> None:
-    with (
-        GoogleSearchServer(always=Reply(200, body, {"Content-Type": "application/json"})) as server,
-        pytest.raises(ProviderError, match="form of search results"),
-    ):
-        searching(server).invoke("sky")
-
-
-def test_a_redirect_is_not_followed() -> None:
-    with GoogleSearchServer(PAGES) as elsewhere:
-        moved = Reply(302, headers={"Location": f"{elsewhere.endpoint}/customsearch/v1?q=sky"})
-        with (
-            GoogleSearchServer(always=moved) as server,
-            pytest.raises(ProviderError, match=r"Google search failed \(302"),
-        ):
-            searching(server).invoke("sky")
-    assert elsewhere.requests == []
-
-
-def test_a_refused_key_is_a_matter_of_configuration() -> None:
-    with (
-        GoogleSearchServer(PAGES, api_key="another") as server,
-        pytest.raises(
-            ConfigurationError, match=r"does not accept the key .*GOOGLE_API_KEY"
-        ) as caught,
-    ):
-        searching(server).invoke("sky")
-    assert caught.value.exit_code == 2
     assert len(server.requests) == 1
 
 
@@ -393,17 +220,10 @@ def test_a_request_that_google_cannot_use_names_the_engine_id() -> None:
 FAULTS = {
     "invalid key": INVALID_KEY,
     "no access": ACCESS_DENIED,
-    "unauthorized": google_error(401),
-    "bad request": google_error(400),
-    "other": google_error(418),
     "rate limit": rate_limit(),
     "daily quota": DAILY_QUOTA,
     "server error": SERVER_ERROR,
-    "disconnect": DISCONNECT,
-    "hang": HANG,
     "not JSON": NOT_JSON,
-    "a proxy's page": Reply(502, f"<p>{KEY} {quote_plus(KEY)}</p>".encode()),
-    "error of another form": Reply(500, b'{"error": "boom"}'),
 }
 
 
@@ -423,24 +243,6 @@ def test_no_fault_shows_the_key(name: str, caplog: pytest.LogCaptureFixture) -> 
         assert KEY not in text
         assert quote_plus(KEY) not in text
     assert "\n" not in str(caught.value)
-
-
-def test_no_success_shows_the_key(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    with GoogleSearchServer(PAGES) as server:
-        found = searching(server).invoke("sky")
-    assert "URL being requested" in caplog.text  # the client library does log addresses
-    for text in (caplog.text, repr(found)):
-        assert KEY not in text
-        assert quote_plus(KEY) not in text
-
-
-def test_a_wrong_option_shows_neither_itself_nor_the_key() -> None:
-    wrong: dict[str, Any] = {"api_key": KEY, "engine_id": "engine", "api_kee": KEY}
-    with pytest.raises(ValidationError) as caught:
-        GoogleRetriever(**wrong)
-    assert "api_kee" in str(caught.value)
-    assert KEY not in str(caught.value)
 
 
 @pytest.mark.parametrize(

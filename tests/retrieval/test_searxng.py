@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.retrieval.search_notes import collecting
@@ -25,26 +24,6 @@ RESULTS = [
 
 def searching(server: SearchServer, **options: Any) -> SearxngRetriever:
     return SearxngRetriever(**{"endpoint": server.endpoint, "backoff": 0.001, **options})
-
-
-class TestSearxngIsALangChainRetriever(RetrieversIntegrationTests):
-    @pytest.fixture(autouse=True)
-    def _searxng(self, monkeypatch: pytest.MonkeyPatch) -> Any:
-        with SearchServer(searxng(RESULTS)) as server:
-            monkeypatch.setenv("SEARXNG_URL", server.endpoint)
-            yield
-
-    @property
-    def retriever_constructor(self) -> type[SearxngRetriever]:
-        return SearxngRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "why is the sky blue?"
 
 
 def test_the_request_is_one_that_searxng_takes() -> None:
@@ -90,12 +69,6 @@ def test_a_server_that_repeats_its_page_is_not_asked_on_and_on() -> None:
     assert len(server.requests) == 2
 
 
-def test_the_date_is_kept() -> None:
-    with SearchServer(searxng([{**RESULTS[0], "publishedDate": "2024-03-05T00:00:00"}])) as server:
-        (found,) = searching(server).invoke("sky")
-    assert found.metadata["date"] == "2024-03-05T00:00:00"
-
-
 SILENT = [("google", "Suspended: CAPTCHA"), ("brave", "timeout")]
 
 
@@ -117,6 +90,17 @@ def test_what_the_other_engines_found_comes_with_a_note() -> None:
         "searxng: some search engines behind it did not answer: "
         "google: Suspended: CAPTCHA; brave: timeout"
     )
+
+
+def test_what_is_said_of_the_engines_does_not_show_the_password() -> None:
+    quoting = json_reply({"results": [], "unresponsive_engines": [["google", "{quoted}"]]})
+    with SearchServer(searxng(), always=quoting) as server:
+        endpoint = server.endpoint.replace("//", "//user:secret%2B@")
+        with pytest.raises(ProviderError, match="google: GET /search") as caught:
+            searching(server, endpoint=endpoint).invoke("sky")
+    login = server.requests[0].headers["authorization"]
+    for hidden in ("secret", login, login.removeprefix("Basic ")):
+        assert hidden not in str(caught.value)
 
 
 async def test_the_note_arrives_when_awaited_too() -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, InputError, QuotaError
@@ -29,26 +28,6 @@ def searching(server: SearchServer, **options: Any) -> SerperRetriever:
     )
 
 
-class TestSerperIsALangChainRetriever(RetrieversIntegrationTests):
-    @pytest.fixture(autouse=True)
-    def _serper(self, monkeypatch: pytest.MonkeyPatch) -> Any:
-        monkeypatch.setenv("SERPER_API_KEY", KEY)
-        with SearchServer(serper(RESULTS, api_key=KEY)) as self.server:
-            yield
-
-    @property
-    def retriever_constructor(self) -> type[SerperRetriever]:
-        return SerperRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {"endpoint": self.server.endpoint}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "why is the sky blue?"
-
-
 def test_without_an_endpoint_serper_itself_is_asked() -> None:
     assert (
         SerperRetriever(api_key=SecretStr(KEY)).address("/search")
@@ -64,13 +43,6 @@ def test_the_request_is_one_that_serper_takes() -> None:
     assert request.headers["x-api-key"] == KEY
     assert request.headers["content-type"] == "application/json"
     assert request.json == {"q": "sky & sea = blau?", "num": 3, "page": 1}
-
-
-def test_a_date_is_kept_as_serper_says_it() -> None:
-    with SearchServer(serper([{**RESULTS[0], "date": "Mar 5, 2024"}, RESULTS[1]])) as server:
-        dated, undated = searching(server).invoke("sky")
-    assert dated.metadata["date"] == "Mar 5, 2024"
-    assert "date" not in undated.metadata
 
 
 def test_each_page_asks_for_ten_and_a_short_one_is_not_the_last() -> None:
@@ -113,18 +85,6 @@ def test_any_other_fault_of_the_request_is_about_the_question(status: int) -> No
     ):
         searching(server).invoke("sky")
     assert not isinstance(caught.value, ConfigurationError)
-    assert len(server.requests) == 1
-
-
-def test_a_refused_key_names_the_variable() -> None:
-    with (
-        SearchServer(serper(RESULTS, api_key="another")) as server,
-        pytest.raises(
-            ConfigurationError,
-            match=r"accept the key \(403: Unauthorized\.\): check SERPER_API_KEY",
-        ),
-    ):
-        searching(server).invoke("sky")
     assert len(server.requests) == 1
 
 

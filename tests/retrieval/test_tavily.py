@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import SecretStr
 
 from conflictscore.errors import ProviderError, QuotaError
@@ -23,26 +22,6 @@ def searching(server: SearchServer, **options: Any) -> TavilyRetriever:
     return TavilyRetriever(
         **{"api_key": KEY, "endpoint": server.endpoint, "backoff": 0.001, **options}
     )
-
-
-class TestTavilyIsALangChainRetriever(RetrieversIntegrationTests):
-    @pytest.fixture(autouse=True)
-    def _tavily(self, monkeypatch: pytest.MonkeyPatch) -> Any:
-        monkeypatch.setenv("TAVILY_API_KEY", KEY)
-        with SearchServer(tavily(RESULTS, api_key=KEY)) as self.server:
-            yield
-
-    @property
-    def retriever_constructor(self) -> type[TavilyRetriever]:
-        return TavilyRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {"endpoint": self.server.endpoint}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "why is the sky blue?"
 
 
 def test_without_an_endpoint_tavily_itself_is_asked() -> None:

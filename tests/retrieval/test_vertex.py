@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
@@ -29,27 +28,6 @@ PAGES: list[dict[str, Any]] = [
 def searching(server: SearchServer, **options: Any) -> VertexRetriever:
     common = {"api_key": KEY, "serving_config": CONFIG, "backoff": 0.001}
     return VertexRetriever(**{**common, "endpoint": server.endpoint, **options})
-
-
-class TestVertexIsALangChainRetriever(RetrieversIntegrationTests):
-    @pytest.fixture(autouse=True)
-    def _vertex(self, monkeypatch: pytest.MonkeyPatch) -> Any:
-        monkeypatch.setenv("VERTEX_API_KEY", KEY)
-        monkeypatch.setenv("VERTEX_SERVING_CONFIG", CONFIG)
-        with SearchServer(vertex(PAGES, api_key=KEY)) as self.server:
-            yield
-
-    @property
-    def retriever_constructor(self) -> type[VertexRetriever]:
-        return VertexRetriever
-
-    @property
-    def retriever_constructor_params(self) -> dict[str, Any]:
-        return {"endpoint": self.server.endpoint}
-
-    @property
-    def retriever_query_example(self) -> str:
-        return "why is the sky blue?"
 
 
 def test_the_request_is_one_that_search_lite_takes() -> None:
@@ -190,16 +168,6 @@ def test_missing_settings_are_named_with_what_is_searched(
     for word in ("PROJECT/ENGINE", "about 50 domains, and not the web", "--docs"):
         assert word in str(caught.value)
     assert KEY not in str(caught.value)
-
-
-@pytest.mark.parametrize("variable", ["VERTEX_API_KEY", "GOOGLE_API_KEY"])
-def test_either_variable_holds_the_key(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("VERTEX_API_KEY", "GOOGLE_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(variable, "of-the-environment")
-    with SearchServer(vertex(PAGES)) as server:
-        searching(server, api_key=None).invoke("sky")
-    assert server.requests[0].headers["x-goog-api-key"] == "of-the-environment"
 
 
 def test_an_engine_that_is_no_website_search_is_told_the_limit() -> None:

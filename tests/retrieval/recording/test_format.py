@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
@@ -111,6 +111,7 @@ TEXTS = st.text(st.characters(codec="utf-8") | st.characters(categories=["Cs"]))
 FOUND = st.lists(st.builds(Document, page_content=TEXTS, metadata=METADATA), max_size=4)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # on a busy machine
 @given(found=FOUND)
 @example(found=[Document(page_content="x\ud83d", metadata={"\udc00": "\ud83d\udc00"})])
 @example(found=[Document(page_content="x", metadata={"rank": True})])
@@ -122,6 +123,7 @@ def test_whatever_a_search_returns_gives_the_same_documents_again(found: list[Do
     assert to_documents(again) == to_documents(found)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # on a busy machine
 @given(found=FOUND)
 def test_documents_without_what_json_cannot_hold_come_back_to_the_letter(
     found: list[Document],
