@@ -5,24 +5,38 @@ answers, the role ``judge`` takes answers apart and labels, and the role ``answe
 free-form answers. A role that is not given falls to the one before it.
 """
 
-from collections.abc import Callable
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from langchain_core.retrievers import BaseRetriever
 
+from conflictscore.benchmarks.entry import Entry
 from conflictscore.benchmarks.harness.answerable import with_documents
 from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
+from conflictscore.benchmarks.harness.listening import Silent
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
+from conflictscore.benchmarks.harness.methods.asker import Asker, UsageScope
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.session import now
-from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods, refuse_methods
+from conflictscore.benchmarks.harness.session import MemoryStore, Session, now
+from conflictscore.benchmarks.harness.setup import (
+    Ready,
+    RunSettings,
+    Setup,
+    chosen_methods,
+    refuse_methods,
+)
 from conflictscore.benchmarks.harness.shortening import shortened
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.benchmarks.registry import BENCHMARKS, open_benchmark, usual_methods
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, ProviderError
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.ledger import Ledger, attach
+from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import PromptSet
 from conflictscore.retrieval.opening import PASSAGE_TOKENS, open_retrieval
 from conflictscore.retrieval.ranking import Ranking
@@ -31,37 +45,41 @@ from conflictscore.storage.cache import ContentCache
 try:
     from inspect_ai import Task, task
     from inspect_ai.dataset import MemoryDataset, Sample
-    from inspect_ai.model import ChatMessageAssistant, ModelOutput
+    from inspect_ai.model import (
+        ChatMessageAssistant,
+        Model,
+        ModelOutput,
+        get_model,
+        get_model_info,
+        model_roles,
+    )
     from inspect_ai.solver import Generate, Solver, TaskState, solver
 except ModuleNotFoundError:
     raise ConfigurationError(
         "Inspect tasks need the package inspect-ai: pip install 'conflictscore[inspect]'"
     ) from None
 
-from conflictscore.benchmarks.inspect_model import SampleStoppedError
-from conflictscore.benchmarks.inspect_samples import Bench
+from conflictscore.benchmarks.inspect_model import SampleStoppedError, language_model
 from conflictscore.benchmarks.inspect_scores import RESULT, Kept, Measured, metrics_of, verdicts
 
-__all__ = ["conflicts", "natconfqa", "ramdocs", "truthfulqa", "wikicontradict"]
+__all__ = ["TASKS"]
 
-_METHODS = usual_methods(BENCHMARKS["truthfulqa"].methods)
-"""A list, since Inspect logs it; all tasks have these."""
 _Texts = str | list[str]
 """One, or several: ``-T methods=rag,control-rag`` comes as a list."""
 
 
-@task
-def truthfulqa(
+def _task(
+    entry: Entry,
     data: str,
-    form: Form = "multiple-choice",
+    form: Form | None = None,
     search: _Texts | None = None,
     docs: _Texts | None = None,
-    methods: _Texts = _METHODS,
+    methods: _Texts = "all",
     sample: int | None = None,
     seed: int = 0,
     missing: Literal["fail", "skip"] = "fail",
     top_k: int = 10,
-    passage_tokens: int = PASSAGE_TOKENS,
+    passage_tokens: int = 0,
     ranking: Ranking = "bm25",
     labeler: Literal["json", "choice"] = "json",
     max_rounds: int = 1,
@@ -72,21 +90,21 @@ def truthfulqa(
     context_window: int | None = None,
     prompts: str | None = None,
 ) -> Task:
-    """TruthfulQA: RAG, Control-RAG, Regenerated-RAG and their controls over the same documents.
+    """Documents, methods and figures are those of ``conflictscore bench``.
 
     Args:
-        data: The official CSV.
-        form: ``multiple-choice`` or ``free-form``.
+        entry: The benchmark.
+        data: Its official file.
+        form: How questions are asked.
         search: Where to search, such as ``recorded:FILE`` or ``serper``.
         docs: Files and folders to search.
-        methods: Of ``rag``, ``control-rag``, ``regenerated-rag``, ``guarded-rag``, ``resample``,
-            ``placebo`` and ``typed-rag``, or ``all``; ``rag`` is always run.
+        methods: Some of those above, or ``all``; ``rag`` is always run.
         sample: Only so many questions, drawn by seed.
         seed: Decides the order of options, the sample, the placebos' donors and the second sample.
         missing: Whether questions that a recording does not have end the run or are left out.
         top_k: Documents a question.
         passage_tokens: Tokens of a passage that longer documents are cut to; 0 leaves them whole.
-        ranking: How one's own documents and passages are ranked.
+        ranking: How passages and files to search are ranked.
         labeler: ``json``, or ``choice`` where the judge gives log-probabilities.
         max_rounds: The most regenerations, 1 to 20.
         max_claims: The most claims of an answer to label; None for all.
@@ -100,16 +118,21 @@ def truthfulqa(
         InputError: The data or a setting cannot be used; says which and why.
         ConfigurationError: A key, an extra or the prompt folder is missing or wrong.
     """
-    benchmark = open_benchmark("truthfulqa", data, form=form, seed=seed)
-    retriever = open_retrieval(
-        ",".join(_several(search)) or None,
-        docs=_several(docs),
-        top_k=top_k,
-        passage_tokens=passage_tokens,
-        ranking=ranking,
-    )
+    opened = open_benchmark(entry.name, data, form=form, seed=seed)
+    retriever = None
+    if entry.searches:
+        retriever = open_retrieval(
+            ",".join(_several(search)) or None,
+            docs=_several(docs),
+            top_k=top_k,
+            passage_tokens=passage_tokens,
+            ranking=ranking,
+        )
+    elif passage_tokens:
+        opened = shortened(opened, passage_tokens, ranking=ranking)
+    names = _several(methods)
     settings = RunSettings(
-        methods=_chosen(methods, benchmark),
+        methods=chosen_methods(opened.offered if "all" in names else names),
         max_rounds=max_rounds,
         max_claims=max_claims,
         duplicates=duplicates,
@@ -117,100 +140,7 @@ def truthfulqa(
         resample_temperature=resample_temperature,
         seed=seed,
     )
-    return _task(
-        benchmark.selected(sample=sample, seed=seed)[0],
-        settings,
-        retriever=retriever,
-        missing=missing,
-        labeler=labeler,
-        context_window=context_window,
-        prompts=prompts,
-    )
-
-
-def _over_own_documents(name: str) -> Callable[..., Task]:
-    """The task of a benchmark whose questions bring their documents."""
-    entry = BENCHMARKS[name]
-
-    def made(
-        data: str,
-        form: Form | None = None,
-        methods: _Texts = _METHODS,
-        sample: int | None = None,
-        seed: int = 0,
-        passage_tokens: int = 0,
-        ranking: Ranking = "bm25",
-        labeler: Literal["json", "choice"] = "json",
-        max_rounds: int = 1,
-        max_claims: int | None = None,
-        duplicates: Literal["vote", "once"] = "vote",
-        guard_margin: float = 0.0,
-        resample_temperature: float = 0.7,
-        context_window: int | None = None,
-        prompts: str | None = None,
-    ) -> Task:
-        opened = open_benchmark(name, data, form=form, seed=seed)
-        benchmark, _ = opened.selected(sample=sample, seed=seed)
-        if passage_tokens:
-            benchmark = shortened(benchmark, passage_tokens, ranking=ranking)
-        settings = RunSettings(
-            methods=_chosen(methods, benchmark),
-            max_rounds=max_rounds,
-            max_claims=max_claims,
-            duplicates=duplicates,
-            guard_margin=guard_margin,
-            resample_temperature=resample_temperature,
-            seed=seed,
-        )
-        return _task(
-            benchmark,
-            settings,
-            retriever=None,
-            missing="fail",
-            labeler=labeler,
-            context_window=context_window,
-            prompts=prompts,
-        )
-
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"""{name}: {entry.summary}.
-
-    The arguments are those of :func:`truthfulqa`, less those that say where to search.
-
-    Args:
-        data: {entry.data}.
-        form: {" or ".join(entry.forms)}; by default the first.
-        methods: Of {", ".join(entry.methods)}, or all; rag is always run.
-        passage_tokens: Tokens of a passage that longer documents are cut to; 0 leaves them whole.
-    """
-    return task(made)
-
-
-ramdocs = _over_own_documents("ramdocs")
-conflicts = _over_own_documents("conflicts")
-natconfqa = _over_own_documents("natconfqa")
-wikicontradict = _over_own_documents("wikicontradict")
-
-
-def _several(given: _Texts | None) -> list[str]:
-    return [given] if isinstance(given, str) else list(given or ())
-
-
-def _chosen(methods: _Texts, benchmark: Benchmark) -> tuple[str, ...]:
-    names = _several(methods)
-    return chosen_methods(benchmark.offered if "all" in names else names)
-
-
-def _task(
-    benchmark: Benchmark,
-    settings: RunSettings,
-    *,
-    retriever: BaseRetriever | None,
-    missing: Literal["fail", "skip"],
-    labeler: Literal["json", "choice"],
-    context_window: int | None,
-    prompts: str | None,
-) -> Task:
+    benchmark, _ = opened.selected(sample=sample, seed=seed)
     require_statistics()
     refuse_methods(benchmark, settings.methods)
     questions, left_out = with_documents(benchmark.questions, retriever, missing)
@@ -229,7 +159,7 @@ def _task(
         hashes=dict(benchmark.hashes),
         versions=versions(),
     )
-    bench = Bench(benchmark, settings, retriever, labeler, context_window, templates)
+    bench = _Bench(benchmark, settings, retriever, labeler, context_window, templates)
     measured = Measured(
         methods=settings.methods,
         measures=benchmark.measures,
@@ -243,6 +173,46 @@ def _task(
         metrics=metrics_of(measured),
         metadata={**manifest.to_json(), "notes": list(benchmark.notes)},
     )
+
+
+_BROUGHT: Mapping[str, Any] = {"search": None, "docs": None, "missing": "fail", "top_k": 10}
+"""The settings that a benchmark does not have whose questions bring their documents."""
+
+
+def _task_of(entry: Entry) -> Callable[..., Task]:
+    """The task of a benchmark, with the settings that make sense for it in its signature."""
+    hidden = {"entry": entry} if entry.searches else {"entry": entry, **_BROUGHT}
+    own: dict[str, Any] = {
+        "form": entry.forms[0],
+        "methods": usual_methods(entry.methods),  # a list, since Inspect logs it
+        "passage_tokens": PASSAGE_TOKENS if entry.searches else 0,
+    }
+    whole = inspect.signature(_task)
+    shown = whole.replace(
+        parameters=[
+            one.replace(default=own.get(name, one.default))
+            for name, one in whole.parameters.items()
+            if name not in hidden
+        ]
+    )
+
+    def made(*args: Any, **given: Any) -> Task:
+        bound = shown.bind(*args, **given)
+        bound.apply_defaults()
+        return _task(**hidden, **bound.arguments)
+
+    made.__signature__ = shown  # type: ignore[attr-defined]
+    made.__name__ = made.__qualname__ = entry.name
+    made.__doc__ = f"""{entry.name}: {entry.summary}.
+
+    Data: {entry.data}. Forms: {", ".join(entry.forms)}. Methods: {", ".join(entry.methods)}.
+
+    {_task.__doc__}"""
+    return task(made)
+
+
+def _several(given: _Texts | None) -> list[str]:
+    return [given] if isinstance(given, str) else list(given or ())
 
 
 def _sample(question: Question) -> Sample:
@@ -261,7 +231,113 @@ def _sample(question: Question) -> Sample:
     )
 
 
-def _methods(bench: Bench, measured: Measured) -> Solver:
+class _Found:
+    """The documents of a task's questions, each found once for all samples, epochs and models."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, dict[str, Any]] = {}
+        self._finding: dict[str, asyncio.Lock] = {}
+
+    async def once(
+        self, question: Question, find: Callable[[Question], Awaitable[dict[str, Any]]]
+    ) -> dict[str, Any]:
+        """Find them, or wait for whoever finds them already; a failure is not kept."""
+        if question.id not in self._values:
+            async with self._finding.setdefault(question.id, asyncio.Lock()):
+                if question.id not in self._values:
+                    self._values[question.id] = await find(question)
+        return self._values[question.id]
+
+
+class _SampleAsker(Asker):
+    """Asks for a sample, whose documents may have been found for another."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        resampler: LanguageModel,
+        counting: UsageScope,
+        *,
+        found: _Found,
+        on_failure: Callable[[Exception], None],
+    ) -> None:
+        super().__init__(context, resampler, counting)
+        self._found, self._on_failure = found, on_failure
+
+    async def documents(self, question: Question) -> dict[str, Any]:
+        try:
+            return await self._found.once(question, super().documents)
+        except ProviderError as error:
+            self._on_failure(error)
+            raise
+
+
+class _Bench:
+    """What the samples of a task share."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        settings: RunSettings,
+        retriever: BaseRetriever | None,
+        labeler: Literal["json", "choice"],
+        context_window: int | None,
+        prompts: PromptSet,
+    ) -> None:
+        self.settings = settings
+        self.questions = {question.id: question for question in benchmark.questions}
+        self._benchmark, self._retriever, self._labeler = benchmark, retriever, labeler
+        self._context_window, self._prompts = context_window, prompts
+        self._found = _Found()
+
+    def session(self, on_failure: Callable[[Exception], None], cache: ContentCache) -> Session:
+        """The work on one sample, by the models of the evaluation that is under way."""
+        ledger = Ledger()
+
+        def opened(model: Model) -> LanguageModel:
+            known = language_model(
+                model, on_failure=on_failure, context_window=self._context_window
+            )
+            return attach(known, ledger)
+
+        roles, generator = model_roles(), opened(get_model())
+        judge = opened(get_model(role="judge")) if "judge" in roles else None
+        setup = Setup.open(
+            self.settings,
+            model=generator,
+            retriever=self._retriever,
+            labeler=self._labeler,
+            judge=judge,
+            answer_judge=opened(get_model(role="answer_judge"))
+            if "answer_judge" in roles
+            else None,
+            prompts=self._prompts,
+            cache=cache,
+        )
+        resampler = _resampler(generator, self.settings)
+        return Session(
+            store=MemoryStore(self._benchmark.questions),
+            ready=Ready(setup.context, resampler, setup.answer_judge),
+            benchmark=self._benchmark,
+            settings=self.settings,
+            ledger=ledger,
+            listener=Silent(),
+            asker=_SampleAsker(
+                setup.context, resampler, ledger.step, found=self._found, on_failure=on_failure
+            ),
+        )
+
+
+def _resampler(model: LanguageModel, settings: RunSettings) -> LanguageModel:
+    """The model as it is asked for a second sample; the seed tells it apart in Inspect's cache."""
+    sampling: dict[str, Any] = {"seed": settings.seed + 1}
+    known = get_model_info(get_model())
+    if not (known and known.reasoning):  # those take no temperature
+        sampling["temperature"] = settings.resample_temperature
+    return replace(model, chat=model.chat.model_copy(update=sampling))
+
+
+def _methods(bench: _Bench, measured: Measured) -> Solver:
     @solver(name="conflictscore_methods")
     def methods() -> Solver:
         async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -292,3 +368,17 @@ def _keep(kept: Kept, state: TaskState) -> None:
     if kept.answer is not None:
         state.messages.append(ChatMessageAssistant(content=kept.answer))
         state.output = ModelOutput.from_content(str(state.model), kept.answer)
+
+
+TASKS: Mapping[str, Callable[..., Task]] = {
+    name: _task_of(entry) for name, entry in BENCHMARKS.items() if not entry.several
+}
+"""By name, one for each benchmark that is run from one file."""
+
+
+def __getattr__(name: str) -> Callable[..., Task]:
+    """A task by the name of its benchmark, as in ``from … import truthfulqa``."""
+    try:
+        return TASKS[name]
+    except KeyError:
+        raise AttributeError(f"there is no task {name!r}; one of {', '.join(TASKS)}") from None

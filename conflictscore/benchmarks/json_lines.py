@@ -1,13 +1,14 @@
-"""Reading a file of JSON lines."""
+"""Reading a file of JSON lines, and the fields of its records: every fault names file and row."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from conflictscore.errors import InputError
+from conflictscore.retrieval.documents import clean_text
 
-__all__ = ["read_json_lines"]
+__all__ = ["read_json_lines", "text_of", "texts_of"]
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
@@ -22,6 +23,35 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
                 yield f"{path}, row {row}", _value(line, f"{path}, row {row}")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
+
+
+def text_of(record: Any, field: str, where: str) -> str:
+    """A text of a record that was read, cleaned.
+
+    Args:
+        record: What was read; anything.
+        field: The name of the text in it.
+        where: File and row, for the error.
+
+    Raises:
+        InputError: There is no such text, or it is empty.
+    """
+    value = record.get(field) if isinstance(record, Mapping) else None
+    if not isinstance(value, str) or not (text := clean_text(value)):
+        raise InputError(f"{where}, field {field}: a text is needed that is not empty")
+    return text
+
+
+def texts_of(record: Mapping[str, Any], field: str, where: str) -> list[str]:
+    """The texts of a list of a record that was read, cleaned, without empty ones.
+
+    Raises:
+        InputError: There is no such list, or something in it is no text.
+    """
+    values = record.get(field)
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise InputError(f"{where}, field {field}: a list of texts is needed")
+    return [text for value in values if (text := clean_text(value))]
 
 
 def _value(line: str, where: str) -> Any:

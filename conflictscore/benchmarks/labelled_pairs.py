@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conflictscore.benchmarks.conflict_detection.groups import document_of, text_of
-from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.conflict_detection.groups import document_of
+from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Label
 

@@ -58,7 +58,7 @@ def open_benchmark(
     if entry is None:
         raise InputError(f"unknown benchmark {name!r}; one of {', '.join(BENCHMARKS)}")
     if form is not None and form not in entry.forms:
-        raise InputError(f"{name} is no {form}; it is run as {' or '.join(entry.forms)}")
+        raise InputError(f"{name} has no {form} form; it is run as {' or '.join(entry.forms)}")
     if unknown := flags.keys() - entry.flags.keys():
         raise InputError(f"{name} has no option {min(unknown)!r}")
     sources = [str(data)] if isinstance(data, str | Path) else list(map(str, data))

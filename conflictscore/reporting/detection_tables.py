@@ -15,9 +15,9 @@ from conflictscore.benchmarks.conflict_detection.figures import (
 )
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.records import Label
+from conflictscore.reporting.calibration_tables import print_reliability
 from conflictscore.reporting.figure_text import counted, one_line, percent, seconds, span
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
-from conflictscore.reporting.reliability_table import print_reliability
 
 __all__ = ["print_detection", "shown_sets"]
 

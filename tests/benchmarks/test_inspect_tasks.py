@@ -597,7 +597,7 @@ def test_all_is_every_method_that_a_benchmark_offers(tmp_path: Path) -> None:
     ("settings", "complaint"),
     [
         ({"methods": "no-documents"}, "conflicts is not run with no-documents"),
-        ({"form": "multiple-choice"}, "conflicts is no multiple-choice"),
+        ({"form": "multiple-choice"}, "conflicts has no multiple-choice form"),
     ],
 )
 def test_what_a_benchmark_does_not_offer_is_refused(

@@ -14,10 +14,9 @@ from conflictscore.benchmarks.conflict_detection.groups import (
     ClaimGroup,
     document_of,
     in_tables,
-    text_of,
 )
 from conflictscore.benchmarks.harness.selection import lot
-from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Label
 

@@ -1,22 +1,20 @@
 """The figures of conflict detection, as records, and how they come of verdicts.
 
 Figures depend on the verdicts alone, not on their order. What cannot be had is None, never 0.
+Intervals resample groups, since the pairs of a group hang together: a bootstrap resample is how
+often each group is drawn. Where a figure depends on counts of a few kinds of groups, how often each
+kind is drawn is enough, which is a multinomial draw.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from conflictscore.benchmarks.conflict_detection.detect import Judged
-from conflictscore.benchmarks.conflict_detection.resampling import (
-    GROUP_CELLS,
-    PAIR_CELLS,
-    f1_interval,
-    pair_accuracy,
-    pair_macro_f1,
-)
 from conflictscore.benchmarks.conflict_detection.rows import PairRow, content_of
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.statistics import proportion
@@ -33,6 +31,18 @@ __all__ = [
     "verdict_of",
 ]
 
+_LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
+_GROUP_CELLS = ((True, True), (True, False), (False, True), (False, False))
+"""(people's answer, the answer given): true positive, false negative, false positive, true
+negative."""
+_PAIR_CELLS = tuple((gold, given) for gold in _LABELS for given in _LABELS)
+"""(people's label, the label given), of which pairs without a label are none."""
+
+_RESAMPLES = 2_000
+_AT_ONCE = 100
+"""Keeps the resamples of thousands of groups within a few megabytes."""
+
+_Numbers = NDArray[Any]
 _SIDES = (Label.SUPPORTS, Label.CONTRADICTS)
 _Count = Annotated[int, Field(ge=0)]
 
@@ -193,7 +203,7 @@ def _figures(name: str, judged: Sequence[Judged], rows: Sequence[PairRow]) -> Se
 
 def _detection(truth: Sequence[bool], answers: Sequence[bool]) -> Detection:
     cells = Counter(zip(truth, answers, strict=True))
-    tp, fn, fp, tn = (cells[cell] for cell in GROUP_CELLS)
+    tp, fn, fp, tn = (cells[cell] for cell in _GROUP_CELLS)
     return Detection(
         true_positives=tp,
         false_positives=fp,
@@ -201,7 +211,7 @@ def _detection(truth: Sequence[bool], answers: Sequence[bool]) -> Detection:
         true_negatives=tn,
         precision=proportion(tp, tp + fp),
         recall=proportion(tp, tp + fn),
-        f1=f1_interval(tp, fn, fp, tn),
+        f1=_f1_interval(tp, fn, fp, tn),
         accuracy=proportion(tp + tn, len(truth)),
         accuracy_no_conflict=proportion(tn, tn + fp),
     )
@@ -245,14 +255,14 @@ def _labels(judged: Sequence[Judged]) -> LabelFigures:
     confusion: dict[Label, dict[Label, int]] = {}
     for people, labeler in sorted(total):
         confusion.setdefault(people, {})[labeler] = total[people, labeler]
-    cells = [[counts[cell] for cell in PAIR_CELLS] for counts in by_group]
+    cells = [[counts[cell] for cell in _PAIR_CELLS] for counts in by_group]
     return LabelFigures(
         pairs=sum(len(one.labels) for one in judged),
         without_gold=without_gold,
         unlabelled=unlabelled,
         confusion=confusion,
-        accuracy=pair_accuracy(cells),
-        macro_f1=pair_macro_f1(cells),
+        accuracy=_interval(*_folded(cells), _accuracy),
+        macro_f1=_interval(*_folded(cells), _macro_f1),
     )
 
 
@@ -263,3 +273,75 @@ def _scored(judged: Sequence[Judged]) -> list[tuple[float, bool]]:
         for gold, given in zip(one.group.labels, one.labels, strict=True)
         if gold is not None and given.score is not None
     ]
+
+
+def _f1_interval(tp: int, fn: int, fp: int, tn: int) -> Interval:
+    """F1 of the positive answer, with its 95 % percentile bootstrap interval by group.
+
+    None where nothing is positive, neither in truth nor by the answers. There are no bounds where
+    every resample gives the same, since that tells nothing of how far off the figure is.
+    """
+    kinds = np.diag([1, 1, 1, 1])
+    return _interval(kinds, np.array([tp, fn, fp, tn]), _f1)
+
+
+def _folded(groups: Sequence[Sequence[int]]) -> tuple[_Numbers, _Numbers]:
+    """The kinds of groups by what is in their cells, in one order, and how many are of each.
+
+    A group without a single pair that counts is none.
+
+    Args:
+        groups: For each group the number of its pairs in each of :data:`_PAIR_CELLS`.
+    """
+    cells = np.array(groups, dtype=np.int64).reshape(-1, len(_PAIR_CELLS))
+    kinds, counts = np.unique(cells[cells.sum(axis=1) > 0], axis=0, return_counts=True)
+    return kinds, counts
+
+
+def _interval(
+    kinds: _Numbers, counts: _Numbers, figure: Callable[[_Numbers], _Numbers]
+) -> Interval:
+    n = int(counts.sum())
+    if not n:
+        return Interval(value=None, n=0)
+    value = float(figure((counts @ kinds)[None, :])[0])
+    if np.isnan(value):
+        return Interval(value=None, n=n)
+    rng = np.random.default_rng(0)
+    drawn = np.concatenate(
+        [
+            figure(rng.multinomial(n, counts / n, size=_AT_ONCE) @ kinds)
+            for _ in range(_RESAMPLES // _AT_ONCE)
+        ]
+    )
+    low, high = map(float, np.nanpercentile(drawn, [2.5, 97.5]))
+    if low == high:
+        return Interval(value=value, n=n)
+    return Interval(value=value, low=low, high=high, n=n)
+
+
+def _f1(cells: _Numbers) -> _Numbers:
+    tp, fn, fp, _ = cells.T
+    return _ratio(2 * tp, 2 * tp + fn + fp)
+
+
+def _accuracy(cells: _Numbers) -> _Numbers:
+    right = cells.reshape(-1, 3, 3).trace(axis1=1, axis2=2)
+    return _ratio(right, cells.sum(axis=1))
+
+
+def _macro_f1(cells: _Numbers) -> _Numbers:
+    """The mean F1 over the labels that people gave."""
+    tables = cells.reshape(-1, 3, 3)
+    right = tables.diagonal(axis1=1, axis2=2)
+    gold, given = tables.sum(axis=2), tables.sum(axis=1)
+    f1 = _ratio(2 * right, gold + given)
+    occurs = gold > 0
+    return _ratio(np.where(occurs, f1, 0.0).sum(axis=1), occurs.sum(axis=1))
+
+
+def _ratio(part: _Numbers, whole: _Numbers) -> _Numbers:
+    """The quotient, and NaN where there is nothing to divide by."""
+    quotient: _Numbers = np.full(whole.shape, np.nan)
+    np.divide(part, whole, out=quotient, where=whole > 0)
+    return quotient

@@ -1,15 +1,16 @@
 """A claim with its documents: the one record that every set becomes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from conflictscore.benchmarks.json_lines import text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Label, Record
 from conflictscore.retrieval.documents import clean_text
 
-__all__ = ["ClaimGroup", "GroupDocument", "document_of", "in_tables", "text_of"]
+__all__ = ["ClaimGroup", "GroupDocument", "document_of", "in_tables"]
 
 _LABELS = {
     "SUPPORTS": Label.SUPPORTS,
@@ -66,23 +67,6 @@ def in_tables(groups: Iterable[ClaimGroup], claims: int) -> list[list[ClaimGroup
             tables.append(table)
         table.append(group)
     return tables
-
-
-def text_of(record: Any, field: str, where: str) -> str:
-    """A text of a record that was read, cleaned.
-
-    Args:
-        record: What was read; anything.
-        field: The name of the text in it.
-        where: File and row, for the error.
-
-    Raises:
-        InputError: There is no such text, or it is empty.
-    """
-    value = record.get(field) if isinstance(record, Mapping) else None
-    if not isinstance(value, str) or not (text := clean_text(value)):
-        raise InputError(f"{where}, field {field}: a text is needed that is not empty")
-    return text
 
 
 def document_of(record: Any, where: str) -> GroupDocument:

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conflictscore.benchmarks.conflict_detection.groups import text_of
-from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, Pair
 from conflictscore.benchmarks.natconfqa.metrics import Count, Counts, Measure
 from conflictscore.errors import InputError

@@ -14,17 +14,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conflictscore.benchmarks.conflict_detection.groups import text_of
 from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.selection import question_id, shuffled_options
-from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.json_lines import read_json_lines, text_of, texts_of
 from conflictscore.benchmarks.ramdocs.exact import (
     MEASURES,
     judge_exact_match,
     read_questions,
-    texts_of,
 )
 from conflictscore.errors import InputError
 

@@ -11,22 +11,20 @@ a date or number that is written in another way counts as missing.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
-from conflictscore.benchmarks.conflict_detection.groups import text_of
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.harness.selection import question_id
-from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.json_lines import read_json_lines, text_of, texts_of
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Record
-from conflictscore.retrieval.documents import clean_text
 
 __all__ = [
     "MEASURES",
@@ -35,7 +33,6 @@ __all__ = [
     "judge_exact_match",
     "normalised",
     "read_questions",
-    "texts_of",
     "verdicts",
 ]
 
@@ -202,15 +199,3 @@ def _listed(entities: Sequence[str]) -> str:
     if len(entities) == 1:
         return f"this one: {entities[0]}"
     return f"each of these, by name: {'; '.join(entities)}"
-
-
-def texts_of(record: Mapping[str, Any], field: str, where: str) -> list[str]:
-    """The texts of a list of a record that was read, cleaned, without empty ones.
-
-    Raises:
-        InputError: There is no such list, or something in it is no text.
-    """
-    values = record.get(field)
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise InputError(f"{where}, field {field}: a list of texts is needed")
-    return [text for value in values if (text := clean_text(value))]

@@ -16,8 +16,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from conflictscore.benchmarks.conflict_detection.data import FORMATS
-from conflictscore.benchmarks.conflict_detection.groups import text_of
-from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
 from conflictscore.retrieval.documents import clean_text

@@ -4,9 +4,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from conflictscore.benchmarks.conflict_detection.groups import text_of
 from conflictscore.benchmarks.harness.selection import question_id
-from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Record
 
