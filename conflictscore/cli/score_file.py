@@ -18,9 +18,9 @@ from conflictscore.errors import ConflictScoreError, InputError
 
 if TYPE_CHECKING:
     from conflictscore.nodes.state import RunContext
-    from conflictscore.scoring_files.engine import Engine
     from conflictscore.scoring_files.rows import Source
     from conflictscore.scoring_files.run import Summary
+    from conflictscore.scoring_files.scoring import Engine
 
 __all__ = ["score_file"]
 
@@ -46,7 +46,7 @@ Examples:
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Where to, .jsonl or .parquet; what is kept to go on stands in FILE.run beside it.",
+    help="The output, .jsonl or .parquet; FILE.run beside it holds what it takes to resume.",
 )
 @click.option(
     "--concurrency",
@@ -67,7 +67,7 @@ Examples:
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="With Ray, how many processes score. Default: one a processor of the cluster.",
+    help="With Ray, how many processes score. Default: one for each processor of the cluster.",
 )
 @click.option(
     "--retry-failed",
@@ -98,10 +98,10 @@ def score_file(
 ) -> None:
     """Score a file of answers with their documents, row by row.
 
-    A row has `answer` and `documents`, a list of texts or of objects with `text` and, as known,
+    A row has `answer` and `documents`, a list of texts or of objects with `text` and, where known,
     `title` and `url`. The output has the same rows in the same order, with all their fields and one
-    more, `conflictscore`: `row`, `error`, `report` and `notes`. Stopped at any instant, the same
-    command goes on; nothing is judged twice.
+    more, `conflictscore`: `row`, `error`, `report` and `notes`. You can stop it at any time: the
+    same command resumes, and nothing is judged twice.
     """
     from conflictscore.scoring_files.run import open_source
 
@@ -134,7 +134,7 @@ def _engine(
 
         opener = partial(open_context, dict(settings))
         return RayEngine(opener, concurrency=concurrency, workers=workers)
-    from conflictscore.scoring_files.engine import LocalEngine
+    from conflictscore.scoring_files.scoring import LocalEngine
 
     return LocalEngine(context, concurrency)
 
@@ -163,7 +163,7 @@ def _run(
 
 
 def _dry_run(source: "Source") -> None:
-    """Read the whole input, and say what would be scored of it."""
+    """Read the whole input, and print what of it would be scored."""
     from conflictscore.scoring_files.rows import task_of
 
     documents, faults, first = 0, 0, ""
@@ -180,7 +180,7 @@ def _dry_run(source: "Source") -> None:
 
 
 def _deliver(summary: "Summary", out: Path, *, as_json: bool) -> None:
-    """Say what the run came to, and raise where rows failed."""
+    """Print the result of the run, and raise where rows failed."""
     for note in summary.notes:
         click.echo(f"Note: {note}", err=True)
     counts = {

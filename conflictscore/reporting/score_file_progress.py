@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from conflictscore.reporting.figure_text import counted, one_line, seconds
-from conflictscore.scoring_files.result import Result
+from conflictscore.scoring_files.scoring import Result
 
 __all__ = ["ScoreFileProgress"]
 

@@ -4,23 +4,23 @@ Rows go out in batches as Ray tasks, which Ray starts wherever a processor is fr
 a worker or its machine dies. Results come back to the one process that writes.
 """
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
+from functools import cache
 from itertools import islice
 from typing import Any
 from uuid import uuid4
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, ConflictScoreError
 from conflictscore.nodes.state import RunContext
-from conflictscore.scoring_files.engine import Ended
-from conflictscore.scoring_files.ray_worker import score_batch
-from conflictscore.scoring_files.result import Result, failed_result
 from conflictscore.scoring_files.rows import ADDED, Row
+from conflictscore.scoring_files.scoring import Ended, LocalEngine, Result, failed_result
 from conflictscore.threads import together
 
-__all__ = ["RayEngine"]
+__all__ = ["RayEngine", "score_batch"]
 
 _QUEUED = 2
 """Batches a worker: one is under way, and the next one is there when it ends."""
@@ -29,6 +29,9 @@ _ROUNDS = 4
 for, and all of them are scored again where the worker dies."""
 _RETRIES = 1
 """Where a worker dies, each row of its batch is scored again alone, and so often once more."""
+
+_opened: dict[str, RunContext] = {}
+"""In a worker: what the rows of a run are scored with, by the run; that of the last one only."""
 
 
 class RayEngine:
@@ -59,7 +62,7 @@ class RayEngine:
         self._workers = workers
 
     async def run(self, rows: Iterator[Row], ended: Ended) -> None:
-        """Score all rows; see :class:`~conflictscore.scoring_files.engine.Engine`."""
+        """Score all rows; see :class:`~.scoring.Engine`."""
         with redirect_stdout(sys.stderr):  # Ray tells of dead workers on what may be piped on
             await self._run(rows, ended)
 
@@ -107,6 +110,41 @@ class RayEngine:
         if isinstance(results, str):
             raise ConfigurationError(f"on a Ray worker: {results}")
         return results
+
+
+def score_batch(
+    run: str, open_context: Callable[[], RunContext], batch: list[Row], concurrency: int
+) -> list[Result] | str:
+    """Score rows in a worker, on models that stay open.
+
+    Args:
+        run: Tells the runs of a cluster apart.
+        open_context: Opens the collaborators; it is called for the first batch of a run.
+        batch: The rows.
+        concurrency: How many of them at a time.
+
+    Returns:
+        One result a row, in order; or why no row can be scored, as a text, since an error of ours
+        may not survive the way between two processes.
+    """
+    results: dict[int, Result] = {}
+    try:
+        if run not in _opened:
+            _opened.clear()
+            _opened[run] = open_context()
+        engine = LocalEngine(_opened[run], concurrency)
+        _loop().run_until_complete(
+            engine.run(iter(batch), lambda row, result: results.update({row.number: result}))
+        )
+    except ConflictScoreError as stop:
+        return str(stop)
+    return [results[row.number] for row in batch]
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The one that the models' clients belong to."""
+    return asyncio.new_event_loop()
 
 
 def _without_the_rest(row: Row) -> Row:

@@ -1,16 +1,28 @@
-"""The rows of an input: what is read of them, and what of it is scored."""
+"""The rows of an input: what is read of them, what is scored, and how JSON lines are read."""
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 from conflictscore.errors import InputError
 
-__all__ = ["ADDED", "Row", "Source", "Task", "task_of"]
+__all__ = ["ADDED", "JsonLines", "Row", "Source", "Task", "task_of"]
 
 ADDED = "conflictscore"
 """The field that is added to a row; every other one is carried through as it is."""
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_KINDS: Final = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "an object",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +63,66 @@ class Source(Protocol):
         """
 
 
+class JsonLines:
+    """A file of JSON lines, one object a row; see :class:`Source`. Blank lines are no rows."""
+
+    def __init__(self, path: Path) -> None:
+        """Count the rows, which reads the file once.
+
+        Raises:
+            InputError: The file cannot be read.
+        """
+        self.path = path
+        self.total = 0
+        digest = hashlib.sha256()
+        for line in self._lines():
+            digest.update(line)
+            self.total += not line.isspace()
+        self.sha256 = digest.hexdigest()
+
+    def rows(self, wanted: Callable[[int], bool]) -> Iterator[Row]:
+        """The rows whose numbers are wanted, in order; one that is not an object has a fault."""
+        number = 0
+        for line in self._lines():
+            if line.isspace():
+                continue
+            number += 1
+            if wanted(number):
+                yield _row(number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line)
+
+    def _lines(self) -> Iterator[bytes]:
+        try:
+            with self.path.open("rb") as file:
+                yield from file
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read ({error.strerror})") from None
+
+
+def _row(number: int, line: bytes) -> Row:
+    try:
+        value = json.loads(line.decode(), parse_constant=_refuse, parse_float=_finite)
+    except UnicodeDecodeError:
+        return Row(number, fault="is not UTF-8")
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        half = "" if line.endswith(b"\n") else "; the file ends within this row"
+        return Row(number, fault=f"is not JSON ({reason}){half}")
+    if not isinstance(value, dict):
+        return Row(number, fault="is not an object")
+    return Row(number, value)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON value")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError("a number is out of range")
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """An answer and its documents, each with ``text``, ``title`` and ``url``."""
@@ -63,7 +135,7 @@ def task_of(row: Row) -> Task:
     """What is to be scored of a row.
 
     Raises:
-        InputError: It is not there, is empty or of another form; names the field or document.
+        InputError: It is missing, empty or of another form; names the field or document.
     """
     if row.fault is not None:
         raise InputError(row.fault)
@@ -110,15 +182,4 @@ def _text(value: Any, where: str) -> str:
 
 
 def _kind(value: Any) -> str:
-    match value:
-        case bool():
-            return "true or false"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case list():
-            return "a list"
-        case dict():
-            return "an object"
-    return type(value).__name__
+    return _KINDS.get(type(value), type(value).__name__)

@@ -10,37 +10,36 @@ OUT.jsonl.run/
 ```
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Any, Literal, Protocol
+
+from pydantic import ValidationError
 
 from conflictscore.errors import InputError, ProviderError
 from conflictscore.nodes.state import RunContext
-from conflictscore.records import Usage
-from conflictscore.scoring_files.engine import Engine
-from conflictscore.scoring_files.journal import Journal
-from conflictscore.scoring_files.json_lines import JsonLines
-from conflictscore.scoring_files.manifest import begin_or_check, manifest_of
-from conflictscore.scoring_files.parquet_input import ParquetRows
-from conflictscore.scoring_files.parquet_output import ParquetOutput
-from conflictscore.scoring_files.result import Result
-from conflictscore.scoring_files.rows import Row, Source
-from conflictscore.scoring_files.unwritable import unwritable
+from conflictscore.records import Record, Usage
+from conflictscore.scoring_files.journal import Journal, unwritable
+from conflictscore.scoring_files.parquet import ParquetOutput, ParquetRows
+from conflictscore.scoring_files.rows import JsonLines, Row, Source
+from conflictscore.scoring_files.scoring import Engine, Result
 from conflictscore.storage.locking import lock_folder
+from conflictscore.storage.manifests import differences, write_whole
 
 __all__ = ["Listener", "Summary", "ascore_file", "open_source"]
 
 _FAILED_IN_A_ROW = 50
-"""So many rows that fail one after the other are no matter of single rows."""
+"""So many rows that fail one after the other are not the fault of single rows."""
 
 
 class Listener(Protocol):
     """Is told how a run goes, in the thread of its event loop."""
 
     def begun(self, *, total: int, ended: int) -> None:
-        """A run starts, or goes on where so many rows ended in earlier sessions."""
+        """A run starts, or resumes where so many rows ended in earlier sessions."""
 
     def ended(self, result: Result) -> None:
         """A row ended."""
@@ -48,7 +47,7 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run came to.
+    """What a run resulted in.
 
     Attributes:
         rows: All rows of the input.
@@ -56,7 +55,7 @@ class Summary:
         failed: How many have no scores.
         incomplete: How many have scores, and a pair without a verdict.
         usage: What this session cost.
-        notes: What the user should know of how the run was found.
+        notes: What the user should know about the state in which the run was found.
     """
 
     rows: int
@@ -90,7 +89,7 @@ async def ascore_file(
 
     Args:
         source: The input.
-        out: Where to, ``.jsonl`` or ``.parquet``; a run that is there is gone on with.
+        out: Where to, ``.jsonl`` or ``.parquet``; a run that is there is resumed.
         context: What rows are scored with; it is compared with what the run was begun with.
         engine: Scores them, with the same.
         retry_failed: Score again the rows that failed, or have a pair without a verdict.
@@ -98,7 +97,7 @@ async def ascore_file(
 
     Raises:
         InputError: The run was begun with something else, is used by another command, or the
-            output is no run's.
+            output is not that of a run.
         ConfigurationError: A setting is wrong, or a file cannot be written.
         BudgetError: The budget is used up.
         ProviderError: Row after row failed.
@@ -106,10 +105,7 @@ async def ascore_file(
     parquet = ParquetOutput(source) if _is_parquet(out) else None
     folder = out.with_name(f"{out.name}.run")
     with _claimed(source, out, folder):
-        try:
-            begin_or_check(folder / "manifest.json", manifest_of(source, context))
-        except OSError as error:
-            raise unwritable(folder, error.strerror) from None
+        _begin_or_check(folder / "manifest.json", _manifest(source, context))
         lines = folder / "rows.jsonl" if parquet else out
         journal = Journal(lines, folder / "waiting.sqlite")
         session = _Session(source, journal, carry=parquet is None, listener=listener)
@@ -131,41 +127,42 @@ class _Session:
     ) -> None:
         self._source, self._journal, self._carry = source, journal, carry
         self._listener = listener
-        self.scored = 0
+        self._scored = self._failed_in_a_row = 0
         self._usage = Usage()
-        self._failed_in_a_row = 0
 
     async def run(self, engine: Engine, *, retry_failed: bool) -> None:
-        journal = self._journal
-        again = frozenset(journal.counts.flawed) if retry_failed else frozenset()
+        journal, total = self._journal, self._source.total
+        again = frozenset(journal.flawed) if retry_failed else frozenset()
 
         def wanted(row: int) -> bool:
             return row in again or not journal.has(row)
 
+        ended = journal.ended - len(again)
         if self._listener is not None:
-            self._listener.begun(total=self._source.total, ended=journal.ended - len(again))
-        if journal.ended - len(again) < self._source.total:
+            self._listener.begun(total=total, ended=ended)
+        if ended < total:
             await engine.run(self._source.rows(wanted), self._ended)
-        if journal.ended < self._source.total:
+        if journal.ended < total:
             raise InputError(f"{self._source.path}: has fewer rows than when it was opened")
 
     def summary(self) -> Summary:
-        counts, half = self._journal.counts, self._journal.half
+        journal = self._journal
         note = (
-            f"half a line at the end of the output, as a kill leaves it, was cut off ({half} bytes)"
+            "half a line at the end of the output, as a kill leaves it, was cut off"
+            f" ({journal.half} bytes)"
         )
         return Summary(
             rows=self._source.total,
-            scored=self.scored,
-            failed=len(counts.failed),
-            incomplete=len(counts.flawed) - len(counts.failed),
+            scored=self._scored,
+            failed=len(journal.failed),
+            incomplete=len(journal.flawed) - len(journal.failed),
             usage=self._usage,
-            notes=(note,) if half else (),
+            notes=(note,) if journal.half else (),
         )
 
     def _ended(self, row: Row, result: Result) -> None:
         self._journal.end(row.fields if self._carry else {}, result.outcome)
-        self.scored += 1
+        self._scored += 1
         self._usage += result.usage
         if self._listener is not None:
             self._listener.ended(result)
@@ -176,27 +173,92 @@ class _Session:
         if self._failed_in_a_row == _FAILED_IN_A_ROW:
             raise ProviderError(
                 f"the last {_FAILED_IN_A_ROW} rows all failed, and no further row was tried"
-                f" ({error}); the same command goes on, with --retry-failed also with these",
+                f" ({error}); run the same command to resume, with --retry-failed to score these"
+                " rows again too",
                 provider="judge",
             )
 
 
-@contextmanager
-def _claimed(source: Source, out: Path, folder: Path) -> Iterator[None]:
-    """Keep other commands away from the output."""
+class _Manifest(Record):
+    """What a run was begun with; plain JSON, and none of it secret."""
+
+    format: Literal[1] = 1
+    created: str
+    """When the run was begun, in UTC and ISO 8601; compared by no rule."""
+    input: dict[str, Any]
+    """Number of rows, and SHA-256 of the file."""
+    configuration: dict[str, Any]
+    """All that decides the scores. How fast a run goes (engine, workers, concurrency) is no part of
+    it, so that it can be resumed in another way."""
+
+
+def _manifest(source: Source, context: RunContext) -> _Manifest:
+    model, labeler, prompts = context.decomposer, context.labeler, context.prompts
+    configuration = {
+        "judge": {
+            "name": model.name,
+            "endpoint": model.endpoint,
+            "parameters": None if model.parameters is None else dict(model.parameters),
+            "context_window": model.context_window,
+        },
+        "labeler": {
+            "name": labeler.name,
+            "identity": None if labeler.identity is None else dict(labeler.identity),
+        },
+        "prompts": {"set": prompts.name, "sha256": prompts.sha256},
+        "duplicates": "vote" if context.duplicates_vote else "once",
+        "max_claims": context.max_claims,
+        "whole_answer": context.whole_answer,
+        "budget_seconds": context.budget_seconds,
+    }
+    return _Manifest(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        input={"rows": source.total, "sha256": source.sha256},
+        configuration=json.loads(json.dumps(configuration)),  # as it comes back from a file
+    )
+
+
+def _begin_or_check(path: Path, now: _Manifest) -> None:
+    """Write the manifest of a new run, or compare that of the run with what it is resumed with."""
+    try:
+        begun = _Manifest.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        try:
+            write_whole(path, json.dumps(now.to_json(), indent=2) + "\n")
+        except OSError as error:
+            raise unwritable(path.parent, error.strerror) from None
+        return
+    except OSError as error:
+        raise unwritable(path.parent, error.strerror) from None
+    except ValidationError:
+        raise InputError(
+            f"{path}: damaged, or of another version of conflictscore; put back a copy, or give"
+            " another --out"
+        ) from None
+    if changes := differences(_compared(begun), _compared(now)):
+        raise InputError(
+            f"{path.parent}: the run was begun with something else: {'; '.join(changes)}; go on"
+            " with what it was begun with, or give another --out"
+        )
+
+
+def _compared(manifest: _Manifest) -> Mapping[str, Any]:
+    return {name: value for name, value in manifest.to_json().items() if name != "created"}
+
+
+def _claimed(source: Source, out: Path, folder: Path) -> IO[bytes]:
+    """Keep other commands away from the output, until what this returns is closed."""
     if out.exists() and out.samefile(source.path):
         raise InputError(f"--out {out}: is the input; give another file")
     if out.exists() and not (folder / "manifest.json").exists():
         raise InputError(
-            f"--out {out}: is there already, and {folder.name} beside it, which a run keeps, is"
-            " not; give another file, or delete this one"
+            f"--out {out}: is there already, without the folder {folder.name} that a run keeps"
+            " beside it; give another file, or delete this one"
         )
     try:
-        locked = lock_folder(folder, otherwise="--out")
+        return lock_folder(folder, otherwise="--out")
     except OSError as error:
         raise InputError(f"--out {out}: cannot be written ({error.strerror})") from None
-    with locked:
-        yield
 
 
 def _is_parquet(path: Path) -> bool:

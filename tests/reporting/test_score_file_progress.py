@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from conflictscore.reporting.score_file_progress import ScoreFileProgress
-from conflictscore.scoring_files.result import Outcome, Result
+from conflictscore.scoring_files.scoring import Outcome, Result
 
 
 class Clock:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import InputError
-from conflictscore.scoring_files.json_lines import JsonLines
-from conflictscore.scoring_files.rows import Row, task_of
+from conflictscore.scoring_files.rows import JsonLines, Row, task_of
 
 GOOD: dict[str, Any] = {"answer": "It was lit in 1871.", "documents": ["It was."]}
 

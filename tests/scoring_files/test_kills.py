@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from conflictscore.scoring_files.journal import Journal
-from conflictscore.scoring_files.result import Outcome
-from conflictscore.scoring_files.waiting import WaitingLines
+from conflictscore.scoring_files.journal import Journal, WaitingLines
+from conflictscore.scoring_files.scoring import Outcome
 from measurements.instant_judge import instant_context
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
 
@@ -125,12 +124,12 @@ def test_a_kill_while_rows_scored_again_are_put_into_place_loses_none(tmp_path: 
     for row in (1, 2, 3):
         journal.end({"id": row}, _outcome(row, "broken"))
     journal.end({"id": 2}, _outcome(2))
-    assert journal.counts.failed == {1, 3}
+    assert journal.failed == {1, 3}
     (tmp_path / "out.jsonl.part").write_text("half of the new file")
     del journal
 
     journal = _opened(tmp_path)
-    assert journal.counts.failed == {1, 3}
+    assert journal.failed == {1, 3}
     journal.settle()
 
     assert [row["error"] for row in outcomes(tmp_path / "out.jsonl")] == ["broken", None, "broken"]
@@ -152,4 +151,4 @@ def test_a_row_scored_again_whose_place_a_power_cut_took_is_scored_once_more(
     journal = _opened(tmp_path)
 
     assert [journal.has(row) for row in (1, 2)] == [True, False]
-    assert journal.counts.failed == {1}
+    assert journal.failed == {1}

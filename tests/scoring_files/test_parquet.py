@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.scoring_files.parquet_input import ParquetRows
-from conflictscore.scoring_files.parquet_output import ParquetOutput
+from conflictscore.scoring_files.parquet import ParquetOutput, ParquetRows
 from conflictscore.scoring_files.run import open_source
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
 

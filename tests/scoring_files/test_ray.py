@@ -14,8 +14,7 @@ import pytest
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.nodes.state import RunContext
-from conflictscore.scoring_files.ray_engine import RayEngine
-from conflictscore.scoring_files.ray_worker import score_batch
+from conflictscore.scoring_files.ray_engine import RayEngine, score_batch
 from conflictscore.scoring_files.rows import Row
 from measurements.instant_judge import instant_context
 from tests.scoring_files.files import answer_row, outcomes, score, write_lines

@@ -220,6 +220,31 @@ class TestUnusable:
         assert cache.get(CONTENT) == {"v": 1}
 
 
+class TestEngines:
+    def test_another_engine_can_stand_behind_the_cache(self) -> None:
+        class Memory:
+            def __init__(self) -> None:
+                self.values: dict[str, str] = {}
+
+            def get(self, key: str) -> str | None:
+                return self.values.get(key)
+
+            def put(self, key: str, value: str) -> None:
+                self.values[key] = value
+
+            def close(self) -> None:
+                self.values.clear()
+
+        engine = Memory()
+        cache = ContentCache(engine)
+        cache.put(CONTENT, {"label": "SUPPORTS"})
+        assert cache.get(CONTENT) == {"label": "SUPPORTS"}
+        assert cache.get({}) is None
+        assert [len(key) for key in engine.values] == [64]
+        cache.close()
+        assert engine.values == {}
+
+
 class TestPlace:
     def test_the_folder_is_the_configured_one_and_made_on_first_use(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -228,8 +253,8 @@ class TestPlace:
         monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(folder))
         assert cache_dir() == folder
         assert not folder.exists()
-        assert ContentCache.default().path.parent == folder
-        assert folder.is_dir()
+        ContentCache.default()
+        assert (folder / "verdicts.sqlite").is_file()
 
     @pytest.mark.parametrize("unset", [None, ""])
     def test_it_is_the_users_cache_folder_where_none_is_configured(

@@ -6,7 +6,6 @@ import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -16,6 +15,7 @@ from conflictscore.benchmarks.harness.validation import first_fault
 from conflictscore.errors import InputError
 from conflictscore.records import Record
 from conflictscore.retrieval.files import files_of
+from conflictscore.storage import manifests as storage
 
 __all__ = [
     "FORMAT",
@@ -50,9 +50,6 @@ _PACKAGES = (
 )
 """Packages that answers, scores or figures pass through."""
 
-_WIDTH, _LEAD = 40, 10
-"""Characters of a value that a difference shows, and how many of them lie before what differs."""
-
 
 class Manifest(Record):
     """What a run was made with; all of it is plain JSON, and none of it secret."""
@@ -83,12 +80,12 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
         Lines such as ``configuration.model.temperature 0.0 there and 0.7 now``, in the order of
         the manifest; empty where nothing differs.
     """
-    return _changes(_what_decides(old), _what_decides(new))
+    return storage.differences(*(_what_decides(one.to_json()) for one in (old, new)))
 
 
 def changed_versions(old: Manifest, new: Manifest) -> list[str]:
     """The packages of another version than when the run was begun, one line each."""
-    return _changes(old.versions, new.versions)
+    return storage.differences(old.versions, new.versions)
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -112,10 +109,10 @@ def read_manifest(path: Path) -> Manifest:
     if not isinstance(fields, dict) or "format" not in fields or "benchmark" not in fields:
         raise InputError(f"{path}: damaged, or of another program; {advice}")
     if fields["format"] != FORMAT:
+        number = storage.shown(fields["format"])
         raise InputError(
-            f"{path}: the run has format {_shown(fields['format'])}{_writer(fields)}, and this"
-            f" conflictscore reads format {FORMAT}; go on with the version that began it, or give"
-            " another folder"
+            f"{path}: the run has format {number}{_writer(fields)}, and this conflictscore"
+            f" reads format {FORMAT}; go on with the version that began it, or give another folder"
         )
     try:
         return Manifest.model_validate(fields)
@@ -173,43 +170,6 @@ def _writer(fields: Mapping[str, Any]) -> str:
     return f" of conflictscore {number}" if isinstance(number, str) else ""
 
 
-def _what_decides(manifest: Manifest) -> dict[str, Any]:
-    """By dotted field, what must be the same to go on."""
-    fields = manifest.to_json()
-    return dict(_leaves({name: fields[name] for name in ("benchmark", "configuration", "hashes")}))
-
-
-def _leaves(value: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    for name, inner in value.items():
-        field = f"{above}{name}"
-        if isinstance(inner, dict) and inner:
-            yield from _leaves(inner, f"{field}.")
-        else:
-            yield field, inner
-
-
-def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    changes = []
-    for field in {**old, **new}:
-        if field not in new:
-            changes.append(f"{field} {_shown(old[field])} there and missing now")
-        elif field not in old:
-            changes.append(f"{field} missing there and {_shown(new[field])} now")
-        elif old[field] != new[field]:
-            before, now = (json.dumps(side[field], ensure_ascii=False) for side in (old, new))
-            same = takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False))
-            start = max(0, sum(1 for _ in same) - _LEAD)
-            changes.append(f"{field} {_cut(before, start)} there and {_cut(now, start)} now")
-    return changes
-
-
-def _shown(value: Any) -> str:
-    return _cut(json.dumps(value, ensure_ascii=False), 0)
-
-
-def _cut(text: str, start: int) -> str:
-    """A long text from a place on, as far as a line has room for."""
-    if len(text) <= _WIDTH:
-        return text
-    end = start + _WIDTH
-    return f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}"
+def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What must be the same to resume."""
+    return {name: fields[name] for name in ("benchmark", "configuration", "hashes")}

@@ -12,7 +12,6 @@ leaves a folder which the same command takes up again.
 """
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
@@ -27,14 +26,14 @@ from conflictscore.benchmarks.harness.validation import first_fault
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.storage.locking import LOCK_FILE, lock_folder
+from conflictscore.storage.manifests import write_whole
 
 __all__ = ["MANIFEST", "RECORDS", "begin", "claim", "read_questions", "refuse_another_run"]
 
 MANIFEST = "manifest.json"
 RECORDS = "records.jsonl"
 _QUESTIONS = "questions.jsonl"
-_PART = "manifest.json.part"
-_BEGUN = {LOCK_FILE, _QUESTIONS, _PART}
+_BEGUN = {LOCK_FILE, _QUESTIONS, f"{_QUESTIONS}.part", f"{MANIFEST}.part"}
 """What a death leaves of a run that has no manifest yet."""
 _SHOWN = 8
 """The most differences, or files, that an error shows."""
@@ -69,9 +68,8 @@ def begin(folder: Path, manifest: Manifest, questions: Sequence[Question]) -> No
         raise InputError(
             f"{counts[equal[0]]} questions have the id {equal[0]!r}; each needs its own"
         )
-    _write(folder / _QUESTIONS, "".join(f"{json.dumps(q.to_json())}\n" for q in questions))
-    _write(folder / _PART, json.dumps(manifest.to_json(), indent=2) + "\n")
-    (folder / _PART).replace(folder / MANIFEST)
+    write_whole(folder / _QUESTIONS, "".join(f"{json.dumps(q.to_json())}\n" for q in questions))
+    write_whole(folder / MANIFEST, json.dumps(manifest.to_json(), indent=2) + "\n")
 
 
 def read_questions(folder: Path) -> tuple[Question, ...]:
@@ -140,13 +138,6 @@ def _refuse_other_files(folder: Path) -> None:
             f"{folder}: holds other files ({_listed(sorted(others), ', ')}) and no {MANIFEST}, so"
             " it is no run; give a new or an empty folder"
         )
-
-
-def _write(path: Path, text: str) -> None:
-    with path.open("w", encoding="ascii", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _listed(items: Sequence[str], between: str) -> str:

@@ -1,9 +1,10 @@
-"""Scoring one row: what is added to it."""
+"""Scoring one row, and an engine that scores a few of them at a time in this process."""
 
+import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict, cast
+from typing import Any, Protocol, TypedDict, cast
 
 from langgraph.runtime import Runtime
 
@@ -21,9 +22,19 @@ from conflictscore.nodes.record import record
 from conflictscore.nodes.score import score
 from conflictscore.nodes.state import RagState, RunContext, timed
 from conflictscore.records import Usage
-from conflictscore.scoring_files.rows import Row, Task, task_of
+from conflictscore.scoring_files.rows import Row, task_of
+from conflictscore.threads import together
 
-__all__ = ["Outcome", "Result", "failed_result", "flawed", "score_row"]
+__all__ = [
+    "Ended",
+    "Engine",
+    "LocalEngine",
+    "Outcome",
+    "Result",
+    "failed_result",
+    "flawed",
+    "score_row",
+]
 
 
 class Outcome(TypedDict):
@@ -43,12 +54,12 @@ class Outcome(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a row.
+    """The result of scoring a row.
 
     Attributes:
-        outcome: What is added to it.
+        outcome: What is added to the row.
         usage: What it cost now.
-        tried: Whether a model was asked for it; false where the row itself has a fault.
+        tried: Whether a model was asked; false where the row itself has a fault.
     """
 
     outcome: Outcome
@@ -56,8 +67,54 @@ class Result:
     tried: bool = True
 
 
+Ended = Callable[[Row, Result], None]
+
+
+class Engine(Protocol):
+    """Scores rows, in whatever order."""
+
+    async def run(self, rows: Iterator[Row], ended: Ended) -> None:
+        """Score all rows.
+
+        Args:
+            rows: Taken one by one, and only as many as are in flight: there may be millions.
+            ended: To be called once for each row, as soon as its result is there, in the thread
+                of the caller.
+
+        Raises:
+            ConfigurationError: A setting is wrong, so that no row can be scored.
+            BudgetError: The budget is used up.
+        """
+
+
+class LocalEngine:
+    """Scores a few rows at a time in this process."""
+
+    def __init__(self, context: RunContext, concurrency: int) -> None:
+        """Take what rows are scored with.
+
+        Args:
+            context: The collaborators.
+            concurrency: Rows at a time, at least 1.
+        """
+        self._context = context
+        self._concurrency = concurrency
+
+    async def run(self, rows: Iterator[Row], ended: Ended) -> None:
+        """Score all rows; see :class:`Engine`."""
+
+        async def work() -> None:
+            for row in rows:
+                ended(row, await score_row(self._context, row))
+                await asyncio.sleep(0)  # cached replies alone would never let Ctrl-C in
+
+        async with together() as start:
+            for _ in range(self._concurrency):
+                start(work)
+
+
 async def score_row(context: RunContext, row: Row) -> Result:
-    """Score a row; what goes wrong with it stands in its outcome.
+    """Score a row; a failure of the row stands in its outcome.
 
     Raises:
         ConfigurationError: A setting is wrong, so that no row can be scored.
@@ -67,8 +124,12 @@ async def score_row(context: RunContext, row: Row) -> Result:
         task = task_of(row)
     except InputError as fault:
         return failed_result(row, str(fault), tried=False)
+    state: RagState = {
+        "answer": task.answer,
+        "documents": cast("list[dict[str, Any]]", task.documents),
+    }
     try:
-        return _result(row, await _scored(context, task))
+        return _result(row, await _scored(context, state))
     except (ConfigurationError, BudgetError) as stop:
         if not isinstance(stop, ContextWindowError):
             raise
@@ -85,39 +146,32 @@ def failed_result(row: Row, reason: str, *, tried: bool = True) -> Result:
 
 
 def flawed(outcome: Mapping[str, Any]) -> bool:
-    """Whether a row failed, or a pair of it has no verdict."""
+    """Whether a row failed, or has a pair without a verdict."""
     report = outcome["report"]
     return outcome["error"] is not None or (report or {}).get("coverage") not in (None, 1)
 
 
-async def _scored(context: RunContext, task: Task) -> RagState:
+async def _scored(context: RunContext, state: RagState) -> RagState:
     """The scoring graph's nodes one after the other.
 
     Without LangGraph around them, which takes longer than all that they do beside calling models.
     """
     runtime = Runtime(context=context)
-    state: RagState = {
-        "answer": task.answer,
-        "documents": cast("list[dict[str, Any]]", task.documents),
-    }
     for node in (receive, decompose, label, score, record):
         started = time.perf_counter()
         update = await node(state, runtime)
-        seconds = time.perf_counter() - started
-        state = cast(
-            "RagState", {**state, **update, "timings": timed(state, node.__name__, seconds)}
-        )
+        timings = timed(state, node.__name__, time.perf_counter() - started)
+        state = cast("RagState", {**state, **update, "timings": timings})
     return state
 
 
 def _result(row: Row, state: RagState) -> Result:
     report = state["report"]
-    for claim in report["claims"]:
-        for pair in claim["labels"]:
-            del pair["cached"]
+    pairs = [pair for claim in report["claims"] for pair in claim["labels"]]
+    for pair in pairs:
+        del pair["cached"]
     error = report["error"]
     if error is None and report["coverage"] == 0:
-        reasons = [pair["error"] for claim in report["claims"] for pair in claim["labels"]]
-        error = f"no claim could be labelled against any document: {reasons[0]}"
+        error = f"no claim could be labelled against any document: {pairs[0]['error']}"
     outcome = Outcome(row=row.number, error=error, report=report, notes=state["notes"])
     return Result(outcome, Usage.model_validate(state["usage"]))

@@ -1,0 +1,71 @@
+"""What a run was begun with: written whole, and compared with what it is resumed with."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+__all__ = ["differences", "shown", "write_whole"]
+
+_WIDTH, _LEAD = 40, 10
+"""Characters of a value that a difference shows, and how many of them lie before what differs."""
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write ASCII so that a reader, or a death, meets no file or a whole one.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    part = path.with_name(f"{path.name}.part")
+    with part.open("w", encoding="ascii", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """What differs between two manifests, as plain JSON.
+
+    Returns:
+        Lines such as ``configuration.model.temperature 0.0 there and 0.7 now``, in the order of
+        the manifest; empty where nothing differs.
+    """
+    there, now = dict(_leaves(old)), dict(_leaves(new))
+    changes = []
+    for field in {**there, **now}:
+        if field not in now:
+            changes.append(f"{field} {shown(there[field])} there and missing now")
+        elif field not in there:
+            changes.append(f"{field} missing there and {shown(now[field])} now")
+        elif there[field] != now[field]:
+            texts = [json.dumps(side[field], ensure_ascii=False) for side in (there, now)]
+            same = takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False))
+            start = max(0, sum(1 for _ in same) - _LEAD)
+            changes.append("{} {} there and {} now".format(field, *(_cut(t, start) for t in texts)))
+    return changes
+
+
+def shown(value: Any) -> str:
+    """A value as JSON, cut visibly where it is long."""
+    return _cut(json.dumps(value, ensure_ascii=False), 0)
+
+
+def _leaves(value: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for name, inner in value.items():
+        field = f"{above}{name}"
+        if isinstance(inner, dict) and inner:
+            yield from _leaves(inner, f"{field}.")
+        else:
+            yield field, inner
+
+
+def _cut(text: str, start: int) -> str:
+    """A long text from a place on, as far as a line has room for."""
+    if len(text) <= _WIDTH:
+        return text
+    end = start + _WIDTH
+    return f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}"
