@@ -232,8 +232,8 @@ def _work(
 
     from rich.console import Console
 
+    from conflictscore.benchmarks.harness.report.progress import BenchProgress
     from conflictscore.benchmarks.harness.run import arun_benchmark
-    from conflictscore.reporting.bench_progress import BenchProgress
 
     console = Console(stderr=True, highlight=False)
     progress = BenchProgress(
@@ -265,8 +265,8 @@ def _work(
 def _deliver(run: "BenchmarkRun", benchmark: "Benchmark", settings: Mapping[str, Any]) -> None:
     from rich.console import Console
 
+    from conflictscore.benchmarks.harness.report.tables import print_figures
     from conflictscore.benchmarks.published import paper_figures
-    from conflictscore.reporting.bench_tables import print_figures
 
     for note in run.notes:
         click.echo(f"Note: {note}", err=True)

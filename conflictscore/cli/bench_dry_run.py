@@ -29,8 +29,8 @@ def dry_run(
     from rich.console import Console
 
     from conflictscore.benchmarks.harness.dry_run import MOST_PLAYED, estimate
+    from conflictscore.benchmarks.harness.report.estimate import print_estimate
     from conflictscore.benchmarks.harness.store import RunStore
-    from conflictscore.reporting.bench_estimate import print_estimate
 
     recorded = RunStore.read(folder).records() if (folder / "manifest.json").exists() else ()
     expected = estimate(

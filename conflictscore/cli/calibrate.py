@@ -96,8 +96,8 @@ def calibrate(
     from rich.console import Console
 
     from conflictscore.benchmarks.calibration_fit import cross_fitted, fit_calibration
+    from conflictscore.benchmarks.calibration_tables import print_calibration
     from conflictscore.benchmarks.harness.statistics import require_statistics
-    from conflictscore.reporting.calibration_tables import print_calibration
     from conflictscore.reporting.files import write_whole
 
     require_statistics()

@@ -158,8 +158,8 @@ def _work(
 def _deliver(figures: "DetectionFigures", *, as_json: bool, page: Path | None) -> None:
     from rich.console import Console
 
-    from conflictscore.reporting.detection_page import write_detection_page
-    from conflictscore.reporting.detection_tables import print_detection
+    from conflictscore.benchmarks.conflict_detection.page import write_detection_page
+    from conflictscore.benchmarks.conflict_detection.tables import print_detection
 
     if page is not None:
         write_detection_page(figures, page)

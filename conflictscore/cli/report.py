@@ -10,8 +10,8 @@ from conflictscore.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conflictscore.reporting.annotations import Annotation
-    from conflictscore.reporting.report.run import ReportRun
+    from conflictscore.benchmarks.harness.report.annotations import Annotation
+    from conflictscore.benchmarks.harness.report.page.run import ReportRun
 
 __all__ = ["export", "report"]
 
@@ -65,8 +65,8 @@ def report(
 
     The page needs no network. Runs stand side by side.
     """
-    from conflictscore.reporting.label_studio import read_annotations
-    from conflictscore.reporting.report.page import write_report
+    from conflictscore.benchmarks.harness.report.label_studio import read_annotations
+    from conflictscore.benchmarks.harness.report.page.page import write_report
 
     said = read_annotations(annotations) if annotations else {}
     shown = _read(runs, prices, said)
@@ -96,8 +96,8 @@ def export(
     runs: tuple[Path, ...], to: Path | None, label_studio: Path | None, prices: Path | None
 ) -> None:
     """Export the answers of RUNs as a table, or their flips as tasks for reviewers."""
-    from conflictscore.reporting.exports import export_table
-    from conflictscore.reporting.label_studio import export_tasks
+    from conflictscore.benchmarks.harness.report.exports import export_table
+    from conflictscore.benchmarks.harness.report.label_studio import export_tasks
 
     if to is None and label_studio is None:
         raise InputError("nothing to export: give --to FILE or --label-studio DIR")
@@ -132,8 +132,8 @@ def _read(
 ) -> "list[ReportRun]":
     """Every run with a name that no other has, and what reviewers said of it."""
     from conflictscore.benchmarks.harness.outcome import read_run
+    from conflictscore.benchmarks.harness.report.page.run import ReportRun
     from conflictscore.models.prices import PriceTable
-    from conflictscore.reporting.report.run import ReportRun
 
     table = PriceTable.load(prices)
     names = [run.name or run.resolve().name for run in runs]

@@ -293,11 +293,17 @@ class CountingModel(LanguageModel):
         return read(self.play.verdicts(self, prompt, schema))
 
     async def ask_letter(
-        self, prompt: str, letters: Sequence[str], *, prompts: PromptSet, meter: UsageMeter
-    ) -> dict[str, float]:
+        self,
+        prompt: str,
+        letters: Sequence[str],
+        read: Callable[[Mapping[str, float]], T],
+        *,
+        prompts: PromptSet,
+        meter: UsageMeter,
+    ) -> T:
         """See :class:`LanguageModel`."""
         self.play.letter(self, prompt)
-        return dict.fromkeys(letters, -1.0)
+        return read(dict.fromkeys(letters, -1.0))
 
 
 class _Labels:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from conflictscore.reporting.report.text import shown
+from conflictscore.benchmarks.harness.report.page.html import shown
 
 __all__ = ["Excerpt", "excerpts"]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from conflictscore.reporting.flips import FlipKind, flip_kind, second_look
-from tests.reporting.lamps import choice, free, graded
+from conflictscore.benchmarks.harness.report.flips import FlipKind, flip_kind, second_look
+from tests.benchmarks.harness.report.lamps import choice, free, graded
 
 REGENERATED, GUARDED = "regenerated-rag", "guarded-rag"
 

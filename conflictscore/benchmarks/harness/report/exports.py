@@ -11,12 +11,12 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
+from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, flip_kind, justification
+from conflictscore.benchmarks.harness.report.measures import is_graded
+from conflictscore.benchmarks.harness.report.page.run import ReportRun
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import Usage
 from conflictscore.reporting.files import write_whole
-from conflictscore.reporting.flips import SECOND_LOOKS, flip_kind, justification
-from conflictscore.reporting.measures import is_graded
-from conflictscore.reporting.report.run import ReportRun
 
 __all__ = ["export_table"]
 

@@ -7,9 +7,9 @@ from rich.table import Table
 
 from conflictscore.benchmarks.harness.figures import Figures, Paired
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.harness.report.measures import change_words, is_graded
 from conflictscore.benchmarks.published import PaperFigures
 from conflictscore.reporting.figure_text import one_line, p_value, points, span
-from conflictscore.reporting.measures import change_words, is_graded
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
 
 __all__ = ["print_pairs"]

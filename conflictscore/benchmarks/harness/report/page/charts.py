@@ -6,12 +6,22 @@ from typing import Literal
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion, Transitions
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.harness.report.measures import is_graded
+from conflictscore.benchmarks.harness.report.page.run import ReportRun
+from conflictscore.benchmarks.harness.report.page.tables import MeasureTable
 from conflictscore.reporting.figure_text import percent, span
-from conflictscore.reporting.measures import is_graded
-from conflictscore.reporting.report.run import ReportRun
-from conflictscore.reporting.report.tables import MeasureTable
 
-__all__ = ["Chart", "Mark", "Row", "category_chart", "measure_chart", "score_chart", "split_chart"]
+__all__ = [
+    "Chart",
+    "Mark",
+    "Row",
+    "category_chart",
+    "estimate_marks",
+    "measure_chart",
+    "percent_words",
+    "score_chart",
+    "split_chart",
+]
 
 _MOST_ROWS = 12
 """How many categories are shown before they are folded away."""
@@ -65,11 +75,11 @@ def measure_chart(table: MeasureTable) -> Chart:
                 continue
             value = figures.measures[table.measure]
             label = f"{method} · {run.name}" if len(table.runs) > 1 else method
-            marks = [*_estimate(value)]
-            words = f"{_percent(value.value)}, n {value.n:,}"
+            marks = [*estimate_marks(value)]
+            words = f"{percent_words(value.value)}, n {value.n:,}"
             if (reported := table.reported(method)) is not None:
                 marks.append(Mark("diamond", 100 * reported, 100 * reported, "paper"))
-                words += f" (paper {_percent(reported)})"
+                words += f" (paper {percent_words(reported)})"
             rows.append(Row(label, words, tuple(marks)))
     paper = " The diamond is the paper's figure." if table.paper else ""
     drawn = (
@@ -122,7 +132,7 @@ def score_chart(run: ReportRun) -> Chart:
                 for when, value in (("before", before), ("after", after)):
                     words = f"{_two(value.value)}{_bounds(value)}, n {value.n:,}"
                     label = f"{scores.method}: {name} {when}"
-                    rows.append(Row(label, words, tuple(_estimate(value))))
+                    rows.append(Row(label, words, tuple(estimate_marks(value))))
     return Chart(
         "ConflictScore before and after",
         "Means over the answers that were asked for again, with bootstrap 95 % intervals; "
@@ -170,7 +180,7 @@ def category_chart(run: ReportRun, method: str) -> Chart:
 def _of_category(value: Proportion | Interval) -> str:
     if isinstance(value, Proportion):
         return f"{value.count}/{value.n}"
-    return f"{_percent(value.value)}, n {value.n:,}"
+    return f"{percent_words(value.value)}, n {value.n:,}"
 
 
 def _parts(moved: Transitions) -> Iterator[tuple[str, int]]:
@@ -192,14 +202,16 @@ def _stacked(label: str, parts: Sequence[tuple[str, int]]) -> Row:
     return Row(label, words or "no answer with conflict", tuple(marks))
 
 
-def _estimate(value: Proportion | Interval) -> Iterator[Mark]:
+def estimate_marks(value: Proportion | Interval) -> Iterator[Mark]:
+    """A dot, and its interval where there is one."""
     if value.low is not None and value.high is not None:
         yield Mark("range", 100 * value.low, 100 * value.high, "plain")
     if value.value is not None:
         yield Mark("dot", 100 * value.value, 100 * value.value, "plain")
 
 
-def _percent(value: float | None) -> str:
+def percent_words(value: float | None) -> str:
+    """A share in percent; ``none`` where there is none."""
     return percent(value) if value is None else f"{percent(value)} %"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from conflictscore.benchmarks.calibration_tables import print_reliability
 from conflictscore.benchmarks.conflict_detection.figures import (
     Detection,
     DetectionFigures,
@@ -15,7 +16,6 @@ from conflictscore.benchmarks.conflict_detection.figures import (
 )
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.records import Label
-from conflictscore.reporting.calibration_tables import print_reliability
 from conflictscore.reporting.figure_text import counted, one_line, percent, seconds, span
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
 

@@ -12,19 +12,19 @@ from rich.text import Text
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Proportion, Transitions
 from conflictscore.benchmarks.harness.methods.registry import method_of
 from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.harness.report.categories import print_categories
+from conflictscore.benchmarks.harness.report.cost import print_cost, print_failures
+from conflictscore.benchmarks.harness.report.findings import findings
+from conflictscore.benchmarks.harness.report.measures import change_words, falls, is_graded
+from conflictscore.benchmarks.harness.report.pairs import print_pairs
+from conflictscore.benchmarks.harness.report.types import print_types
 from conflictscore.benchmarks.published import (
     BenchmarkTable,
     PaperFigures,
     PaperTransitions,
     own_tables,
 )
-from conflictscore.reporting.bench_categories import print_categories
-from conflictscore.reporting.bench_cost import print_cost, print_failures
-from conflictscore.reporting.bench_findings import findings
-from conflictscore.reporting.bench_pairs import print_pairs
-from conflictscore.reporting.bench_types import print_types
 from conflictscore.reporting.figure_text import counted, one_line, percent, published, span
-from conflictscore.reporting.measures import change_words, falls, is_graded
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
 
 __all__ = ["print_figures"]

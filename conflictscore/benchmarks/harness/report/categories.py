@@ -11,8 +11,8 @@ from conflictscore.benchmarks.harness.figures import (
     Interval,
     Proportion,
 )
+from conflictscore.benchmarks.harness.report.measures import is_graded
 from conflictscore.reporting.figure_text import one_line, percent
-from conflictscore.reporting.measures import is_graded
 from conflictscore.reporting.plain_table import add_row, heading, plain_table
 
 __all__ = ["print_categories"]

@@ -6,10 +6,10 @@ from itertools import count
 from conflictscore.benchmarks.harness.benchmark import ACCURACY, SCORES
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
+from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
+from conflictscore.benchmarks.harness.report.measures import change_words, is_graded
 from conflictscore.benchmarks.published import PaperFigures
 from conflictscore.reporting.figure_text import counted, p_value, percent, points, span
-from conflictscore.reporting.flips import SECOND_LOOKS
-from conflictscore.reporting.measures import change_words, is_graded
 
 __all__ = ["NEEDED_PAIRS", "findings"]
 

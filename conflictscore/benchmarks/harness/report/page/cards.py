@@ -5,14 +5,19 @@ from dataclasses import dataclass
 
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
+from conflictscore.benchmarks.harness.report.annotations import Annotation
+from conflictscore.benchmarks.harness.report.flips import (
+    FlipKind,
+    flip_kind,
+    justification,
+    second_look,
+)
+from conflictscore.benchmarks.harness.report.measures import change_words, is_graded
+from conflictscore.benchmarks.harness.report.page.excerpt import Excerpt, excerpts
+from conflictscore.benchmarks.harness.report.page.html import web_address, web_host
+from conflictscore.benchmarks.harness.report.page.run import ReportRun
 from conflictscore.records import ConflictType, Document, EvidenceLabel, Label
-from conflictscore.reporting.annotations import Annotation
 from conflictscore.reporting.figure_text import percent
-from conflictscore.reporting.flips import FlipKind, flip_kind, justification, second_look
-from conflictscore.reporting.measures import change_words, is_graded
-from conflictscore.reporting.report.excerpt import Excerpt, excerpts
-from conflictscore.reporting.report.run import ReportRun
-from conflictscore.reporting.report.text import web_address, web_host
 
 __all__ = ["KEPT", "Card", "Judged", "OtherAnswer", "Passage", "Said", "cards"]
 

@@ -14,7 +14,7 @@ from conflictscore.benchmarks.harness.estimate import (
     StepAmount,
 )
 from conflictscore.benchmarks.harness.methods.registry import LOOP
-from conflictscore.reporting.bench_estimate import print_estimate
+from conflictscore.benchmarks.harness.report.estimate import print_estimate
 
 
 def about(expected: float) -> Range:

@@ -13,13 +13,22 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.report.annotations import Annotation, ChangeVerdict, Review
+from conflictscore.benchmarks.harness.report.page.html import web_address
+from conflictscore.benchmarks.harness.report.page.page import render_report, write_report
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES as RATED
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import ConflictType, Document
-from conflictscore.reporting.annotations import Annotation, ChangeVerdict, Review
-from conflictscore.reporting.report.page import render_report, write_report
-from conflictscore.reporting.report.text import web_address
-from tests.reporting.lamps import HOSTILE, PWN, choice, documents, evidence, free, graded, run
+from tests.benchmarks.harness.report.lamps import (
+    HOSTILE,
+    PWN,
+    choice,
+    documents,
+    evidence,
+    free,
+    graded,
+    run,
+)
 
 INLINE = {"mark", "strong", "q"}
 VOID = {"meta", "link", "input", "line", "rect", "circle", "path"}

@@ -14,10 +14,10 @@ from conflictscore.benchmarks.harness.figures import (
     Proportion,
 )
 from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.harness.report.tables import print_figures
 from conflictscore.benchmarks.published import PaperFigures, paper_figures
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
-from conflictscore.reporting.bench_tables import print_figures
-from tests.reporting.bench_world import (
+from tests.benchmarks.harness.report.bench_world import (
     changed,
     cost,
     figures,

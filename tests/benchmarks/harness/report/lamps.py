@@ -11,6 +11,7 @@ from conflictscore.benchmarks.harness.records import (
     QuestionResult,
     Verdict,
 )
+from conflictscore.benchmarks.harness.report.page.run import ReportRun
 from conflictscore.benchmarks.harness.summarise import figures
 from conflictscore.records import (
     Answer,
@@ -23,7 +24,6 @@ from conflictscore.records import (
     Label,
     Usage,
 )
-from conflictscore.reporting.report.run import ReportRun
 
 __all__ = ["HOSTILE", "PWN", "SNIPPET", "choice", "documents", "evidence", "free", "graded", "run"]
 

@@ -8,10 +8,18 @@ from xml.etree import ElementTree
 
 import pytest
 
+from conflictscore.benchmarks.harness.report.annotations import ChangeVerdict, Review
+from conflictscore.benchmarks.harness.report.label_studio import export_tasks, read_annotations
 from conflictscore.errors import InputError
-from conflictscore.reporting.annotations import ChangeVerdict, Review
-from conflictscore.reporting.label_studio import export_tasks, read_annotations
-from tests.reporting.lamps import HOSTILE, choice, documents, evidence, free, graded, run
+from tests.benchmarks.harness.report.lamps import (
+    HOSTILE,
+    choice,
+    documents,
+    evidence,
+    free,
+    graded,
+    run,
+)
 
 RUNS = [
     run("small model", [choice("a", 1, 0, sides="SCI"), choice("b", 0, 0)]),

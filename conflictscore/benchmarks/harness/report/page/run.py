@@ -7,9 +7,9 @@ from typing import Any
 from conflictscore.benchmarks.harness.benchmark import ACCURACY
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.harness.report.annotations import Annotation
+from conflictscore.benchmarks.harness.report.measures import falls
 from conflictscore.benchmarks.published import PaperFigures, paper_figures
-from conflictscore.reporting.annotations import Annotation
-from conflictscore.reporting.measures import falls
 
 __all__ = ["ReportRun"]
 

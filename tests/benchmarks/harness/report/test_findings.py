@@ -3,10 +3,10 @@
 import pytest
 
 from conflictscore.benchmarks.harness.figures import Figures, Interval
+from conflictscore.benchmarks.harness.report.findings import NEEDED_PAIRS, findings
 from conflictscore.benchmarks.harness.statistics import mcnemar
 from conflictscore.benchmarks.published import paper_figures
-from conflictscore.reporting.bench_findings import NEEDED_PAIRS, findings
-from tests.reporting.bench_world import (
+from tests.benchmarks.harness.report.bench_world import (
     figures,
     graded_figures,
     graded_pair,

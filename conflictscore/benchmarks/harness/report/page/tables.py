@@ -6,9 +6,9 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.figures import MethodFigures
 from conflictscore.benchmarks.harness.methods.registry import METHODS
+from conflictscore.benchmarks.harness.report.measures import falls, is_graded
+from conflictscore.benchmarks.harness.report.page.run import ReportRun
 from conflictscore.benchmarks.published import BenchmarkTable, PaperFigures
-from conflictscore.reporting.measures import falls, is_graded
-from conflictscore.reporting.report.run import ReportRun
 
 __all__ = [
     "Failure",

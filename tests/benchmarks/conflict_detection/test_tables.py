@@ -9,9 +9,12 @@ import pytest
 from rich.console import Console
 
 from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, detection_figures
+from conflictscore.benchmarks.conflict_detection.page import (
+    render_detection_page,
+    write_detection_page,
+)
+from conflictscore.benchmarks.conflict_detection.tables import print_detection
 from conflictscore.errors import InputError
-from conflictscore.reporting.detection_page import render_detection_page, write_detection_page
-from conflictscore.reporting.detection_tables import print_detection
 from conflictscore.reporting.pair_progress import PairProgress
 from tests.benchmarks.conflict_detection.claims import C, N, S, U, claim_group, judged
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.report.exports import export_table
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import Usage
-from conflictscore.reporting.exports import export_table
-from tests.reporting.lamps import HOSTILE, choice, free, graded, run
+from tests.benchmarks.harness.report.lamps import HOSTILE, choice, free, graded, run
 
 RUNS = [
     run("run one", [choice("a", 1, 0), choice("b", 0, 1, refused=True), choice("c", 0, None)]),

@@ -15,9 +15,9 @@ from rich.text import Text
 
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult, StepRecord
+from conflictscore.benchmarks.harness.report.flips import FlipKind, flip_kind
 from conflictscore.records import Usage
 from conflictscore.reporting.figure_text import counted, money, one_line, seconds
-from conflictscore.reporting.flips import FlipKind, flip_kind
 
 __all__ = ["BenchProgress"]
 

@@ -1,28 +1,23 @@
 """The figures of conflict detection as one HTML file, in the style of the report of a run."""
 
-import base64
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, SetFigures
-from conflictscore.benchmarks.harness.figures import Interval, Proportion
-from conflictscore.errors import ConfigurationError
+from conflictscore.benchmarks.conflict_detection.tables import shown_sets
+from conflictscore.benchmarks.harness.report.page.charts import (
+    Chart,
+    Mark,
+    Row,
+    estimate_marks,
+    percent_words,
+)
+from conflictscore.benchmarks.harness.report.page.html import asset, environment
 from conflictscore.records import Label
-from conflictscore.reporting import figure_text
-from conflictscore.reporting.detection_tables import shown_sets
 from conflictscore.reporting.files import write_whole
-from conflictscore.reporting.report.charts import Chart, Mark, Row
-from conflictscore.reporting.report.text import shown
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 __all__ = ["render_detection_page", "write_detection_page"]
 
-_FOLDER = Path(__file__).parent
-_REPORT = _FOLDER / "report"
 _POLICY = (
     "default-src 'none'; style-src '{style}'; img-src data:; base-uri 'none'; form-action 'none'"
 )
@@ -41,20 +36,17 @@ def write_detection_page(figures: DetectionFigures, out: Path) -> None:
 
 def render_detection_page(figures: DetectionFigures) -> str:
     """The page's HTML: it needs no network, and has no script."""
-    environment = _environment()
-    from markupsafe import Markup
-
-    style = (_REPORT / "page.css").read_text("utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    template = environment(Path(__file__).parent).get_template("detection.html.j2")
+    style, style_hash = asset("page.css")
     sets = shown_sets(figures)
-    return environment.get_template("detection_page.html.j2").render(
+    return template.render(
         figures=figures,
         sets=sets,
         gold=_GOLD,
         given=(*_GOLD, Label.UNLABELLED),
         charts=_charts(sets),
-        style=Markup(style),  # noqa: S704 - our own file
-        policy=_POLICY.format(style=f"sha256-{digest}"),
+        style=style,
+        policy=_POLICY.format(style=style_hash),
     )
 
 
@@ -74,8 +66,8 @@ def _charts(sets: Sequence[SetFigures]) -> list[Chart]:
 def _against_always(one: SetFigures) -> Row:
     f1, always = one.detection.f1, one.always.f1.value
     ring = [] if always is None else [Mark("ring", 100 * always, 100 * always, "plain")]
-    words = f"{_percent(f1.value)}, always {_percent(always)}"
-    return Row(one.name, words, (*_estimate(f1), *ring))
+    words = f"{percent_words(f1.value)}, always {percent_words(always)}"
+    return Row(one.name, words, (*estimate_marks(f1), *ring))
 
 
 def _reliability(one: SetFigures) -> Chart:
@@ -84,12 +76,12 @@ def _reliability(one: SetFigures) -> Chart:
         if part.mean_score is None:
             continue
         mean = 100 * part.mean_score
-        words = f"{_percent(part.right.value)} right, score {_percent(part.mean_score)}"
+        words = f"{percent_words(part.right.value)} right, score {percent_words(part.mean_score)}"
         rows.append(
             Row(
                 f"score {part.low:.1f} to {part.high:.1f}",
                 f"{words}, n {part.right.n:,}",
-                (*_estimate(part.right), Mark("ring", mean, mean, "plain")),
+                (*estimate_marks(part.right), Mark("ring", mean, mean, "plain")),
             )
         )
     return Chart(
@@ -99,38 +91,3 @@ def _reliability(one: SetFigures) -> Chart:
         f" calibration error {one.reliability.ece:.3f} (0 is best).",
         tuple(rows),
     )
-
-
-def _estimate(value: Proportion | Interval) -> Iterator[Mark]:
-    if value.low is not None and value.high is not None:
-        yield Mark("range", 100 * value.low, 100 * value.high, "plain")
-    if value.value is not None:
-        yield Mark("dot", 100 * value.value, 100 * value.value, "plain")
-
-
-def _percent(value: float | None) -> str:
-    return "none" if value is None else f"{figure_text.percent(value)} %"
-
-
-def _environment() -> "Environment":
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-        from markupsafe import Markup
-    except ImportError as error:
-        raise ConfigurationError(
-            "a page needs the extra bench: pip install 'conflictscore[bench]'"
-        ) from error
-
-    def finalize(value: Any) -> Any:
-        return value if isinstance(value, Markup) else shown(value)
-
-    environment = Environment(
-        loader=FileSystemLoader([_FOLDER, _REPORT]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=finalize,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"percent": figure_text.percent, "seconds": figure_text.seconds}
-    return environment

@@ -12,11 +12,11 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from conflictscore.reporting.report.page import write_report
+from conflictscore.benchmarks.harness.report.page.page import write_report
+from tests.benchmarks.harness.report.lamps import choice, free, graded, run
+from tests.benchmarks.harness.report.test_page import hostile_run
 from tests.browser import Reader, browser, severe
 from tests.middleware.service.serving import until
-from tests.reporting.lamps import choice, free, graded, run
-from tests.reporting.test_report import hostile_run
 
 Opened = Callable[..., Reader]
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.harness.report.annotations import Annotation, ChangeVerdict, Review
+from conflictscore.benchmarks.harness.report.flips import flip_kind, justification, second_look
+from conflictscore.benchmarks.harness.report.page.run import ReportRun
 from conflictscore.errors import InputError
 from conflictscore.records import EvidenceLabel, Label
-from conflictscore.reporting.annotations import Annotation, ChangeVerdict, Review
 from conflictscore.reporting.files import write_whole
-from conflictscore.reporting.flips import flip_kind, justification, second_look
-from conflictscore.reporting.report.run import ReportRun
 
 __all__ = ["export_tasks", "read_annotations"]
 

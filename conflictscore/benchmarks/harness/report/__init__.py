@@ -1,0 +1,1 @@
+"""What people look at of benchmark runs: a terminal, an HTML page, tables, tasks of reviewers."""
