@@ -53,7 +53,7 @@ class Label(StrEnum):
     IRRELEVANT = "IRRELEVANT"
     """The document neither supports nor contradicts the claim."""
     UNLABELLED = "UNLABELLED"
-    """No verdict could be had; the error is recorded and the pair counts in no score."""
+    """There is no verdict; the error is recorded and the pair counts in no score."""
 
 
 class Method(StrEnum):
@@ -173,7 +173,7 @@ class ClaimEvidence(Record):
 
     @property
     def unlabelled(self) -> tuple[int, ...]:
-        """Numbers of the documents whose label could not be had."""
+        """Numbers of the documents without a label."""
         return self.documents(Label.UNLABELLED)
 
     @property
@@ -288,7 +288,7 @@ class Attempt(Record):
     report: ConflictReport | None = None
     """None where the answer was not scored, or not yet."""
     reconsidered: ClaimEvidence | None = None
-    """The earlier answer's claim whose evidence was laid out; None for the first answer."""
+    """The earlier answer's claim whose evidence was shown; None for the first answer."""
 
 
 class Flip(Record):
@@ -336,9 +336,9 @@ class RunStatus(StrEnum):
     CORRECTED = "corrected"
     """The answer was changed."""
     KEPT = "kept"
-    """A claim has evidence on both sides, and the answer stands all the same."""
+    """A claim has evidence on both sides, and the answer stands nevertheless."""
     ANNOTATED = "annotated"
-    """The answer bears a note that tells where its sources disagree."""
+    """The answer carries a note that says where its sources disagree."""
     OBSERVED = "observed"
     """The answer went out untouched, and was scored afterwards."""
     PASSED_THROUGH = "passed-through"
@@ -348,7 +348,7 @@ class RunStatus(StrEnum):
     DROPPED = "dropped"
     """The answer went out untouched and was never scored: too many others were waiting."""
     UNFINISHED = "unfinished"
-    """The run was stopped on the way."""
+    """The run was stopped before its end."""
 
 
 _SHOWN = (
@@ -374,7 +374,7 @@ class Run(Record):
     """The answer that stands; None where there is none."""
     first_answer: str | None = None
     justification: str | None = None
-    """Why the answer was changed, or was given again, where a reason was had."""
+    """Why the answer was changed or confirmed, where the model gave a reason."""
     flip: Flip | None = None
     documents: tuple[Document, ...] = ()
     attempts: tuple[Attempt, ...] = ()
@@ -382,7 +382,7 @@ class Run(Record):
     reason: str | None = None
     """Why the loop ended where it did."""
     notes: tuple[str, ...] = ()
-    """Degradations that the reader of the answer should know of."""
+    """What the reader of the answer should know, such as documents that were cut."""
     usage: Usage = Usage()
     timings: dict[str, float] = Field(default_factory=dict)
     """Seconds that each step took, all its rounds together."""
@@ -390,11 +390,11 @@ class Run(Record):
     status: RunStatus = RunStatus.UNFINISHED
     regeneration: Regeneration = "paper"
     conflict_type: ConflictType | None = None
-    """How the documents relate; None where it was not asked for, or could not be had."""
+    """How the documents relate; None where nobody asked, or the model could not say."""
     conflict_type_reason: str | None = None
     """The model's reason for that type, where it gave one."""
     classification_error: str | None = None
-    """Why there is no type, where one was asked for."""
+    """Why there is no type although one was asked for."""
 
     @property
     def flipped(self) -> bool:
@@ -446,5 +446,5 @@ class Run(Record):
         return {name: known[name] for name in (*shown, *more)} | self.typed_summary()
 
     def typed_summary(self) -> dict[str, Any]:
-        """What typed regeneration adds to a run's summary; nothing where it was not asked for."""
+        """What typed regeneration adds to a run's summary; nothing without it."""
         return self.model_dump(mode="json", include=_TYPED) if self.regeneration == "typed" else {}

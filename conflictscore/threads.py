@@ -18,7 +18,7 @@ Out = TypeVar("Out")
 
 
 async def in_thread(work: Callable[[], Out]) -> Out:
-    """Run in a daemon thread, with the caller's context; a cancelled caller goes on at once.
+    """Run in a daemon thread, with the caller's context; a cancelled caller continues at once.
 
     Not in the loop's own executor: a loop that ends waits for that one's threads, and a server
     that does not answer would hold up the end of a run, after Ctrl-C too.
@@ -35,7 +35,7 @@ async def in_thread(work: Callable[[], Out]) -> Out:
 
 
 def errand(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[], None]:
-    """Work for another thread than that of an event loop, which waits for what it results in.
+    """Work for a thread other than the event loop's, whose result the loop waits for.
 
     Args:
         work: What is to be done. Ctrl-C and what else ends a thread is raised there as well.

@@ -76,7 +76,7 @@ def ask(
     """Answer QUESTION from documents; look again where they disagree."""
     from conflictscore.graph.self_correction import build_self_correction_graph
     from conflictscore.nodes.retrieve import check_question
-    from conflictscore.reporting.run_json import check_log
+    from conflictscore.reporting.run_log import check_log
     from conflictscore.retrieval.documents import clean_text
 
     question, options = clean_text(question), tuple(map(clean_text, options))

@@ -125,17 +125,16 @@ def deliver(
     as_json: bool,
     log: Path | None,
 ) -> None:
-    """Print what a run came to, and log it where that is wanted."""
+    """Print what a run resulted in, and log it where that is wanted."""
     from rich.console import Console
 
-    from conflictscore.reporting import run_json, terminal
+    from conflictscore.nodes.state import run_of
+    from conflictscore.reporting import run_log, terminal
 
-    asked = "question" in state
+    run = run_of(state)
     if as_json:
-        shown = run_json.run_object(state) if asked else run_json.score_object(state)
-        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        click.echo(json.dumps(run.summary(texts=False), ensure_ascii=False, indent=2))
     else:
-        show = terminal.print_run if asked else terminal.print_score
-        show(state, Console(highlight=False, markup=False, emoji=False))
+        terminal.print_run(run, Console(highlight=False, markup=False, emoji=False))
     if log:
-        run_json.append_log(log, run_json.log_object(state, context, seconds))
+        run_log.append_log(log, run_log.log_object(run, context, seconds))

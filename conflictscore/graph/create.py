@@ -40,7 +40,7 @@ def create_self_correcting_rag(
     Invoke it, sync or async, with ``{"question": …}``, and for binary multiple choice with
     ``"options": [a, b]``; ``"documents": [{"text": …}, …]`` takes the place of retrieval,
     ``"draft_answer"`` that of the first answer, and ``"history": [{"role": …, "content": …}, …]``
-    is the conversation that the question goes on from (``asked`` keeps it as it was put). The final
+    is the conversation before the question (``asked`` keeps the question as it was put). The final
     state has ``answer``, ``first_answer``, ``flipped``, ``justification``, ``flip``, ``documents``,
     ``report``, ``final_report``, ``attempts``, ``notes``, ``usage`` and ``run_id``. Streaming with
     ``stream_mode="custom"`` gives an event for every step.

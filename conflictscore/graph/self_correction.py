@@ -39,11 +39,10 @@ def build_self_correction_graph(
                               └──────── regenerate ◄──────────┘
     ```
 
-    A question that goes on from a conversation passes through ``contextualize`` first, or, where
-    somebody else answers and documents are given, only before the type of the conflict is told.
-    An answer without text goes straight to ``record``. A regeneration that fails goes on to
-    ``justify`` or ``record`` as well. Typed regeneration passes through ``classify`` before the
-    first ``regenerate``.
+    A follow-up question passes through ``contextualize`` first; where the caller answers and
+    brings documents, only before ``classify``. An answer without text goes straight to ``record``.
+    A regeneration that fails continues with ``justify`` or ``record``. Typed regeneration passes
+    through ``classify`` before the first ``regenerate``.
 
     Args:
         context: The collaborators of a run that brings none of its own.
@@ -76,7 +75,7 @@ def build_self_correction_graph(
 def _begin(state: RagState, context: RunContext) -> str:
     if not state.get("history"):
         return "retrieve"
-    # whoever else answers knows the conversation; then only a search needs a question by itself
+    # a caller who answers knows the conversation; only a search needs the question rewritten
     return "retrieve" if context.answerer and state.get("documents") else "contextualize"
 
 
@@ -97,5 +96,5 @@ def _decided(state: RagState, context: RunContext) -> str:
 
 
 def _with_another_answer(state: RagState, _: RunContext) -> str:
-    """A new answer is scored; where there is none, the earlier one is concluded."""
+    """A new answer is scored; without one, the run of the earlier answer is concluded."""
     return "decompose" if state["decision"] == "regenerate" else state["decision"]

@@ -36,7 +36,7 @@ _MOST_ROUNDS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class LoopSettings:
-    """What shapes a run, beside the model that answers and where its documents come from.
+    """What shapes a run, apart from the model that answers and the source of its documents.
 
     The settings are described at :func:`~conflictscore.create_self_correcting_rag`, except two:
 
@@ -112,7 +112,7 @@ class ScoringOptions(TypedDict, total=False):
 
 
 class CorrectionOptions(ScoringOptions, total=False):
-    """Those for correcting an answer that somebody else gives."""
+    """Those for correcting an answer that the caller gives."""
 
     judge: Model | None
     max_rounds: int

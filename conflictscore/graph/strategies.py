@@ -22,11 +22,11 @@ class Strategy(StrEnum):
     RAG = "rag"
     """Answer from the documents, with no word about conflicts (*vanilla* there)."""
     PIPELINE = "pipeline"
-    """Predict the conflict type, then answer with the type told."""
+    """Predict the conflict type, then answer with it in the prompt."""
     TAXONOMY_AWARE = "taxonomy-aware"
-    """Predict the type and answer in one call, with all types told."""
+    """Predict the type and answer in one call, with all types in the prompt."""
     ORACLE = "oracle"
-    """Answer with the true type told: an upper bound for the others."""
+    """Answer with the true type in the prompt: an upper bound for the others."""
 
 
 class StrategyInput(TypedDict, total=False):

@@ -36,7 +36,7 @@ class ConflictState(AgentState[Any]):
     conflict: NotRequired[
         Annotated[dict[str, Any] | None, OmitFromSchema(input=True, output=False)]
     ]
-    """The run of the last answer; None where the last turn came to no answer in words."""
+    """The run of the last answer; None where the last turn gave no answer in words."""
     conflict_proposal: NotRequired[Annotated[dict[str, Any] | None, OmitFromSchema()]]
     """A flip that waits for a person's decision."""
 
@@ -51,45 +51,38 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     print(state["messages"][-1].text, state["conflict"]["flipped"])
     ```
 
-    An answer in words is looked at; tool calls, structured and empty answers pass by. Its documents
-    are what the agent's tools have brought since the last human message, from their artifacts or
-    their texts. Where they brought none, the retriever is asked with that message. Where there is
-    none either, the answer is left, with a note.
+    Only answers in words are checked; tool calls, structured answers and empty ones pass through.
+    The documents are what the agent's tools have brought since the last human message, from their
+    artifacts or their texts. Where they brought none, the retriever is asked with that message;
+    without a retriever the answer is left as it is, with a note.
 
     A new answer is asked for in the agent's own conversation, with the evidence of both sides at
-    its end and without tools. That call goes through the middleware further in, such as retries and
-    fallbacks, so this one belongs before them in the list. It is a further model call within one
-    step of the agent: limits on model calls count the step as one. Neither what was said first nor
-    the evidence enters the history. A model that fails at it leaves the first answer, with a note.
+    its end and without tools. That call passes through the middleware further in, such as retries
+    and fallbacks, so put this one before them in the list. It is a further model call within one
+    step of the agent: limits on model calls count the step as one. Neither the first answer nor the
+    evidence enters the history. If the model fails at it, the first answer stands, with a note.
 
-    The state's ``conflict`` is the run of the last answer (:data:`conflictscore.middleware.Run`),
-    and ``response_metadata["conflictscore"]`` of its message the same in brief. ``conflict`` is
-    None where the last turn came to no answer in words. In ``stream_mode="messages"`` an answer
-    that may be replaced is not streamed word by word: it comes whole, once, when it stands, and so
-    do tool calls that are made while there are documents.
+    The state's ``conflict`` is the run of the last answer (:class:`conflictscore.middleware.Run`)
+    as plain JSON, and ``response_metadata["conflictscore"]`` of its message the same in brief.
+    ``conflict`` is None where the last turn gave no answer in words. With
+    ``stream_mode="messages"`` an answer that may be replaced is not streamed token by token: it
+    arrives whole, once, when it is final, and so do tool calls made while there are documents.
 
     Args:
         retriever: Finds documents for answers whose tools brought none: any LangChain retriever.
-        judge: The model that decomposes and labels: a spec, a LangChain chat model, or a model that
-            is open already. By default the agent's own.
-        labeler: the name of one, or your own; see :func:`create_self_correcting_rag`.
-        base_url: An OpenAI-compatible endpoint for a judge's spec.
-        context_window: Tokens of prompt and reply; by default what is known of the models.
-        prompts: A folder of templates that override the default ones, or a prompt set.
-        max_rounds: The most regenerations of one answer, 0 to 20; with 0 it is scored only.
         regeneration: How another answer is asked for: as in the ``paper``, or (``typed``) as the
-            type of the conflict asks, which the agent's own model tells in a call more; see
-            :func:`create_self_correcting_rag`. That request shows the documents once more, with
-            their dates, and asks for one to five sentences.
-        cache: Where verdicts are kept; True is the user's cache, False keeps none.
-        duplicates: Whether near-identical documents ``vote`` each, or count ``once`` on each side.
-        budget_seconds: The time that an answer and what is done about it may take, above 0.
-        max_claims: The most claims of an answer to label, at least 1.
+            type of the conflict requires, which the agent's own model names in one more call. That
+            request shows the documents once more, with their dates, and asks for one to five
+            sentences.
         approve_flips: Whether a person decides on every flip, by a LangGraph interrupt; the agent
-            needs a checkpointer. Resume with ``"approve"``, ``"reject"`` or ``{"edit": text}``. The
-            first answer stands in the history, and was streamed, until then.
-        on_failure: What a search or a check that fails comes to: ``pass_through`` leaves the answer
+            needs a checkpointer. Resume with ``"approve"``, ``"reject"`` or ``{"edit": text}``.
+            Until then the first answer stands in the history, and has been streamed.
+        on_failure: What happens when a search or a check fails: ``pass_through`` leaves the answer
             with a note in ``conflict`` and a warning in the log, ``raise`` raises the error.
+        **settings: As for :func:`create_self_correcting_rag`: ``judge`` (by default the agent's own
+            model), ``base_url`` (the judge's), ``labeler``, ``context_window``, ``prompts``,
+            ``max_rounds`` (with 0 an answer is scored only), ``cache``, ``duplicates``,
+            ``budget_seconds`` (for an answer and all that is done about it) and ``max_claims``.
 
     Raises:
         InputError: A setting is out of range.
@@ -140,7 +133,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> Response:
-        """Have the model called, and look at what it answers."""
+        """Have the model called, and check its answer."""
         watch = CallWatch()
 
         async def call(asked: ModelRequest[Any], hidden: bool) -> ModelResponse[Any]:
@@ -166,7 +159,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     def after_model(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Ask for a person's decision on a flip that was proposed.
 
-        Only this is run again when the agent goes on with the decision, and no model call is.
+        When the agent resumes with the decision, only this is run again, and no model call.
         """
         proposal = state.get("conflict_proposal")
         if not proposal or state["messages"][-1].id != proposal["replaces"]:

@@ -120,7 +120,7 @@ def _corrected(state: Mapping[str, Any], *, draft: AIMessage | None, name: str) 
         draft: The message that the run began with, where there was one. It is kept as far as its
             answer is.
         name: What the answering model is called in the metadata, where that is not its own name:
-            the tokens of the whole run are no tokens of one call.
+            the tokens of the whole run are not those of one call.
     """
     run = run_of(state)
     metadata = {"model_name": name, "conflictscore": run.summary("asked", "flip")}

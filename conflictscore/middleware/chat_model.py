@@ -43,11 +43,11 @@ class _Opened(NamedTuple):
 
 _SHAPING = tuple(name for name in LoopOptions.__annotations__ if name != "cache")
 _SETTINGS = ("model", "retriever", *_SHAPING, "content_cache", "on_failure")
-"""What a change of which has everything opened anew."""
+"""Settings whose change makes the model open everything again."""
 
 
 class SelfCorrectingChatModel(BaseChatModel):
-    """A chat model that looks again where its sources disagree, in the place of another one.
+    """A chat model, in place of another one, that looks again where its sources disagree.
 
     ```python
     chat = SelfCorrectingChatModel(init_chat_model("openai:gpt-4.1-mini"), my_retriever)
@@ -55,21 +55,21 @@ class SelfCorrectingChatModel(BaseChatModel):
     print(reply.text, reply.response_metadata["conflictscore"]["flipped"])
     ```
 
-    The last human message is the question, and what comes before it the conversation that it goes
-    on from. Documents are retrieved, the model answers from them, and its answer is scored and,
-    where a claim has evidence on both sides, given again, as in :func:`create_self_correcting_rag`.
-    The reply is the last answer; ``response_metadata["conflictscore"]`` has the run as plain JSON,
-    and ``usage_metadata`` the tokens of all its calls. A stream brings the reply in one chunk, once
-    it stands: nothing of a draft and no verdict is ever streamed.
+    The last human message is the question, and what comes before it is the conversation. Documents
+    are retrieved, the model answers from them, and its answer is scored and, where a claim has
+    evidence on both sides, given again, as in :func:`create_self_correcting_rag`. The reply is the
+    last answer; ``response_metadata["conflictscore"]`` has the run as plain JSON, and
+    ``usage_metadata`` the tokens of all its calls. A stream brings the reply in one chunk, once it
+    is final: no draft and no verdict is ever streamed.
 
     With tools bound, or where tools have been called since the question, the model is called first
     with the messages as they are. A reply that calls tools is returned untouched. Any other is the
-    draft, which is scored against what the tools have brought since the question, or where they
+    draft, which is scored against what the tools have brought since the question or, where they
     brought nothing, against what the retriever finds.
 
     The model's own reply is returned, with the reason in the run's ``notes`` and with no
-    ``report``, where nothing is found to score it against, and where the conversation holds what is
-    no text, such as an image.
+    ``report``, where nothing is found to score it against, and where the conversation holds more
+    than text, such as an image.
 
     Args:
         model: What answers: any LangChain chat model, or a spec such as
@@ -111,7 +111,7 @@ class SelfCorrectingChatModel(BaseChatModel):
     max_claims: int | None = None
     """The most claims of an answer to label; None for all."""
     on_failure: OnFailure = "raise"
-    """What a search or a model that fails comes to: ``pass_through`` returns the model's own reply
+    """What happens when a search or a model fails: ``pass_through`` returns the model's own reply
     with a note. A wrong key or setting is always raised."""
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Call parameters of the answering model."""
@@ -135,7 +135,7 @@ class SelfCorrectingChatModel(BaseChatModel):
     @model_validator(mode="before")
     @classmethod
     def _call_parameters(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """What is no field is meant for the answering model, and never dropped."""
+        """What is not a field is a call parameter of the answering model, and is never dropped."""
         given = dict(values)
         parameters = {name: given.pop(name) for name in values if name not in cls.model_fields}
         return given | {"model_kwargs": {**parameters, **given.get("model_kwargs", {})}}
@@ -207,7 +207,7 @@ class SelfCorrectingChatModel(BaseChatModel):
     ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
         """Have the last answer put into a form.
 
-        The question is answered, scored and answered again as ever, in words. Then the answering
+        The question is answered, scored and answered again as usual, in words. Then the answering
         model is asked to put the answer that stands into the form, after the conversation, with
         its own :meth:`with_structured_output`, which gets the same arguments.
 
@@ -352,7 +352,7 @@ class SelfCorrectingChatModel(BaseChatModel):
         return parameters if stop is None else {**parameters, "stop": stop}
 
     def _open(self) -> ChatLoop:
-        """What the settings come to; opened at the first use, and anew where one was changed."""
+        """The loop of these settings; opened at the first use, and again after a change of one."""
         settings = {name: getattr(self, name) for name in _SETTINGS}
         with self._opening:
             if self._opened is None or any(
@@ -371,7 +371,7 @@ def _chunk(generation: ChatGeneration) -> ChatGenerationChunk:
 
 
 def _known(setting: object) -> Any:
-    """A setting as plain data that tells it from another, without keys."""
+    """A setting as plain data that distinguishes it from others, without keys."""
     if isinstance(setting, LanguageModel):
         return {"name": setting.name, "endpoint": setting.endpoint}
     if isinstance(setting, BaseChatModel):

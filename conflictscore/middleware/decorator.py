@@ -74,30 +74,21 @@ def self_correct(
     Inside a LangGraph graph, the words of a model that the function calls are not streamed, since
     its answer may be replaced.
 
-    A coroutine function stays one, and ``run`` is to be awaited as well. Functions only: to
-    decorate a method, decorate the bound one where the object is made.
+    A coroutine function stays one, and its ``run`` is awaited as well. Functions only: to decorate
+    a method, decorate the bound method where the object is made.
 
     Args:
         retriever: Any LangChain retriever; not needed where every call brings documents.
-        judge: The model that decomposes, labels and gives reasons: a spec, a LangChain chat model,
-            or a model that is open already. By default OpenAI's where ``OPENAI_API_KEY`` is set,
-            otherwise the embedded local one. It is opened at the first call.
-        labeler: the name of one, or your own; see :func:`create_self_correcting_rag`.
-        base_url: An OpenAI-compatible endpoint for a judge's spec.
-        context_window: Tokens of prompt and reply; by default what is known of the judge.
-        prompts: A folder of templates that override the default ones, or a prompt set.
-        max_rounds: The most times that the function is called again, 0 to 20.
-        cache: Where verdicts are kept; True is the user's cache, False keeps none.
-        duplicates: Whether near-identical documents ``vote`` each, or count ``once`` on each side.
-        budget_seconds: The time that a call may take, above 0; labelling ends in time.
-        max_claims: The most claims of an answer to label, at least 1.
+        **settings: As for :func:`create_self_correcting_rag`: ``judge`` (which decomposes, labels
+            and gives reasons, and is opened at the first call), ``base_url`` (the judge's),
+            ``labeler``, ``context_window``, ``prompts``, ``max_rounds`` (how often the function may
+            be called again), ``cache``, ``duplicates``, ``budget_seconds`` and ``max_claims``.
 
     Raises:
-        ConfigurationError: What is decorated takes something else than a question and documents.
-            From a call: a setting, model or key is missing or wrong, or there is nothing to
-            answer from.
-        InputError: From a call: the question or a document is empty, a setting is out of range,
-            or the function gave something else than text.
+        ConfigurationError: What is decorated does not take a question and documents. From a call:
+            a model, key or template is missing or wrong, or there is nothing to answer from.
+        InputError: A setting is out of range. From a call: the question or a document is empty, or
+            the function returned something other than text.
         NoDocumentsError: From a call: the retriever found nothing.
     """
     shaped = LoopSettings(**settings)
@@ -151,7 +142,7 @@ class _Decorated(Generic[F]):
         context = self._context
         answerer = _Function(self._name, context.prompts, call)
         given = [d.to_json() if isinstance(d, Document) else d for d in documents or ()]
-        # as they are: the loop refuses what is no mapping, with one clear line
+        # passed as they are: the loop refuses what is not a mapping, with one clear line
         start: RagInput = {"question": question, "documents": cast("list[dict[str, Any]]", given)}
         return await correct(replace(context, answerer=answerer), start)
 
@@ -165,7 +156,7 @@ class _Function:
     call: Callable[[str, Documents], Awaitable[object]]
 
     async def first(self, state: RagState, meter: UsageMeter) -> Given:
-        """Call the function; what it raises ends the run, as it is."""
+        """Call the function; what it raises ends the run and reaches the caller unchanged."""
         try:
             answer = await self.call(state["question"], documents_of(state))
         except Exception as error:

@@ -1,4 +1,4 @@
-"""What the ways into the loop share: the run itself, failures, and whose tokens are seen."""
+"""What the ways into the loop share: the run itself, failures, and whose tokens are streamed."""
 
 from typing import Any, Literal
 
@@ -36,7 +36,7 @@ OnFailure = Literal["raise", "pass_through"]
 
 
 class PassedOnError(Exception):
-    """An error of whoever answers, on its way through the graph to the caller, as it is."""
+    """Carries an answerer's error through the graph to the caller, unchanged."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -59,7 +59,7 @@ async def correct(context: RunContext, start: RagInput) -> Run:
 
 
 def reconsider_prompt(state: RagState, doubt: Doubt, prompts: PromptSet) -> str:
-    """The request to somebody who has the documents already; it tells no type."""
+    """The request to an answerer that has the documents already; it names no type."""
     return prompts.render(
         "reconsider",
         question=material(state["question"]),
@@ -77,8 +77,8 @@ def whole(run: Run) -> dict[str, Any]:
 def excused(error: Exception, on_failure: OnFailure) -> str:
     """The reason to give with an answer that was left as it is.
 
-    Finding nothing is no failure. A wrong key or setting always ends the call, and so does what is
-    on its way through to LangGraph, such as an interrupt.
+    Finding nothing is not a failure. A wrong key or setting always ends the call, and so does what
+    is meant for LangGraph, such as an interrupt.
 
     Raises:
         Exception: The error itself, where it is not to be excused.

@@ -69,7 +69,7 @@ def documents_from_messages(messages: Sequence[BaseMessage]) -> tuple[Document, 
     text (``page_content``, ``text``, ``content`` or ``snippet``), or a list of such, alone or under
     ``results`` or ``documents``. Without such an artifact its text is read, as JSON of the same
     forms where it is that, and as one document named after the tool where it is not. What a failed
-    tool said is no document, and neither is an empty list of results, or anything but text.
+    tool said is not a document, nor is an empty list of results, or anything but text.
 
     Args:
         messages: Any messages; all but tool messages are passed over.
@@ -94,7 +94,7 @@ def _role(message: BaseMessage) -> str | None:
 def _is_text(message: BaseMessage) -> bool:
     """Whether nothing is lost where the text of this message is read alone.
 
-    A model's thoughts and calls of tools are no part of what was said, and tools' messages are
+    A model's thoughts and tool calls are not part of what was said, and tools' messages are
     read for documents.
     """
     if isinstance(message, HumanMessage) and not isinstance(message.content, str):

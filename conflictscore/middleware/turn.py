@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class CallWatch(UsageMeter):
-    """Watches every model call that somebody makes for us, whichever model it goes to.
+    """Watches every model call that the agent makes for us, whichever model it goes to.
 
     The calls are reached through the config that LangChain hands down, not through the model: a
     middleware further in may put another model in its place.
@@ -80,7 +80,7 @@ class CallWatch(UsageMeter):
         self.failure = error
 
     def call(self, work: Callable[[In], Out], value: In, *, hidden: bool) -> Out:
-        """Call somebody who calls models.
+        """Call something that calls models.
 
         Args:
             work: Who is called.
@@ -163,7 +163,7 @@ class Turn:
         self._foreign: Exception | None = None
 
     async def response(self) -> Response:
-        """Have the model called, and look at what it answers.
+        """Have the model called, and check its answer.
 
         Raises:
             InputError: A setting is out of range.
@@ -236,7 +236,7 @@ class Turn:
     ) -> tuple[ModelRequest[Any], tuple[str, ...]]:
         """The request for another answer, and what to note of it.
 
-        Where the type of the conflict is told, the documents are shown once more, with their dates.
+        With a conflict type, the documents are shown once more, with their dates.
         """
         prompts, notes = self._context.prompts, list[str]()
         before = self._said[-1].message
@@ -278,7 +278,7 @@ class Turn:
         return run_context(model, settings.retriever, settings.loop)
 
     def _failed(self, error: Exception) -> Response:
-        """What to return where the answer could not be looked at."""
+        """What to return where the answer could not be checked."""
         if error is self._foreign:
             raise error
         reason = excused(error, self._settings.on_failure)

@@ -1,7 +1,7 @@
-"""The language model as who answers: from documents, and again with both sides of a conflict.
+"""Answers from the language model: from documents, and again with both sides of a conflict.
 
-The prompts are those of Tables 11 to 16. Where the type of the conflict is known, an answer is
-asked for again as that type asks, which is ours.
+The prompts are those of Tables 11 to 16. Where the type of the conflict is known, the second
+answer is asked for as that type requires, which is ours.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,12 +48,12 @@ REPLY_TOKENS = 512
 
 
 def answerer_of(context: RunContext) -> Answerer:
-    """Who answers in a run: whoever its context names, or else its language model."""
+    """Who answers in a run: the answerer in its context, or else its language model."""
     return context.answerer or _ModelAnswerer(context)
 
 
 def announce(runtime: RunRuntime, number: int, answer: Answer) -> None:
-    """Stream an answer of the language model; whoever else answers streams as it likes."""
+    """Stream an answer of the language model; callers stream their own answers themselves."""
     if runtime.context.answerer is None:
         runtime.stream_writer({"event": "answer", "round": number, "answer": answer.text})
 

@@ -22,7 +22,7 @@ class ToldType(NamedTuple):
     """The type of a conflict, or why there is none."""
 
     kind: ConflictType | None
-    """None where none could be had."""
+    """None where the model gave none."""
     reason: str | None
     """The model's, where it gave one."""
     error: str | None

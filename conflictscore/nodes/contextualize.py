@@ -1,4 +1,4 @@
-"""contextualize: a question that goes on from a conversation is made to stand alone."""
+"""contextualize: rewrite a follow-up question so that it stands alone."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ __all__ = ["contextualize"]
 _LEAST_TOKENS = 128
 _MOST_TOKENS = 1024
 _TOKENS_PER_TOKEN = 2
-"""A question that stands alone is somewhat longer; a reply beyond this is no question."""
+"""A question that stands alone is somewhat longer; a reply beyond this is not a question."""
 
 
 async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The conversation that a question goes on from, as far as a model's context window has room."""
+"""The conversation before a question, as much of it as a model's context window has room for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ __all__ = ["Conversation", "Turn", "conversation_of", "read_after"]
 _SHARE = 4
 """A conversation gets one part in so many of the context window; the documents need the rest."""
 _FRAME_TOKENS = 4
-"""What a chat message takes beside its text."""
+"""What a chat message takes in addition to its text."""
 _MESSAGES = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
 
 

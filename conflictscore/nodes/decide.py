@@ -17,7 +17,7 @@ __all__ = ["decide", "differs", "flipped_by", "may_look_again", "unexplained"]
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Regenerate only where a claim has evidence on both sides that was not laid out before."""
+    """Regenerate only where a claim has evidence on both sides that was not shown before."""
     attempts = attempts_of(state)
     again, reason = _look_again(attempts, runtime.context, time_left(state, runtime.context))
     decision: Decision = "record"
@@ -54,7 +54,7 @@ def _look_again(
 
 
 def _sides(claim: ClaimEvidence | None) -> set[int]:
-    """Documents that were laid out as evidence; swapping their sides makes nothing new of them."""
+    """Documents that were shown as evidence; swapping their sides does not make them new."""
     return {*claim.supports, *claim.contradicts} if claim else set()
 
 
@@ -65,7 +65,7 @@ def unexplained(attempts: tuple[Attempt, ...]) -> bool:
 
 
 def flipped_by(attempts: tuple[Attempt, ...]) -> Attempt | None:
-    """The attempt that changed the answer for good; later ones kept what it said.
+    """The attempt that changed the answer for good; later ones said the same.
 
     Args:
         attempts: The scored answers of a run, first to last; at least one.

@@ -1,4 +1,4 @@
-"""record: what the run comes to: the answer, its scores, and the flip where there is one."""
+"""record: what the run resulted in: the answer, its scores, and the flip if there is one."""
 
 from typing import Any
 

@@ -20,9 +20,9 @@ __all__ = ["regenerate"]
 
 
 async def regenerate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Put the claim to reconsider back to whoever answers, with its evidence.
+    """Put the claim to reconsider back to the answerer, with its evidence.
 
-    Where no other answer can be had, the earlier one stands, with a note.
+    If there is no other answer, the earlier one stands, with a note.
     """
     last, meter = attempts_of(state)[-1], UsageMeter()
     if last.report is None or last.report.reconsider is None:

@@ -4,17 +4,16 @@ Everything shown is untrusted text: no markup, no control characters.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from conflictscore.records import Document, Usage
+from conflictscore.records import ConflictReport, Document, Label, Run, Usage
 
-__all__ = ["print_documents", "print_run", "print_score", "printable", "tokens_in"]
+__all__ = ["print_documents", "print_run", "printable", "tokens_in"]
 
 _SHOWN_CHARS = 400
 """How much of a found document is shown."""
@@ -35,32 +34,35 @@ def tokens_in(usage: Usage) -> str:
     return f"{usage.input_tokens:,} tokens in{known}"
 
 
-def print_run(state: Mapping[str, Any], console: Console) -> None:
-    """Answer, what changed and why, claims with both sides, documents."""
-    _heading(console, "Answer")
-    _indented(console, state["answer"])
-    if state["flipped"]:
+def print_run(run: Run, console: Console) -> None:
+    """Answer, what changed and why, claims with both sides, documents.
+
+    Of an answer that was only scored: claims and documents.
+    """
+    if run.question is not None:
+        _heading(console, "Answer")
+        _indented(console, run.answer or "")
+    if run.flipped:
         _heading(console, "Changed after a second look")
         table = _columns()
-        table.add_row("before", _text(state["first_answer"]))
-        table.add_row("after", _text(state["answer"]))
-        table.add_row("why", _text(state["justification"] or "no reason was given"))
+        table.add_row("before", _text(run.first_answer))
+        table.add_row("after", _text(run.answer))
+        table.add_row("why", _text(run.justification or "no reason was given"))
         console.print(Padding(table, (0, 2), expand=False))
-    elif state["final_report"] is not None:
+    elif run.final_report is not None:
         _heading(console, "Kept after a second look")
-        _indented(console, state["justification"] or "The answer is the same.")
-    if state.get("conflict_type"):
+        _indented(console, run.justification or "The answer is the same.")
+    if run.conflict_type:
         _heading(console, "Type of the conflict")
-        reason = state["conflict_type_reason"]
-        _indented(console, f"{state['conflict_type']}{f': {reason}' if reason else ''}")
-    _print_report(state["report"], state["final_report"], console)
-    _print_sources(state, console)
-
-
-def print_score(state: Mapping[str, Any], console: Console) -> None:
-    """Claims with both sides, and documents."""
-    _print_report(state["report"], None, console)
-    _print_sources(state, console)
+        reason = run.conflict_type_reason
+        _indented(console, f"{run.conflict_type}{f': {reason}' if reason else ''}")
+    first, final = run.report, run.final_report
+    if first and final and final.claims != first.claims:
+        _print_claims("Claims of the first answer", first, console)
+        _print_claims("Claims of the last answer", final, console)
+    elif first:
+        _print_claims("Claims", first, console)
+    _print_sources(run, console)
 
 
 def print_documents(documents: Sequence[Document], notes: Sequence[str], console: Console) -> None:
@@ -91,58 +93,57 @@ def _beginning(text: str) -> str:
     return folded if len(folded) <= _SHOWN_CHARS else f"{folded[:_SHOWN_CHARS]} …"
 
 
-def _print_report(
-    first: Mapping[str, Any], final: Mapping[str, Any] | None, console: Console
-) -> None:
-    if final is not None and final["claims"] != first["claims"]:
-        _print_claims("Claims of the first answer", first, console)
-        _print_claims("Claims of the last answer", final, console)
-    else:
-        _print_claims("Claims", first, console)
-
-
-def _print_claims(title: str, report: Mapping[str, Any], console: Console) -> None:
+def _print_claims(title: str, report: ConflictReport, console: Console) -> None:
     _heading(console, title)
-    scores = f"CS-C {_score(report['cs_c'])}   CS-R {_score(report['cs_r'])}"
-    pairs = [pair for claim in report["claims"] for pair in claim["labels"]]
-    missing = sum(pair["error"] is not None for pair in pairs)
+    scores = f"CS-C {_score(report.cs_c)}   CS-R {_score(report.cs_r)}"
+    pairs = [pair for evidence in report.claims for pair in evidence.labels]
+    missing = sum(pair.error is not None for pair in pairs)
     labelled = f"{len(pairs) - missing} of {len(pairs)} pairs labelled"
     _indented(console, f"{scores}   {labelled}   (0 is best)")
-    stages = Counter(pair["stage"] for pair in pairs if pair.get("stage"))
+    stages = Counter(pair.stage for pair in pairs if pair.stage)
     if stages:
         decided = (f"{stage} {count}" for stage, count in stages.most_common())
         _indented(console, f"pairs decided by: {', '.join(decided)}")
-    for number, claim in enumerate(report["claims"], start=1):
-        mark = Text(" conflict ", style="black on yellow") if claim["conflicting"] else Text("")
-        line = Text.assemble(f"{number}. ", printable(claim["text"]), "  ", mark)
+    for evidence in report.claims:
+        number, text = evidence.claim.number, printable(evidence.claim.text)
+        mark = Text(" conflict ", style="black on yellow") if evidence.conflicting else Text("")
+        line = Text.assemble(f"{number}. ", text, "  ", mark)
         console.print(Padding(line, (1, 2, 0, 2), expand=False))
         table = _columns()
-        for side, style in (("supports", "green"), ("contradicts", "red"), ("unlabelled", "dim")):
-            if claim[side]:
-                table.add_row(Text(side, style=style), _side(claim, side))
-        if number in report["uncovered"]:
+        for name, label, style in (
+            ("supports", Label.SUPPORTS, "green"),
+            ("contradicts", Label.CONTRADICTS, "red"),
+            ("unlabelled", Label.UNLABELLED, "dim"),
+        ):
+            if numbers := evidence.documents(label):
+                shown = ", ".join(map(str, numbers))
+                independent = evidence.independent(label, report.duplicates)
+                if label is not Label.UNLABELLED and independent != len(numbers):
+                    shown += f" ({independent} independent)"
+                table.add_row(Text(name, style=style), shown)
+        if number in report.uncovered:
             table.add_row(Text("uncovered", style="dim"), "no document speaks to it")
         console.print(Padding(table, (0, 5), expand=False))
 
 
-def _print_sources(state: Mapping[str, Any], console: Console) -> None:
+def _print_sources(run: Run, console: Console) -> None:
     _heading(console, "Documents")
     table = _columns()
-    for document in state["documents"]:
-        title, url = printable(document["title"]), printable(document["url"])
+    for document in run.documents:
+        title, url = printable(document.title), printable(document.url)
         shown = f"{title}  {url}" if title else url or "(no title)"
-        copied = document.get("duplicate_of")
+        copied = document.duplicate_of
         hint = f"  nearly the same text as document {copied}" if copied else ""
-        table.add_row(str(document["number"]), Text.assemble(printable(shown), (hint, "dim")))
+        table.add_row(str(document.number), Text.assemble(printable(shown), (hint, "dim")))
     console.print(Padding(table, (0, 2), expand=False))
-    for note in state["notes"]:
+    for note in run.notes:
         console.print(Text(f"Note: {printable(note)}", style="yellow"))
-    usage = Usage.model_validate(state["usage"])
+    usage = run.usage
     console.print(
         Text(
             f"\n{usage.calls} model calls, {usage.cached_calls} from the cache,"
             f" {tokens_in(usage)}, {usage.output_tokens:,} out"
-            f"   run {state['run_id']}",
+            f"   run {run.run_id}",
             style="dim",
         )
     )
@@ -166,13 +167,6 @@ def _columns() -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     return table
-
-
-def _side(claim: Mapping[str, Any], side: str) -> str:
-    """Numbers of the documents, and how many of them are independent where that is fewer."""
-    numbers = ", ".join(map(str, claim[side]))
-    independent = claim.get(f"independent_{side}", len(claim[side]))
-    return numbers if independent == len(claim[side]) else f"{numbers} ({independent} independent)"
 
 
 def _score(value: float | None) -> str:

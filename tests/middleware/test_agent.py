@@ -195,16 +195,6 @@ def test_the_loop_goes_on_from_the_newer_answer_while_there_is_new_evidence(
     assert [message["role"] for message in second.messages].count("assistant") == 2
 
 
-def test_with_no_round_an_answer_is_scored_and_stands(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    state = invoke(agent_of(agent_model, max_rounds=0), QUESTION)
-
-    assert texts(state["messages"])[-1] == "It was lit in 1871."
-    assert state["conflict"]["report"]["cs_c"] == 1.0
-    assert agent_world.asked["regenerate"] == 0
-
-
 def test_usage_counts_the_answers_and_the_judge(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
@@ -501,14 +491,3 @@ def test_the_time_of_the_first_answer_counts_against_the_budget(
 
     assert late["conflict"]["report"]["coverage"] == 0
     assert texts(early["messages"]) == CORRECTED
-
-
-def test_only_so_many_claims_are_labelled_as_are_allowed(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    agent_world.decomposition = "Claims:\n- It was lit in 1871.\n- The tower is white."
-
-    state = invoke(agent_of(agent_model, max_claims=1, max_rounds=0), QUESTION)
-
-    assert agent_world.asked["label"] == 3
-    assert state["conflict"]["report"]["coverage"] == 0.5

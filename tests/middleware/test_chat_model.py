@@ -207,16 +207,6 @@ def test_a_regeneration_that_does_not_exist_is_refused(server: OpenAIServer) -> 
         wrapped(server, None, regeneration="best")
 
 
-def test_an_answer_whose_sources_agree_is_replied_as_it_is(
-    server: OpenAIServer, world: Talk
-) -> None:
-    reply = wrapped(server, Shelf(found=DISAGREEING[:1])).invoke(QUESTION)
-
-    assert reply.text == FIRST
-    assert world.asked == {"generate": 1, "decompose": 1, "label": 1}
-    assert run_of(reply)["report"]["cs_c"] == 0.0
-
-
 @BOTH
 async def test_earlier_messages_are_the_conversation_that_the_question_goes_on_from(
     ask: Ask, chat: SelfCorrectingChatModel, world: Talk, shelf: Shelf

@@ -242,14 +242,6 @@ def test_the_request_for_another_answer_holds_both_sides_between_safe_marks(
     assert prompt.count("</answer>") == prompt.count("</claim>") == 1
 
 
-async def test_an_asynchronous_caller_has_the_same_run(model: ChatOpenAI) -> None:
-    run = whole(await running(model, Script("It was lit in 1871.", "In 1874.")))
-    same = await asyncio.to_thread(corrected, model, "It was lit in 1871.", "In 1874.")
-
-    assert run["flipped"]
-    assert {f: run[f] for f in run.keys() - COST} == {f: same[f] for f in run.keys() - COST}
-
-
 async def test_an_asynchronous_answer_that_fails_ends_or_stands_as_a_synchronous_one(
     model: ChatOpenAI,
 ) -> None:
