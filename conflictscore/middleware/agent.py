@@ -62,7 +62,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     step of the agent: limits on model calls count the step as one. Neither the first answer nor the
     evidence enters the history. If the model fails at it, the first answer stands, with a note.
 
-    The state's ``conflict`` is the run of the last answer (:class:`conflictscore.middleware.Run`)
+    The state's ``conflict`` is the run of the last answer (:class:`conflictscore.Run`)
     as plain JSON, and ``response_metadata["conflictscore"]`` of its message the same in brief.
     ``conflict`` is None where the last turn gave no answer in words. With
     ``stream_mode="messages"`` an answer that may be replaced is not streamed token by token: it
