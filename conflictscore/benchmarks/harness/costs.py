@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum
 
 from conflictscore.benchmarks.harness.figures import Cost
-from conflictscore.benchmarks.harness.methods.registry import LOOP, STEPS, method_of
+from conflictscore.benchmarks.harness.methods.registry import LOOP, method_of, steps
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.records import Usage
 
@@ -46,13 +46,13 @@ def run_cost(
     priced = money or _no_price
     usage = _sum(models for result in results for models in result.usage.values())
     dollars, unknown = priced(usage)
-    steps = [step for step in STEPS if any(step in result.usage for result in results)]
+    paid = [step for step in steps() if any(step in result.usage for result in results)]
     spent = {method: _beyond_baseline(results, method, first_usage) for method in net_corrections}
     return Cost(
         usage=usage,
         by_step={
             step: _all_models(_sum(result.usage.get(step, {}) for result in results))
-            for step in steps
+            for step in paid
         },
         money=dollars,
         unknown_prices=unknown,

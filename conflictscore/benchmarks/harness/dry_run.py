@@ -26,7 +26,7 @@ from conflictscore.benchmarks.harness.estimate import (
     StepAmount,
 )
 from conflictscore.benchmarks.harness.failing import failures
-from conflictscore.benchmarks.harness.methods.registry import STEPS
+from conflictscore.benchmarks.harness.methods.registry import steps
 from conflictscore.benchmarks.harness.play import (
     Call,
     CountingModel,
@@ -109,10 +109,10 @@ def estimate(
             retry_failed=retry_failed,
         )
         run_for_sync_caller(session.run(1))
-    in_order = sorted(sums, key=lambda place: STEPS.index(place[0]))
+    in_order = sorted(sums, key=lambda place: steps().index(place[0]))
     parts = tuple(_part(place, sums[place], prices) for place in in_order)
     nothing = Amount(calls=_NONE, input_tokens=_NONE, output_tokens=_NONE, cost=_NONE)
-    known = {r.question for r in recorded if r.step == STEPS[0]}
+    known = {r.question for r in recorded if r.step == steps()[0]}
     return Estimate(
         questions=round(scale * len(ahead)),
         assumed_documents=round(

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from conflictscore.benchmarks.harness.methods.registry import BASELINE, STEPS
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, steps
 from conflictscore.records import (
     Answer,
     ClaimEvidence,
@@ -60,8 +60,8 @@ class Question(Record):
 
 
 def _known(step: str) -> str:
-    if step not in STEPS:
-        raise PydanticCustomError("step", f"Input should be one of {', '.join(STEPS)}")
+    if step not in steps():
+        raise PydanticCustomError("step", f"Input should be one of {', '.join(steps())}")
     return step
 
 

@@ -15,9 +15,9 @@ from conflictscore.benchmarks.harness.methods.registry import (
     GRADE,
     LOOP,
     METHODS,
-    STEPS,
     begins_with_first,
     method_of,
+    steps,
 )
 from conflictscore.benchmarks.harness.records import (
     Guard,
@@ -286,7 +286,7 @@ class Recorded:
         return bool(report.conflicting)
 
     def _notes(self) -> tuple[str, ...]:
-        told = [self._value(step, NotedValue) for step in STEPS]
+        told = [self._value(step, NotedValue) for step in steps()]
         return tuple(dict.fromkeys(note for value in told if value for note in value.notes))
 
     def _usage(self) -> dict[str, dict[str, Usage]]:
@@ -295,13 +295,13 @@ class Recorded:
             for model, spent in record.usage.items():
                 models = usage[record.step]
                 models[model] = models.get(model, Usage()) + spent
-        return {step: dict(sorted(usage[step].items())) for step in STEPS if step in usage}
+        return {step: dict(sorted(usage[step].items())) for step in steps() if step in usage}
 
     def _seconds(self) -> dict[str, float]:
         seconds = defaultdict[str, list[float]](list)
         for record in self.records:
             seconds[record.step].append(record.seconds)
-        return {step: fsum(seconds[step]) for step in STEPS if step in seconds}
+        return {step: fsum(seconds[step]) for step in steps() if step in seconds}
 
 
 def _current(records: Sequence[StepRecord]) -> list[StepRecord]:

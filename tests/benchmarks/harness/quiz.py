@@ -108,7 +108,8 @@ class Quiz(TypedWorld):
                 year = self.first.get(lamp, WRONG)
                 return f"({_letter(prompt, year)})" if choice else told(lamp, year)
             case "alone":
-                return told(lamp, WRONG if str(WRONG) in prompt else RIGHT)
+                year = WRONG if str(WRONG) in prompt.partition("\n(A) ")[0] else RIGHT
+                return f"({_letter(prompt, year)})" if choice else told(lamp, year)
             case "cite":
                 return f"{told(lamp, WRONG)} [1]"
             case "typed cite":

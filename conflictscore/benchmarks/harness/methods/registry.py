@@ -4,7 +4,6 @@ A method is an object in a module of this package and a line here. The line says
 records need, so that the module is imported only where the method is run or reported.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,10 +18,10 @@ __all__ = [
     "GRADE",
     "LOOP",
     "METHODS",
-    "STEPS",
     "MethodEntry",
     "begins_with_first",
     "method_of",
+    "steps",
 ]
 
 DOCUMENTS, LOOP, GRADE = "documents", "loop", "grade"
@@ -39,7 +38,7 @@ class MethodEntry(NamedTuple):
     summary: str
     """What it does, in one line of help."""
     place: str
-    """Its module in this package and its name there."""
+    """Its module, which begins with a dot where it is one of this package, and its name there."""
     common: bool = False
     """Whether every benchmark offers it."""
     usual: bool = False
@@ -48,66 +47,66 @@ class MethodEntry(NamedTuple):
     """The step that it shares with others; empty where it has one of its own, called like it."""
 
 
-METHODS: Mapping[str, MethodEntry] = {
+METHODS: dict[str, MethodEntry] = {
     "rag": MethodEntry(
         "answers from the documents, with no word about conflicts",
-        "loop:RAG",
+        ".loop:RAG",
         common=True,
         usual=True,
         step=LOOP,
     ),
     "control-rag": MethodEntry(
-        "answers once, told to watch for conflicts", "single:CONTROL_RAG", common=True, usual=True
+        "answers once, told to watch for conflicts", ".single:CONTROL_RAG", common=True, usual=True
     ),
     "regenerated-rag": MethodEntry(
         "rag, asked again where a claim has evidence on both sides (the paper's)",
-        "loop:REGENERATED_RAG",
+        ".loop:REGENERATED_RAG",
         common=True,
         usual=True,
         step=LOOP,
     ),
     "guarded-rag": MethodEntry(
         "regenerated-rag, where a flip stands only if it is better supported (ours)",
-        "loop:GUARDED_RAG",
+        ".loop:GUARDED_RAG",
         common=True,
         usual=True,
         step=LOOP,
     ),
     "resample": MethodEntry(
-        "a second sample of rag: the noise floor", "single:RESAMPLE", common=True
+        "a second sample of rag: the noise floor", ".single:RESAMPLE", common=True
     ),
     "placebo": MethodEntry(
         "regenerated-rag with another question's evidence: what asking again does alone",
-        "placebo:PLACEBO",
+        ".placebo:PLACEBO",
         common=True,
     ),
     "typed-rag": MethodEntry(
         "rag, asked again as the type of the conflict asks (ours)",
-        "typed_rag:TYPED_RAG",
+        ".typed_rag:TYPED_RAG",
         common=True,
     ),
     "pipeline": MethodEntry(
-        "tells the type of the conflict, then answers as it asks", "strategies:PIPELINE"
+        "tells the type of the conflict, then answers as it asks", ".strategies:PIPELINE"
     ),
     "taxonomy-aware": MethodEntry(
-        "tells the type and answers in one call", "strategies:TAXONOMY_AWARE"
+        "tells the type and answers in one call", ".strategies:TAXONOMY_AWARE"
     ),
     "oracle": MethodEntry(
-        "answers with people's type told: an upper bound of the two above", "strategies:ORACLE"
+        "answers with people's type told: an upper bound of the two above", ".strategies:ORACLE"
     ),
-    "no-documents": MethodEntry("answers the question alone", "fewer_documents:NO_DOCUMENTS"),
+    "no-documents": MethodEntry("answers the question alone", ".fewer_documents:NO_DOCUMENTS"),
     "first-document": MethodEntry(
-        "answers from the first document alone", "fewer_documents:FIRST_DOCUMENT"
+        "answers from the first document alone", ".fewer_documents:FIRST_DOCUMENT"
     ),
     "second-document": MethodEntry(
-        "answers from the second document alone", "fewer_documents:SECOND_DOCUMENT"
+        "answers from the second document alone", ".fewer_documents:SECOND_DOCUMENT"
     ),
     "balanced": MethodEntry(
-        "writes a report with care and all sides (the paper's)", "reports:BALANCED", usual=True
+        "writes a report with care and all sides (the paper's)", ".reports:BALANCED", usual=True
     ),
     "super-balanced": MethodEntry(
         "writes a report by rules: hedge, attribute, name every view (the paper's)",
-        "reports:SUPER_BALANCED",
+        ".reports:SUPER_BALANCED",
         usual=True,
     ),
 }
@@ -115,8 +114,11 @@ METHODS: Mapping[str, MethodEntry] = {
 COMMON_METHODS = tuple(name for name, entry in METHODS.items() if entry.common)
 """The methods that every benchmark can be run with."""
 
-STEPS = (DOCUMENTS, LOOP, *(name for name, entry in METHODS.items() if not entry.step), GRADE)
-"""What is paid for, and recorded, as one; in the order of tables."""
+
+def steps() -> tuple[str, ...]:
+    """What is paid for, and recorded, as one; in the order of tables."""
+    own = (name for name, entry in METHODS.items() if not entry.step)
+    return (DOCUMENTS, LOOP, *own, GRADE)
 
 
 @cache
@@ -126,7 +128,8 @@ def method_of(name: str) -> "BenchmarkMethod":
     Raises:
         KeyError: There is none.
     """
-    method: BenchmarkMethod = resolve_name(f"{__package__}.{METHODS[name].place}")
+    place = METHODS[name].place
+    method: BenchmarkMethod = resolve_name(f"{__package__}{place}" if place[0] == "." else place)
     return method
 
 
