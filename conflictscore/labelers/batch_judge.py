@@ -1,48 +1,145 @@
-"""The LLM judge of many pairs in one call.
+"""The LLM judge of many pairs in one call: ``per-document``, ``per-claim`` and ``matrix``.
 
-A verdict is taken only where its ids are those of one pair that was asked for; what a reply leaves
-open is asked again.
+A batch names every claim and document by an id that its text decides, a verdict is taken only where
+its ids are those of one pair that was asked for, and what a reply leaves open is asked again. The
+rules and the documents stand before the claims, so that a server finds them in its cache for the
+next claims.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from conflictscore.errors import ProviderError, UnreadableReplyError
-from conflictscore.labelers.batches import (
-    MODES,
-    TEMPLATES,
-    Batch,
-    Batches,
-    BatchMode,
-    BatchName,
-    BatchPrompt,
-    NoRoom,
-    batch_prompt,
-)
+from conflictscore.errors import ContextWindowError, ProviderError, UnreadableReplyError
 from conflictscore.labelers.judging import unlabelled
-from conflictscore.labelers.prompting import stands_in
+from conflictscore.labelers.prompting import as_shown, stands_in
 from conflictscore.labelers.protocol import Pair
+from conflictscore.models.fitting import fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
+from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.threads import together
+from conflictscore.tokens import count_tokens
 
-__all__ = ["BatchJudge", "Reading", "read_verdicts", "reply_schema"]
+__all__ = ["BatchJudge", "BatchName"]
 
-_LABELS = ("SUPPORTS", "CONTRADICTS", "IRRELEVANT")
+BatchName = Literal["per-document", "per-claim", "matrix"]
+
+_SHARED = ("label_rules_brief", "label_one_document", "label_one_claim", "label_claim_with")
+"""The templates that the modes share."""
 _ROUNDS = 3
 """How often a pair is asked for at most, in batches that become smaller."""
+_REPLY_TOKENS = 400
+"""Room in every reply; the smaller the batch, the more of it for each verdict."""
+_VERDICT_TOKENS = 80
+_CLAIM_TOKENS = 64
+"""Room for each claim that a call may have, so that no cut moves with the claims."""
+_LEAST_CLAIMS_TOKENS = 256
+"""Room for one claim that is long."""
+_MARK_TOKENS = 16
+_IDS_EACH = 450
+_FIRST_CLAIM_ID = 100
+_FIRST_DOCUMENT_ID = _FIRST_CLAIM_ID + _IDS_EACH
 
 Tell = Callable[[EvidenceLabel], None]
 
 
+@dataclass(frozen=True)
+class _Mode:
+    """The shape of a call, which also decides what a verdict must name."""
+
+    name: BatchName
+    template: str
+    claims: int
+    """The most claims in a call. Far down a long list, models err more often."""
+    documents: int
+    """The most documents in a call."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What a verdict names, since a call may have several of them."""
+        several = {"claim": self.claims > 1, "document": self.documents > 1}
+        return tuple(key for key, names in several.items() if names)
+
+    def reply_tokens(self, pairs: int) -> int:
+        """Room for the reply to so many pairs."""
+        return _REPLY_TOKENS + _VERDICT_TOKENS * pairs
+
+    def schema(self) -> dict[str, Any]:
+        """The form of a reply.
+
+        The same for every call of a mode: a schema is part of what a server caches, and is costly
+        the first time that it sees it. So the ids are checked here, and not by the schema.
+        """
+        fields: dict[str, Any] = {key: {"type": "integer"} for key in self.keys}
+        fields |= {"snippet": {"type": "string"}, "reason": {"type": "string"}}
+        fields["answer"] = {"type": "string", "enum": ["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]}
+        return {
+            "title": "evidence_labels",
+            "type": "object",
+            "properties": {
+                "verdicts": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": fields,
+                        "required": list(fields),
+                        "additionalProperties": False,
+                    },
+                }
+            },
+            "required": ["verdicts"],
+            "additionalProperties": False,
+        }
+
+
+_MODES: Mapping[BatchName, _Mode] = {
+    mode.name: mode
+    for mode in (
+        _Mode("per-document", "label_per_document", claims=8, documents=1),
+        _Mode("per-claim", "label_per_claim", claims=1, documents=64),
+        _Mode("matrix", "label_matrix", claims=8, documents=16),
+    )
+}
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """One call: claims and documents, and the pairs of them that are asked for."""
+
+    claims: tuple[Claim, ...]
+    documents: tuple[Document, ...]
+    """By ascending number: another order of the pairs gives the same prompt."""
+    shown: Mapping[int, str]
+    """The documents as they enter the prompt, some of them cut, by number."""
+    cut: frozenset[int]
+    """Numbers of the documents that are cut."""
+    pairs: tuple[Pair, ...]
+
+    def claim_ids(self) -> dict[int, str]:
+        """The id of each claim, by its number."""
+        return _ids(((claim.number, claim.text) for claim in self.claims), _FIRST_CLAIM_ID)
+
+    def document_ids(self) -> dict[int, str]:
+        """The id of each document, by its number."""
+        return _ids(self.shown.items(), _FIRST_DOCUMENT_ID)
+
+
+@dataclass(frozen=True)
+class _NoRoom:
+    """Pairs that no call has room for, and why."""
+
+    pairs: tuple[Pair, ...]
+    reason: str
+
+
 class _Verdict(BaseModel):
-    """What is said of a pair."""
+    """What a reply says of a pair, its ids aside."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -51,13 +148,8 @@ class _Verdict(BaseModel):
     answer: Literal["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
 
 
-@dataclass
-class Reading:
-    """What a reply came to: every pair that was asked for is in one of the two."""
-
-    verdicts: list[EvidenceLabel] = field(default_factory=list)
-    open: list[tuple[Pair, str]] = field(default_factory=list)
-    """The pairs without a verdict, each with what is wrong with it."""
+_Open = list[tuple[Pair, str]]
+"""Pairs that are without a verdict still, each with the reason."""
 
 
 class BatchJudge:
@@ -76,13 +168,16 @@ class BatchJudge:
                 ``per-claim`` one claim and all documents, ``matrix`` up to 8 claims and up to 16
                 documents; fewer where the context window has no room for more.
         """
-        self._model, self._prompts, self._mode = model, prompts, MODES[mode]
-        self._batches = Batches(self._mode, model, prompts)
-        self._schema = reply_schema(self._mode)
+        self._model, self._prompts, self._mode = model, prompts, _MODES[mode]
+        names = ["document" if self._mode.documents == 1 else "documents"]
+        names.append("claim" if self._mode.claims == 1 else "claims")
+        rules = prompts.render("label_rules_brief")
+        self._around = prompts.render(self._mode.template, rules=rules, **dict.fromkeys(names, ""))
+        self._claims_room = max(self._mode.claims * _CLAIM_TOKENS, _LEAST_CLAIMS_TOKENS)
         self.name = f"{mode}({model.name})"
         self.identity: dict[str, Any] | None = None
         if model.identity is not None:
-            used = prompts.sha256_of(*TEMPLATES, self._mode.template, "cut", "retry")
+            used = prompts.sha256_of(*_SHARED, self._mode.template, "cut", "retry")
             self.identity = {
                 "labeler": mode,
                 "prompt": used,
@@ -103,11 +198,11 @@ class BatchJudge:
     async def label_all(self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Tell) -> None:
         """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
         async with together() as start:
-            for part in self._batches.of(pairs):
+            for part in self._parts(pairs):
                 start(partial(self._settle, part, meter, on_label, _ROUNDS))
 
     async def _settle(
-        self, part: Batch | NoRoom, meter: UsageMeter, tell: Tell, rounds: int
+        self, part: _Batch | _NoRoom, meter: UsageMeter, tell: Tell, rounds: int
     ) -> None:
         """Tell a label for each pair of a part, asking again for what is left open."""
         left, again = await self._attempt(part, meter, tell)
@@ -116,79 +211,155 @@ class BatchJudge:
                 tell(unlabelled(pair, reason))
             return
         for pairs in again:
-            for smaller in self._batches.of(pairs):
+            for smaller in self._parts(pairs):
                 await self._settle(smaller, meter, tell, rounds - 1)
 
     async def _attempt(
-        self, part: Batch | NoRoom, meter: UsageMeter, tell: Tell
-    ) -> tuple[list[tuple[Pair, str]], list[list[Pair]]]:
+        self, part: _Batch | _NoRoom, meter: UsageMeter, tell: Tell
+    ) -> tuple[_Open, list[list[Pair]]]:
         """Ask once, and tell what came of it.
 
         Returns:
             What is left open, each pair with the reason, and the parts in which asking for it again
             may help; none where it cannot.
         """
-        if isinstance(part, NoRoom):
+        if isinstance(part, _NoRoom):
             return [(pair, part.reason) for pair in part.pairs], []
         pairs = list(part.pairs)
         try:
-            reading = await self._ask(part, meter)
+            verdicts, left = await self._model.ask_json(
+                _prompt(part, self._mode, self._prompts),
+                self._mode.schema(),
+                partial(_read, batch=part, mode=self._mode),
+                prompts=self._prompts,
+                meter=meter,
+                max_tokens=self._mode.reply_tokens(len(pairs)),
+            )
         except UnreadableReplyError as error:
             half = len(pairs) // 2
             again = [pairs[:half], pairs[half:]] if half else []
             return [(pair, str(error)) for pair in pairs], again
         except ProviderError as error:
             return [(pair, str(error)) for pair in pairs], []
-        for verdict in reading.verdicts:
+        for verdict in verdicts:
             tell(verdict)
         said = f"unreadable reply from {self._model.name}: the pair "
-        left = [(pair, said + reason) for pair, reason in reading.open]
+        left = [(pair, said + reason) for pair, reason in left]
         return left, [[pair for pair, _ in left]] if left else []
 
-    async def _ask(self, batch: Batch, meter: UsageMeter) -> Reading:
-        prompt = batch_prompt(batch, self._mode, self._prompts)
-        return await self._model.ask_json(
-            prompt.text,
-            self._schema,
-            partial(read_verdicts, batch=batch, prompt=prompt, mode=self._mode),
-            prompts=self._prompts,
-            meter=meter,
-            max_tokens=self._mode.reply_tokens(len(batch.pairs)),
+    def _parts(self, pairs: Sequence[Pair]) -> list[_Batch | _NoRoom]:
+        """Divide pairs, each with a claim and document number of its own; the first go first.
+
+        Documents that do not fit together whole are divided in halves until they do; one that does
+        not fit alone is cut, visibly. Room is kept for as many claims as a call may have: which
+        documents go together, and where they are cut, changes only with a claim that is very long.
+        """
+        divided: list[_Batch | _NoRoom] = []
+        documents = list({document.number: document for _, document in pairs}.values())
+        for start in range(0, len(documents), self._mode.documents):
+            numbers = {d.number for d in documents[start : start + self._mode.documents]}
+            here = [pair for pair in pairs if pair[1].number in numbers]
+            for claims, tokens in self._claims_together(here):
+                fit = [pair for pair in here if pair[0] in claims]
+                divided += self._fitting(fit, tokens)
+        return divided
+
+    def _claims_together(self, pairs: Sequence[Pair]) -> Iterator[tuple[list[Claim], int]]:
+        """So many claims at a time as a call may have and has room for, with their tokens."""
+        claims: list[Claim] = []
+        total = 0
+        for claim in {claim.number: claim for claim, _ in pairs}.values():
+            tokens = _MARK_TOKENS + count_tokens(claim.text, self._model.name).n
+            if claims and (len(claims) == self._mode.claims or total + tokens > self._claims_room):
+                yield claims, total
+                claims, total = [], 0
+            claims.append(claim)
+            total += tokens
+        yield claims, total
+
+    def _fitting(self, pairs: Sequence[Pair], claim_tokens: int) -> list[_Batch | _NoRoom]:
+        """One call for these pairs, or more where their documents do not fit together."""
+        documents = sorted({d.number: d for _, d in pairs}.values(), key=lambda d: d.number)
+        reply_tokens = self._mode.reply_tokens(self._mode.claims * len(documents))
+        try:
+            fitted = fit_documents(
+                documents,
+                self._model,
+                self._prompts,
+                around=self._around,
+                reply_tokens=reply_tokens + max(self._claims_room, claim_tokens),
+            )
+        except ContextWindowError as error:
+            if len(documents) == 1:
+                reason = str(error)
+                if claim_tokens > self._claims_room:
+                    reason = (
+                        f"the claim has about {claim_tokens} tokens and leaves no room for a"
+                        f" document in the context window of {self._model.name}"
+                        f" ({self._model.context_window} tokens)"
+                    )
+                return [_NoRoom(tuple(pairs), reason)]
+        else:
+            if len(documents) == 1 or not fitted.cut:
+                claims = {claim.number: claim for claim, _ in pairs}
+                shown = {document.number: as_shown(document) for document in fitted.documents}
+                cut = frozenset(fitted.cut)
+                return [_Batch(tuple(claims.values()), tuple(documents), shown, cut, tuple(pairs))]
+        first = {document.number for document in documents[: len(documents) // 2]}
+        parts: list[_Batch | _NoRoom] = []
+        for in_first in (True, False):
+            half = [pair for pair in pairs if (pair[1].number in first) is in_first]
+            parts += self._fitting(half, claim_tokens)
+        return parts
+
+
+def _prompt(batch: _Batch, mode: _Mode, prompts: PromptSet) -> str:
+    """Rules, documents, claims: the prefix up to the claims is the same for all claims."""
+    documents, claims = batch.document_ids(), batch.claim_ids()
+    fields = {"rules": prompts.render("label_rules_brief")}
+    if mode.documents == 1:
+        [fields["document"]] = batch.shown.values()
+    else:
+        fields["documents"] = "\n\n".join(
+            prompts.render("label_one_document", id=documents[number], document=text)
+            for number, text in batch.shown.items()
         )
+    if mode.claims == 1:
+        [fields["claim"]] = [material(claim.text) for claim in batch.claims]
+        return prompts.render(mode.template, **fields)
+    listed = []
+    for claim in batch.claims:
+        asked = {document.number for of, document in batch.pairs if of == claim}
+        shown = {"id": claims[claim.number], "claim": material(claim.text)}
+        if len(asked) == len(documents):
+            listed.append(prompts.render("label_one_claim", **shown))
+        else:
+            named = ", ".join(its for number, its in documents.items() if number in asked)
+            listed.append(prompts.render("label_claim_with", **shown, documents=named))
+    return prompts.render(mode.template, **fields, claims="\n".join(listed))
 
 
-def reply_schema(mode: BatchMode) -> dict[str, Any]:
-    """The form of a reply.
+def _ids(texts: Iterable[tuple[int, str]], first: int) -> dict[int, str]:
+    """An id for each text, by the text's number.
 
-    The same for every call of a mode: a schema is part of what a server caches, and is costly the
-    first time that it sees it. So the ids are checked here, and not by the schema.
+    An id has three digits, which are one token to most models, and its text decides it. A reply
+    that counts claims or documents through, from 0 or from 1, or that takes the one for the other,
+    so never has the id of another.
     """
-    said: dict[str, Any] = {key: {"type": "integer"} for key in mode.keys}
-    said |= {"snippet": {"type": "string"}, "reason": {"type": "string"}}
-    said["answer"] = {"type": "string", "enum": list(_LABELS)}
-    return {
-        "title": "evidence_labels",
-        "type": "object",
-        "properties": {
-            "verdicts": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": said,
-                    "required": list(said),
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["verdicts"],
-        "additionalProperties": False,
-    }
+    taken: dict[int, str] = {}
+    for number, text in texts:
+        digest = hashlib.sha256(text.encode(errors="replace")).digest()
+        place = int.from_bytes(digest[:4])
+        while (its_id := str(first + place % _IDS_EACH)) in taken.values():
+            place += 1
+        taken[number] = its_id
+    return taken
 
 
-def read_verdicts(
-    reply: Mapping[str, Any], batch: Batch, prompt: BatchPrompt, mode: BatchMode
-) -> Reading:
-    """Read a reply.
+def _read(
+    reply: Mapping[str, Any], batch: _Batch, mode: _Mode
+) -> tuple[list[EvidenceLabel], _Open]:
+    """Read a reply; every pair that was asked for is in one of the two lists.
 
     A pair that is left out, named twice, or judged by the words of another document stays open.
     What the reply says of anything that was not asked for is passed over.
@@ -203,23 +374,22 @@ def read_verdicts(
     for item in listed:
         if isinstance(item, Mapping):
             said.setdefault(tuple(str(item.get(key)) for key in mode.keys), []).append(item)
-    reading = Reading()
+    claims, documents = batch.claim_ids(), batch.document_ids()
+    verdicts: list[EvidenceLabel] = []
+    left: _Open = []
     for claim, document in batch.pairs:
-        its = {"claim": prompt.claim_ids[claim.number]}
-        its["document"] = prompt.document_ids[document.number]
-        key = tuple(its[name] for name in mode.keys)
+        its = {"claim": claims[claim.number], "document": documents[document.number]}
+        found = said.get(tuple(its[key] for key in mode.keys), [])
         try:
-            reading.verdicts.append(_label(said.get(key, []), (claim, document), batch, mode))
+            verdicts.append(_label(found, (claim, document), batch, mode))
         except ValueError as error:
-            reading.open.append(((claim, document), str(error)))
-    if not reading.verdicts:
-        raise ValueError(f"the first pair {reading.open[0][1]}, and no other can be used either")
-    return reading
+            left.append(((claim, document), str(error)))
+    if not verdicts:
+        raise ValueError(f"the first pair {left[0][1]}, and no other can be used either")
+    return verdicts, left
 
 
-def _label(
-    said: list[Mapping[str, Any]], pair: Pair, batch: Batch, mode: BatchMode
-) -> EvidenceLabel:
+def _label(said: list[Mapping[str, Any]], pair: Pair, batch: _Batch, mode: _Mode) -> EvidenceLabel:
     if len(said) != 1:
         raise ValueError(f"has {len(said)} verdicts" if said else "has no verdict under its ids")
     try:
