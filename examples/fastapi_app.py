@@ -1,4 +1,4 @@
-"""A FastAPI app whose answers look again where their documents disagree.
+"""A FastAPI app that corrects its answers where their documents disagree.
 
 Needs the extra ``[serve]`` and a key in ``OPENAI_API_KEY``. Run it with
 ``uvicorn --app-dir examples fastapi_app:app``, and ask:
@@ -34,7 +34,7 @@ async def answer(question: str, documents: tuple[Document, ...]) -> str:
 
 @app.get("/ask")
 async def ask(question: str) -> dict[str, Any]:
-    """The answer, what it was at first, and how far its sources disagree."""
+    """The answer, the first answer, and how far the sources disagree."""
     try:
         run = await answer.run(question)
     except InputError as error:

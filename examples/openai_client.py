@@ -1,7 +1,7 @@
-"""OpenAI's own client, in front of ``conflictscore serve``.
+"""OpenAI's own client, talking to ``conflictscore serve``.
 
-Start the service first, such as with ``conflictscore serve --docs examples/lighthouse``. Another
-address, and the key that it may ask for, are read from ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``.
+Start the service first, for example with ``conflictscore serve --docs examples/lighthouse``. For
+another address, or a service that asks for a key, set ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``.
 """
 
 import os
@@ -14,7 +14,7 @@ QUESTION = "In which year did the Vennick Point lighthouse first light its lamp?
 
 
 def main() -> None:
-    """Ask once in one piece, with the evidence, and go on from there in a stream."""
+    """Ask once and show the evidence, then follow up in a stream."""
     client = OpenAI(
         base_url=os.environ.get("OPENAI_BASE_URL", "http://127.0.0.1:8400/v1"),
         api_key=os.environ.get("OPENAI_API_KEY", "none"),

@@ -1,6 +1,5 @@
 """conflictscore serve."""
 
-import ipaddress
 import logging
 import os
 from dataclasses import fields
@@ -169,10 +168,11 @@ def serve(
     Callers' keys are checked here and go no further; the model gets the key in OPENAI_API_KEY.
     """
     from conflictscore.middleware.service import ServiceSettings, create_app
+    from conflictscore.middleware.service.admission import is_this_machine
     from conflictscore.middleware.service.server import serve as serve_app
 
     keys = _keys(key_file)
-    if not keys and not options["no_auth"] and not _loopback(host):
+    if not keys and not options["no_auth"] and not is_this_machine(host):
         raise InputError(
             f"--host {host} can be reached from other machines: give --key-file FILE, or say"
             " --no-auth to let everybody in"
@@ -219,10 +219,3 @@ def _keys(path: Path | None) -> tuple[str, ...]:
     if not keys:
         raise InputError(f"--key-file {path}: there is no key in it")
     return keys
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

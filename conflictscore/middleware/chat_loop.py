@@ -1,7 +1,7 @@
 """From a conversation in chat messages to the reply that stands, with its run in the metadata."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,10 +18,10 @@ from langchain_core.messages.tool import tool_call_chunk
 
 from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.middleware.doors import HIDDEN, OnFailure, excused
-from conflictscore.middleware.messages import Asked, asked_in, documents_from_messages
+from conflictscore.middleware.messages import Asked, asked_in
 from conflictscore.nodes.decide import differs
-from conflictscore.nodes.state import RagInput, RunContext, run_of
-from conflictscore.records import Document, Run, Usage
+from conflictscore.nodes.state import RunContext, run_of
+from conflictscore.records import Run, Usage
 
 __all__ = ["ChatLoop", "as_chunk", "in_words"]
 
@@ -56,16 +56,15 @@ class ChatLoop:
             parameters: Call parameters of the answering model; with ``tools`` it is called first.
         """
         asked, draft = asked_in(messages), None
-        documents = documents_from_messages(asked.since)
         if asked.since or asked.other_content or not asked.question or "tools" in parameters:
             draft = await self._own(messages, parameters)
             if draft.tool_calls or draft.invalid_tool_calls:
                 return draft
-            if reason := self._out_of_reach(asked, draft, documents):
+            if reason := self._out_of_reach(asked, draft):
                 return _unscored(draft, reason, question=asked.question)
         try:
             state = await self.graph.ainvoke(
-                _start(asked, documents, draft),
+                asked.start(None if draft is None else str(draft.text)),
                 context=replace(self.context, answer_parameters=in_words(parameters)),
             )
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
@@ -80,9 +79,7 @@ class ChatLoop:
         """What the answering model says by itself."""
         return await self.context.generator.reply(messages, parameters, HIDDEN)
 
-    def _out_of_reach(
-        self, asked: Asked, draft: AIMessage, documents: Sequence[Document]
-    ) -> str | None:
+    def _out_of_reach(self, asked: Asked, draft: AIMessage) -> str | None:
         """Why the model's own reply cannot be scored; None where it can."""
         if asked.other_content:
             return "not scored: the conversation holds more than text"
@@ -90,7 +87,7 @@ class ChatLoop:
             return "not scored: no human message asks anything"
         if not draft.text.strip():
             return "not scored: the reply has no text"
-        if not documents and self.context.retriever is None:
+        if not asked.documents and self.context.retriever is None:
             return (
                 "not scored: no tool has brought documents since the question, and there is no"
                 " retriever"
@@ -101,15 +98,6 @@ class ChatLoop:
 def in_words(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The call parameters for an answer that calls no tools."""
     return {name: value for name, value in parameters.items() if name not in _ABOUT_TOOLS}
-
-
-def _start(asked: Asked, documents: Sequence[Document], draft: AIMessage | None) -> RagInput:
-    start: RagInput = {
-        "question": asked.question,
-        "history": asked.history,
-        "documents": [document.to_json() for document in documents],
-    }
-    return start if draft is None else {**start, "draft_answer": str(draft.text)}
 
 
 def _corrected(state: Mapping[str, Any], *, draft: AIMessage | None, name: str) -> AIMessage:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from langchain_core.documents import Document as Retrieved
@@ -14,6 +15,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from conflictscore.nodes.state import RagInput
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import to_documents
 
@@ -44,6 +46,24 @@ class Asked:
     other_content: bool
     """Whether there is anything that text cannot stand for: an image, say, or a message that is of
     no role here."""
+
+    @cached_property
+    def documents(self) -> tuple[Document, ...]:
+        """The documents that tools brought since the question."""
+        return documents_from_messages(self.since)
+
+    def start(self, draft: str | None = None) -> RagInput:
+        """What the loop starts from.
+
+        Args:
+            draft: The first answer, where there is one already.
+        """
+        start: RagInput = {
+            "question": self.question,
+            "history": self.history,
+            "documents": [document.to_json() for document in self.documents],
+        }
+        return start if draft is None else {**start, "draft_answer": draft}
 
 
 def asked_in(messages: Sequence[BaseMessage]) -> Asked:

@@ -13,7 +13,7 @@ from fastapi import Request
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.settings import ServiceSettings
 
-__all__ = ["Access", "Slots", "read_body"]
+__all__ = ["Access", "Slots", "is_this_machine", "read_body"]
 
 _NOBODY = "nobody in particular"
 _UPLOAD_SECONDS = 30.0
@@ -38,7 +38,7 @@ class Access:
             RefusedError: They have no key (401), or address another machine (403).
         """
         if not self._digests:
-            if self._local_only and not _this_machine(request.url.hostname or ""):
+            if self._local_only and not is_this_machine(request.url.hostname or ""):
                 raise RefusedError(
                     403,
                     "without keys this service answers only to localhost; give it a key file",
@@ -118,14 +118,15 @@ async def read_body(request: Request, most: int) -> bytes:
     return bytes(body)
 
 
-def _digest(key: str) -> bytes:
-    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
-
-
-def _this_machine(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
+    """Whether a name or an address can only mean the machine that it is used on."""
     if host == "localhost":
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()

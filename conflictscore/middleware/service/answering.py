@@ -67,9 +67,9 @@ class Answering:
             draft, reason = await self._from_upstream()
             if reason:
                 return self._finished(RunStatus.PASSED_THROUGH, text_of(draft), reason)
-        start = service.start(request, self._first_answer())
-        if reason := service.nothing_to_check_with(start):
+        if reason := service.nothing_to_check_with(request.asked):
             return await self._unchecked("search", reason)
+        start = request.asked.start(self._first_answer())
         always = getattr(service.context.generator.chat, "extra_body", None) or {}
         parameters = request.answer_parameters(always)
         context = replace(service.context, answer_parameters=parameters)

@@ -110,7 +110,7 @@ def usage_of(completion: Mapping[str, Any]) -> Usage:
 
 def text_of(completion: Mapping[str, Any]) -> str:
     """The text of the first message; empty where it has none."""
-    return _text_in(completion["choices"][0]["message"].get("content"))
+    return _split(completion["choices"][0]["message"].get("content"))[0]
 
 
 def why_no_text(completion: Mapping[str, Any]) -> str | None:
@@ -185,12 +185,12 @@ class CompletionStream:
         """The messages: text in pieces, anything else in one."""
         for choice in completion["choices"]:
             index, message = choice.get("index", 0), choice["message"]
-            content = message.get("content")
-            words = _PIECE.findall(_text_in(content))
+            text, content = _split(message.get("content"))
+            words = _PIECE.findall(text)
             for start in range(0, len(words), _WORDS_A_CHUNK):
                 piece = "".join(words[start : start + _WORDS_A_CHUNK])
                 yield self._chunk({"content": piece}, index)
-            others = {**message, "content": _beside_text(content)}
+            others = {**message, "content": content}
             rest = {k: v for k, v in others.items() if k != "role" and v}
             if calls := rest.get("tool_calls"):
                 rest["tool_calls"] = [{**call, "index": at} for at, call in enumerate(calls)]
@@ -214,21 +214,11 @@ class CompletionStream:
         return frame({**self._common, "choices": [choice], **beside})
 
 
-def _text_in(content: object) -> str:
-    """The text of a message; some upstreams send a list of parts."""
-    if isinstance(content, list):
-        return "".join(part["text"] for part in content if _is_text(part))
-    return content if isinstance(content, str) else ""
-
-
-def _beside_text(content: object) -> object:
-    """What a message holds besides text; None where that is nothing."""
-    if isinstance(content, list):
-        return [part for part in content if not _is_text(part)]
-    return None if isinstance(content, str) else content
-
-
-def _is_text(part: object) -> bool:
-    if not isinstance(part, dict) or part.get("type") != "text":
-        return False
-    return isinstance(part.get("text"), str)
+def _split(content: object) -> tuple[str, object]:
+    """The text of a message, and what it holds besides; some upstreams send a list of parts."""
+    if not isinstance(content, list):
+        return (content, None) if isinstance(content, str) else ("", content)
+    texts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    texts = [part for part in texts if isinstance(part.get("text"), str)]
+    others = [part for part in content if part not in texts]
+    return "".join(part["text"] for part in texts), others

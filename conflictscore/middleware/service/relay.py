@@ -125,11 +125,11 @@ class Relay:
     async def _check(self, data: bytes) -> None:
         service, ticket = self._service, self._ticket
         text, reason = _answer_in(data, events=self._events)
-        start = service.start(self._request, text)
-        reason = reason or service.nothing_to_check_with(start)
+        asked = self._request.asked
+        reason = reason or service.nothing_to_check_with(asked)
         if reason is not None:
             return self._close(RunStatus.PASSED_THROUGH, reason)
-        loop = LoopRun(service.graph, start, service.observing)
+        loop = LoopRun(service.graph, asked.start(text), service.observing)
         try:
             async with asyncio.timeout(service.settings.timeout):
                 trouble = await loop.go()

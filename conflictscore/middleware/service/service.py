@@ -11,16 +11,15 @@ from uuid import uuid4
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.graph.self_correction import build_self_correction_graph
-from conflictscore.middleware.messages import documents_from_messages
+from conflictscore.middleware.messages import Asked
 from conflictscore.middleware.service.admission import Access, Slots
 from conflictscore.middleware.service.background import Background, paced
 from conflictscore.middleware.service.metrics import Metrics
 from conflictscore.middleware.service.refusals import RefusedError, plain_reason
-from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.run_store import RunStore
 from conflictscore.middleware.service.settings import Mode, ServiceSettings
 from conflictscore.middleware.service.upstream import Upstream
-from conflictscore.nodes.state import RagInput, RunContext
+from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, RunStatus
 
 __all__ = ["STOPPED", "Service", "Ticket"]
@@ -179,24 +178,8 @@ class Service:
                 param="model",
             )
 
-    def start(self, request: ChatRequest, draft: str | None = None) -> RagInput:
-        """What the loop starts from for a chat request.
-
-        Args:
-            request: The request.
-            draft: The first answer, where there is one already.
-        """
-        start: RagInput = {
-            "question": request.asked.question,
-            "history": request.asked.history,
-            "documents": [
-                document.to_json() for document in documents_from_messages(request.asked.since)
-            ],
-        }
-        return start if draft is None else {**start, "draft_answer": draft}
-
-    def nothing_to_check_with(self, start: RagInput) -> str | None:
+    def nothing_to_check_with(self, asked: Asked) -> str | None:
         """Why a run cannot have documents; None where it can."""
-        if start["documents"] or self.context.retriever is not None:
+        if asked.documents or self.context.retriever is not None:
             return None
         return "no tool has returned documents since the question, and there is no search"
