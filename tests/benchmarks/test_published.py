@@ -55,7 +55,7 @@ def test_published_figures_of_other_benchmarks_agree_with_themselves() -> None:
 
 @pytest.mark.parametrize(
     ("name", "ours"),
-    [("natconfqa", "natconfqa.verdicts"), ("conflicts", "conflicts.judges")],
+    [("natconfqa", "natconfqa.benchmark"), ("conflicts", "conflicts.judges")],
 )
 def test_what_is_published_is_called_as_the_benchmark_calls_it(name: str, ours: str) -> None:
     module = import_module(f"conflictscore.benchmarks.{ours}")

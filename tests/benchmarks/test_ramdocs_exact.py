@@ -8,11 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.ramdocs.benchmark import ramdocs
-from conflictscore.benchmarks.ramdocs.exact import (
+from conflictscore.benchmarks.ramdocs.benchmark import (
     MEASURES,
     exact_match,
     normalised,
+    ramdocs,
     read_questions,
     verdicts,
 )

@@ -1,21 +1,235 @@
 """The three judges of an answer ("DRAGged into Conflicts", section 4), in words of our own."""
 
-from collections.abc import Callable, Coroutine, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from conflictscore.benchmarks.conflicts.grounding import TEMPLATE as GROUNDING_TEMPLATE
-from conflictscore.benchmarks.conflicts.grounding import GroundingJudge, Support
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.judging import Judge, at_once
-from conflictscore.errors import ContextWindowError
+from conflictscore.benchmarks.judging import Judge, at_once, read_choice
+from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.retrieve import given_documents
+from conflictscore.nodes.typed_replies import inline_citations
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import ConflictType, Document
 
-__all__ = ["BEHAVIOUR", "GROUNDING", "RECALL", "STAND_INS", "TEMPLATES", "judge_answer"]
+__all__ = [
+    "BEHAVIOUR",
+    "GROUNDING",
+    "GROUNDING_TEMPLATE",
+    "RECALL",
+    "STAND_INS",
+    "TEMPLATES",
+    "GroundingJudge",
+    "SentenceVerdict",
+    "Support",
+    "grounding_prompt",
+    "judge_answer",
+    "read_support",
+    "split_sentences",
+]
+
+GROUNDING_TEMPLATE = "conflicts_grounding"
+
+_GROUNDING_TOKENS = 200
+_NUMBERS = range(1000)
+"""What is taken for the number of a document; a year in brackets cites none."""
+
+_BRACKETS = re.compile(r"[ \t]*\[[^\[\]\n]{1,120}\]")
+_CITATIONS = rf"(?:{_BRACKETS.pattern})*"
+_WORD = re.compile(r"\w")
+_END = re.compile(
+    rf"[.!?\u2026]+[\"'\u201d\u2019\u00bb)*_]*(?P<cited>{_CITATIONS})(?=\s|$)"
+    rf"|[\u3002\uff01\uff1f][\u201d\u300d\u300f\uff09]*(?P<cited_cjk>{_CITATIONS})"
+)
+_BULLET = re.compile(r"^(?:[-*•–]|\d{1,3}[.)])\s+|^#+\s+")
+_ONLY_CITATIONS = re.compile(rf"{_CITATIONS}[\s.]*")
+_NOT_THE_LAST_WORD = re.compile(
+    r"(?:^|[\s(\"'\u201c.])(?:[A-Z]|Dr|Mrs?|Ms|Prof|St|Jr|Sr|No|Yes|vs|cf|ca|approx|e\.g|i\.e)$"
+)
+"""What often goes before a full stop within a sentence: an initial, a title, an abbreviation; and
+"Yes" and "No", which belong to what they are said of."""
+
+
+class Support(StrEnum):
+    """What the cited documents are to a sentence."""
+
+    SUPPORTED = "supported"
+    UNSUPPORTED = "unsupported"
+    CONTRADICTED = "contradicted"
+    NO_CLAIM = "no-claim"
+    """It states nothing that could be right or wrong, and is left out of the share."""
+
+
+class SentenceVerdict(NamedTuple):
+    """What was found of a sentence."""
+
+    support: Support | None
+    """None where the judge could not be read or failed."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class GroundingJudge:
+    """Judges the sentences of one answer, each by the documents that it cites."""
+
+    question: str
+    answer: str
+    """Untrusted; it stands between marks that it cannot close."""
+    documents: Sequence[Document]
+    judge: Judge
+
+    async def verdict(self) -> Verdict | None:
+        """The share of supported sentences, among those that state something, in [0, 1].
+
+        A sentence that cites nothing, or a document that does not exist, is not supported, and
+        nobody is asked. All others are one call each, at the same time.
+
+        Returns:
+            The share, with what was found of each sentence. It has no value but an error where a
+            sentence could not be judged: since a call failed or twice gave a reply that cannot be
+            read, or support was not found in documents that had to be cut to fit the judge's
+            context window. None where no sentence states anything, so that there is no share.
+
+        Raises:
+            ConfigurationError: A setting is wrong, so that nothing can be judged.
+            BudgetError: The budget of the model is used up.
+        """
+        sentences = split_sentences(self.answer)
+        distinct = list(dict.fromkeys(sentences))
+        verdicts = await at_once([partial(self._sentence, sentence) for sentence in distinct])
+        judged = dict(zip(distinct, verdicts, strict=True))
+        found = [judged[sentence] for sentence in sentences]
+        for number, (support, reason) in enumerate(found, start=1):
+            if support is None:
+                return Verdict(value=None, error=f"sentence {number} of {len(found)}: {reason}")
+        counts = Counter(support for support, _ in found)
+        stating = len(found) - counts[Support.NO_CLAIM]
+        if not stating:
+            return None
+        said = "; ".join(
+            f"{n}: {support} ({reason})" for n, (support, reason) in enumerate(found, start=1)
+        )
+        return Verdict(value=counts[Support.SUPPORTED] / stating, explanation=said)
+
+    async def _sentence(self, sentence: str) -> SentenceVerdict:
+        cited = inline_citations(sentence, _NUMBERS)
+        shown = {document.number: document for document in self.documents}
+        if not cited:
+            return SentenceVerdict(Support.UNSUPPORTED, "it cites no document")
+        if absent := [number for number in cited if number not in shown]:
+            return SentenceVerdict(Support.UNSUPPORTED, f"there is no document {absent[0]}")
+        try:
+            return await self._asked(sentence, [shown[number] for number in cited])
+        except (ProviderError, ContextWindowError) as error:
+            return SentenceVerdict(None, str(error))
+
+    async def _asked(self, sentence: str, documents: Sequence[Document]) -> SentenceVerdict:
+        ask = partial(
+            grounding_prompt, self.question, self.answer, sentence, prompts=self.judge.prompts
+        )
+        fitted = self.judge.fitted(documents, ask(documents=()), _GROUNDING_TOKENS)
+        prompt = ask(documents=fitted.documents)
+        found = await self.judge.ask(prompt, read_support, _GROUNDING_TOKENS)
+        if fitted.cut and found.support is Support.UNSUPPORTED:
+            model, numbers = self.judge.model, ", ".join(map(str, fitted.cut))
+            return SentenceVerdict(
+                None,
+                f"it may be supported by what was cut of documents {numbers} to fit the context"
+                f" window of {model.name} ({model.context_window} tokens)",
+            )
+        return found
+
+
+def grounding_prompt(
+    question: str, answer: str, sentence: str, documents: Sequence[Document], prompts: PromptSet
+) -> str:
+    """What is asked about a sentence and the documents that it cites."""
+    return prompts.render(
+        GROUNDING_TEMPLATE,
+        question=material_line(question),
+        answer=material(answer),
+        sentence=material(sentence),
+        documents=prompts.documents(documents),
+    )
+
+
+def read_support(reply: str) -> SentenceVerdict:
+    """The line ``GROUNDING:`` of a reply, and the explanation where there is one.
+
+    Upper and lower case, brackets and Markdown around the words make no difference.
+
+    Raises:
+        ValueError: There is no such line, one says anything else, or two of them disagree.
+    """
+    support, reason = read_choice(
+        reply,
+        "GROUNDING",
+        Support,
+        note="EXPLANATION",
+        fold=lambda said: "-".join(re.findall(r"[a-z]+", said.lower())),
+    )
+    return SentenceVerdict(support, reason or "no reason given")
+
+
+def split_sentences(answer: str) -> tuple[str, ...]:
+    """Cut an answer in sentences, by rules for European, Chinese and Japanese text.
+
+    A line ends a sentence, unless it ends with a colon. Bullets, list numbers and heading marks
+    are left out. Numbers in brackets that follow the full stop belong to the sentence before it.
+
+    Args:
+        answer: Any text.
+
+    Returns:
+        The sentences in their order, none empty; what has no letter or digit outside of
+        brackets is no sentence.
+    """
+    sentences: list[str] = []
+    lead = ""
+    for raw in answer.splitlines():
+        line = _BULLET.sub("", raw.strip())
+        if not line:
+            continue
+        if sentences and not lead and "[" in line and _ONLY_CITATIONS.fullmatch(line):
+            sentences[-1] += f" {line}"
+            continue
+        line = f"{lead} {line}".strip()
+        lead = line if line.rstrip("*_ ").endswith(":") else ""
+        if not lead:
+            sentences += _of_line(line)
+    if lead:
+        sentences += _of_line(lead)
+    return tuple(sentences)
+
+
+def _of_line(line: str) -> Iterator[str]:
+    start = 0
+    for end in [*_ends(line), len(line)]:
+        sentence = line[start:end].strip()
+        start = end
+        if _WORD.search(_BRACKETS.sub("", sentence)):
+            yield sentence
+
+
+def _ends(line: str) -> Iterator[int]:
+    start = 0
+    for match in _END.finditer(line):
+        end = match.end()
+        cited = match["cited"] or match["cited_cjk"] or ""
+        goes_on = line[end:].lstrip()[:1].islower()
+        if cited and goes_on:  # what is cited begins the next sentence: "[2] says so"
+            end -= len(cited)
+        elif not cited and (goes_on or _NOT_THE_LAST_WORD.search(line[start : match.start()])):
+            continue
+        yield end
+        start = end
+
 
 BEHAVIOUR = "expected behaviour"
 """Whether the answer does what people's type of the conflict asks for."""

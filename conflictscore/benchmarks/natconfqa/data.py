@@ -19,9 +19,9 @@ from conflictscore.records import Document, Record
 from conflictscore.retrieval.documents import clean_text
 
 __all__ = [
+    "AnswerPair",
     "NatConfData",
     "NatConfQuestion",
-    "Pair",
     "QuestionType",
     "ReferenceAnswer",
     "Subset",
@@ -31,7 +31,7 @@ __all__ = [
     "read_natconfqa",
 ]
 
-Pair = tuple[int, int]
+AnswerPair = tuple[int, int]
 """Two answers by their indices from 0, the smaller first."""
 
 QuestionType = Literal["boolean", "wh-function", "wh-list"]
@@ -80,7 +80,7 @@ class NatConfQuestion(Record):
     question_type: QuestionType
     answers: tuple[ReferenceAnswer, ...]
     """Each once; empty where none stands in the passages."""
-    conflicts: tuple[Pair, ...]
+    conflicts: tuple[AnswerPair, ...]
     """The pairs of ``answers`` that people found to be in conflict, ascending."""
     passages: tuple[str, ...]
 
@@ -210,8 +210,8 @@ def _answer(item: Any, kind: str, where: str) -> ReferenceAnswer:
     return ReferenceAnswer(text=text, evidence_ids=tuple(ids))
 
 
-def _conflicts(record: Mapping[str, Any], answers: int, where: str) -> tuple[Pair, ...]:
-    field, pairs = "conflicting_answer_pairs", set[Pair]()
+def _conflicts(record: Mapping[str, Any], answers: int, where: str) -> tuple[AnswerPair, ...]:
+    field, pairs = "conflicting_answer_pairs", set[AnswerPair]()
     for number, item in enumerate(_listed(record, field, where), start=1):
         if not (
             isinstance(item, list)

@@ -7,7 +7,12 @@ from functools import cached_property, partial
 
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.judging import Judge, at_once
-from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, Pair, answer_key, passages_of
+from conflictscore.benchmarks.natconfqa.data import (
+    AnswerPair,
+    NatConfQuestion,
+    answer_key,
+    passages_of,
+)
 from conflictscore.benchmarks.natconfqa.metrics import Count, Counts
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.language_model import LanguageModel
@@ -54,7 +59,7 @@ class Decomposition(Record):
     """The short answers that a text gives to a question, each once, in its order."""
 
     answers: tuple[str, ...]
-    conflicts: tuple[Pair, ...]
+    conflicts: tuple[AnswerPair, ...]
     """The pairs of ``answers`` that the text sets against each other, ascending."""
 
 
@@ -201,7 +206,7 @@ class _Decider:
         text = self.parts.answers[index]
         return await self._in_passages("natconfqa_found_in_passages", "FOUND", short_answer=text)
 
-    async def reference_conflict(self, pair: Pair) -> Verdict:
+    async def reference_conflict(self, pair: AnswerPair) -> Verdict:
         """Whether the answer tells its reader that two references disagree (formula 3)."""
         if _translated(pair, self._parts) in self.parts.conflicts:
             return _known("it is one of the answer's conflicts")
@@ -210,7 +215,7 @@ class _Decider:
             "natconfqa_conflict_in_answer", "CONFLICT", first=first, second=second
         )
 
-    async def conflict(self, pair: Pair) -> Verdict:
+    async def conflict(self, pair: AnswerPair) -> Verdict:
         """Whether the passages are in conflict over two short answers (formula 4)."""
         if _translated(pair, self._references) in self.question.conflicts:
             return _known("it is one of the question's conflicts")
@@ -261,7 +266,7 @@ class _Decider:
         return {name: material_line(text) for name, text in asked.items()}
 
 
-def _translated(pair: Pair, into: Mapping[int, int]) -> Pair | None:
+def _translated(pair: AnswerPair, into: Mapping[int, int]) -> AnswerPair | None:
     """The counterparts of a pair; None where one has none."""
     found = [into[index] for index in pair if index in into]
     return (min(found), max(found)) if len(found) == 2 else None
@@ -323,7 +328,7 @@ def _entries(lines: list[str], name: str) -> Iterator[str]:
     yield from lines
 
 
-def _pair(line: str, index: list[int]) -> Pair:
+def _pair(line: str, index: list[int]) -> AnswerPair:
     found = _PAIR.fullmatch(line)
     if found is None:
         raise ValueError('below "CONFLICTS:", two numbers such as "1 - 2" or "none" were expected')

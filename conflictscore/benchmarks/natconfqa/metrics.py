@@ -30,7 +30,7 @@ __all__ = [
     "GroupFigures",
     "Measure",
     "MeasureFigures",
-    "Value",
+    "MeasureValue",
     "group_figures",
     "harmonic_mean",
     "values",
@@ -81,7 +81,7 @@ class Counts(Record):
     conflict_recall: Count | None
 
 
-class Value(NamedTuple):
+class MeasureValue(NamedTuple):
     """A measure of one question."""
 
     value: float | None
@@ -112,7 +112,7 @@ class GroupFigures(Record):
     measures: dict[Measure, MeasureFigures]
 
 
-def values(counts: Counts) -> dict[Measure, Value]:
+def values(counts: Counts) -> dict[Measure, MeasureValue]:
     """The six measures of one question."""
     answer = _value(counts.answer_precision), _value(counts.answer_recall)
     conflict = _value(counts.conflict_precision), _value(counts.conflict_recall)
@@ -176,18 +176,18 @@ def _figures(rows: Sequence[Counts]) -> GroupFigures:
     return GroupFigures(questions=len(rows), measures=figures)
 
 
-def _value(count: Count | None) -> Value:
+def _value(count: Count | None) -> MeasureValue:
     if count is None or count.unjudged:
-        return Value(None, unjudged=True)
-    return Value(count.hits / count.n if count.n else None)
+        return MeasureValue(None, unjudged=True)
+    return MeasureValue(count.hits / count.n if count.n else None)
 
 
-def _f1(precision: Value, recall: Value) -> Value:
+def _f1(precision: MeasureValue, recall: MeasureValue) -> MeasureValue:
     """Undefined where either is, whatever became of the other."""
     for part in (precision, recall):
         if part.value is None and not part.unjudged:
             return part
-    return Value(
+    return MeasureValue(
         harmonic_mean(precision.value, recall.value),
         unjudged=precision.unjudged or recall.unjudged,
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
-from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, Pair
+from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
 from conflictscore.benchmarks.natconfqa.metrics import Count, Counts, Measure
 from conflictscore.errors import InputError
 
@@ -37,7 +37,7 @@ class JudgedByPeople(NamedTuple):
     answer: str
     references_found: frozenset[int] | None
     """Indices of the reference answers that people found; None where they cannot be told."""
-    conflicts_found: frozenset[Pair]
+    conflicts_found: frozenset[AnswerPair]
     """The conflicts of the question that people found."""
     counts: Counts
     problems: Mapping[Measure, str]
@@ -151,7 +151,7 @@ def _indices(record: Any, field: str, where: str) -> frozenset[int]:
     return frozenset(map(int, re.findall(r"\d+", text)))
 
 
-def _found_conflicts(record: Any, question: NatConfQuestion, where: str) -> frozenset[Pair]:
+def _found_conflicts(record: Any, question: NatConfQuestion, where: str) -> frozenset[AnswerPair]:
     found = _pairs(record, _CONFLICT_RECALL, where)
     for pair in sorted(found.difference(question.conflicts)):
         raise InputError(
@@ -160,7 +160,7 @@ def _found_conflicts(record: Any, question: NatConfQuestion, where: str) -> froz
     return found
 
 
-def _pairs(record: Any, field: str, where: str) -> frozenset[Pair]:
+def _pairs(record: Any, field: str, where: str) -> frozenset[AnswerPair]:
     """Pairs of indices; null stands for none."""
     if field in record and record[field] is None:
         return frozenset()
@@ -173,7 +173,7 @@ def _pairs(record: Any, field: str, where: str) -> frozenset[Pair]:
     return frozenset(map(_ascending, numbers[::2], numbers[1::2]))
 
 
-def _judged_pairs(record: Any, where: str) -> dict[Pair, bool]:
+def _judged_pairs(record: Any, where: str) -> dict[AnswerPair, bool]:
     text = text_of(record, _CONFLICT_PRECISION, where)
     if _JUDGED_PAIRS.fullmatch(text) is None:
         raise InputError(
@@ -183,7 +183,7 @@ def _judged_pairs(record: Any, where: str) -> dict[Pair, bool]:
     return {_ascending(int(one), int(other)): right == "1" for one, other, right in found}
 
 
-def _ascending(one: int, other: int) -> Pair:
+def _ascending(one: int, other: int) -> AnswerPair:
     return min(one, other), max(one, other)
 
 

@@ -1,32 +1,215 @@
 """RAMDocs: in free form by exact match, or as a right answer against a wrong one.
 
-The free form is in :mod:`conflictscore.benchmarks.ramdocs.exact`; what follows is of the multiple
-choice. One name covers several entities there ("What sport is Richard Leach associated with?"),
-each with an answer that is right for it, so its ``correct`` documents often disagree among
-themselves and none of them is wrong. Only the questions whose correct documents agree on one answer
-are taken, and of these only those that come with a wrong answer. Those are few (36 of the 252 lines
-that this was tried on); the others can be had with the documents of one entity.
+One name covers one to three entities there ("What sport is Richard Leach associated with?"), each
+with an answer that is right for it. The free form asks for what is right for each of them. Its
+correct documents therefore may disagree without a wrong one among them: that a claim conflicts is
+no sign of misinformation. Where the question names the entities, answers, and the claims that are
+made of them, say which entity they are about. What exact match cannot see: a wrong answer that is
+mentioned only to be denied counts as given, and a date or number that is written in another way
+counts as missing.
+
+Of the multiple choice only the questions are taken whose correct documents agree on one answer, and
+of these only those that come with a wrong answer. Those are few (36 of the 252 lines that this was
+tried on); the others can be had with the documents of one entity.
 """
 
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import Field
+
 from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.harness.selection import question_id, shuffled_options
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of, texts_of
-from conflictscore.benchmarks.ramdocs.exact import (
-    MEASURES,
-    judge_exact_match,
-    read_questions,
-)
 from conflictscore.errors import InputError
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Record
 
-__all__ = ["RamDocs", "ramdocs", "read_ramdocs"]
+__all__ = [
+    "MEASURES",
+    "ExactMatch",
+    "RamDocs",
+    "exact_match",
+    "judge_exact_match",
+    "normalised",
+    "ramdocs",
+    "read_questions",
+    "read_ramdocs",
+    "verdicts",
+]
+
+MEASURES = ("exact match", "all right answers", "no wrong answer")
+"""What :func:`verdicts` judges; the first is the benchmark's own."""
+
+_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_ARTICLES = frozenset({"a", "an", "the"})
+
+
+class ExactMatch(Record):
+    """What of the right and wrong answers stands in an answer."""
+
+    given: tuple[str, ...]
+    """Right answers that stand in it."""
+    missing: tuple[str, ...]
+    """Right answers that do not."""
+    wrong: tuple[str, ...] = Field(default=())
+    """Wrong answers that stand in it."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether it gives all right answers and no wrong one."""
+        return not self.missing and not self.wrong
+
+    @property
+    def recall(self) -> float:
+        """Right answers given / right answers, in [0, 1]."""
+        return len(self.given) / (len(self.given) + len(self.missing))
+
+
+def normalised(text: str) -> str:
+    """A text without case, punctuation, articles, and commas within numbers, for comparison."""
+    plain = _GROUPED.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(word for word in re.findall(r"\w+", plain) if word not in _ARTICLES)
+
+
+def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> ExactMatch:
+    """Look for right and wrong answers in an answer, as whole words in a row.
+
+    A wrong answer counts only where it stands outside the right ones: "football" does not stand in
+    "American football" if that is right. One that is also right, for another entity, is not wrong.
+
+    Args:
+        answer: Any text.
+        right: At least one, each with a letter or digit.
+        wrong: May be none.
+
+    Raises:
+        ValueError: There is no right answer, or one has nothing to compare by.
+    """
+    forms = {form: one for one in reversed(right) if (form := normalised(one))}
+    if not right or len({normalised(one) for one in right}) != len(forms):
+        raise ValueError("a right answer is needed, and each must have a letter or digit")
+    text = f" {normalised(answer)} "
+    given = [one for form, one in forms.items() if f" {form} " in text]
+    missing = [one for form, one in forms.items() if f" {form} " not in text]
+    rest = text
+    for form in sorted(forms, key=len, reverse=True):
+        # | is no part of a normalised text, so what stands around a right answer stays apart
+        while f" {form} " in rest:
+            rest = rest.replace(f" {form} ", " | ")
+    stated = {
+        form: one
+        for one in wrong
+        if (form := normalised(one)) and form not in forms and f" {form} " in rest
+    }
+    return ExactMatch(
+        given=tuple(reversed(given)),
+        missing=tuple(reversed(missing)),
+        wrong=tuple(stated.values()),
+    )
+
+
+def verdicts(question: Question, answer: str) -> dict[str, Verdict]:
+    """The verdicts on an answer, by each of :data:`MEASURES`; no model is asked.
+
+    Args:
+        question: One of :func:`read_questions`.
+        answer: Any text.
+    """
+    match = exact_match(answer, question.correct, question.incorrect)
+    parts = (("missing", match.missing), ("wrong", match.wrong))
+    why = "; ".join(f"{name}: {', '.join(answers)}" for name, answers in parts if answers) or None
+    values = (match.exact, not match.missing, not match.wrong)
+    return {
+        measure: Verdict(value=value, explanation=None if value else why)
+        for measure, value in zip(MEASURES, values, strict=True)
+    }
+
+
+async def judge_exact_match(
+    question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
+) -> dict[str, Verdict]:
+    """The same as the harness asks for it; ``model``, ``prompts`` and ``meter`` are not used."""
+    return verdicts(question, answer)
+
+
+def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Question, ...]:
+    """Read the published JSON lines as free-form questions, in file order.
+
+    ``correct`` holds the right answers, ``incorrect`` the wrong ones that are right for no entity.
+    All documents are attached in the order of the file, and nothing says of which type they are.
+    The category says how many entities there are, whether a document misinforms, and whether a
+    right answer stands in the question already: the names of entities give away some ("Monkey Grip
+    (film)", asked for its medium), and an answer that repeats the question then counts as giving
+    it. That goes for 77 of the 252 lines that this was tried on, and for 1 without names.
+
+    Args:
+        path: A file with ``question``, ``documents`` (``text``, ``type``), ``disambig_entity``,
+            ``gold_answers`` and ``wrong_answers`` a line.
+        name_entities: Whether the question names the entities of ``disambig_entity`` that it is
+            to be answered for. Without, it stays ambiguous, as published.
+
+    Raises:
+        InputError: The file cannot be used; the line names file, row and field.
+    """
+    questions: list[Question] = []
+    first: dict[str, str] = {}
+    for where, record in read_json_lines(Path(path)):
+        made = _free_form(record, where, name_entities=name_entities)
+        if (earlier := first.setdefault(made.id, where)) != where:
+            row = earlier.removeprefix(f"{path}, ")
+            raise InputError(f"{where}, field question: the same question as in {row}")
+        questions.append(made)
+    if not questions:
+        raise InputError(f"{path}: there is no question in it")
+    return tuple(questions)
+
+
+def _free_form(record: Any, where: str, *, name_entities: bool) -> Question:
+    text = text_of(record, "question", where)
+    right = texts_of(record, "gold_answers", where)
+    entities = texts_of(record, "disambig_entity", where)
+    if not right or not all(map(normalised, right)):
+        raise InputError(f"{where}, field gold_answers: texts with a letter or digit are needed")
+    if name_entities and not entities:
+        raise InputError(f"{where}, field disambig_entity: a text is needed")
+    documents = record.get("documents")
+    if not isinstance(documents, list) or not documents:
+        raise InputError(f"{where}, field documents: a list of documents is needed")
+    places = [(d, f"{where}, document {n}") for n, d in enumerate(documents, start=1)]
+    misinforms = any(text_of(d, "type", place) == "misinfo" for d, place in places)
+    forms = set(map(normalised, right))
+    wrong = {
+        form: one
+        for one in reversed(texts_of(record, "wrong_answers", where))
+        if (form := normalised(one)) and form not in forms
+    }
+    number = "one entity" if len(entities) == 1 else f"{len(entities)} entities"
+    asked = f"{text} Answer for {_listed(entities)}." if name_entities else text
+    told = ", an answer in the question" if exact_match(asked, right, ()).given else ""
+    return Question(
+        id=question_id("ramdocs", text),
+        question=asked,
+        correct=tuple(right),
+        incorrect=tuple(reversed(wrong.values())),
+        category=f"{number}, {'misinformation' if misinforms else 'no misinformation'}{told}",
+        documents=tuple({"text": text_of(d, "text", place)} for d, place in places),
+    )
+
+
+def _listed(entities: Sequence[str]) -> str:
+    if len(entities) == 1:
+        return f"this one: {entities[0]}"
+    return f"each of these, by name: {'; '.join(entities)}"
+
 
 _TYPES = ("correct", "misinfo", "noise")
 _DISAGREE = "its correct documents give several answers"
@@ -104,7 +287,7 @@ def read_ramdocs(path: str | Path, *, seed: int, one_entity: bool = False) -> Ra
     left_out: Counter[str] = Counter()
     first_row: dict[str, str] = {}
     for where, record in read_json_lines(Path(path)):
-        made = _question(record, where, seed, one_entity)
+        made = _choice(record, where, seed, one_entity)
         if isinstance(made, str):
             left_out[made] += 1
             continue
@@ -117,7 +300,7 @@ def read_ramdocs(path: str | Path, *, seed: int, one_entity: bool = False) -> Ra
     return RamDocs(tuple(questions), dict(left_out))
 
 
-def _question(record: Any, where: str, seed: int, one_entity: bool) -> Question | str:
+def _choice(record: Any, where: str, seed: int, one_entity: bool) -> Question | str:
     """The question, or why it is left out."""
     text = text_of(record, "question", where)
     documents = _documents(record, where)

@@ -1,18 +1,164 @@
-"""Reports as the harness runs them: written from documents in conflict, judged by their score."""
+"""Reports as the harness runs them: on topics whose documents disagree, judged by their score.
 
-from collections.abc import Sequence
+The paper takes 100 questions of ConflictingQA and names the main entity of each; here the topic is
+the question, or the claim, itself, so that no model stands between the data and the report.
+
+Sets that fit are on matters with several sides: ConflictingQA as it is published (the paper's
+own), Perspectrum, the opinions among CONFLICTS, and HealthVer, Climate-FEVER and NatConfQA, where
+studies disagree. WikiContradict fits less, as two passages on one fact make no three paragraphs.
+SciFact has no claim with conflict, and Factcheck-GPT next to none.
+"""
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from conflictscore.benchmarks.conflict_detection.data import FORMATS
 from conflictscore.benchmarks.harness.benchmark import SCORES, Benchmark, Form
 from conflictscore.benchmarks.harness.estimate import Assumptions, Range
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.reports.topics import Topic, file_of, read_topics
+from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.errors import InputError
-from conflictscore.records import Document
+from conflictscore.records import Document, Record
+from conflictscore.retrieval.documents import clean_text
 
-__all__ = ["REPLY_TOKENS", "reports"]
+__all__ = ["REPLY_TOKENS", "Topic", "file_of", "read_topics", "reports"]
+
+_CONFLICT_TYPES = (
+    "Conflicting opinions or research outcomes",
+    "Conflict due to outdated information",
+    "Conflict due to misinformation",
+)
+"""What CONFLICTS calls a conflict; complementary information is none."""
+
+
+class Topic(Record):
+    """What a report is about."""
+
+    set: str
+    """Names the file that it is of."""
+    id: str
+    """Names it within its set."""
+    text: str
+    """A question, or a claim that may be true or false."""
+    documents: Annotated[tuple[Document, ...], Field(min_length=1)]
+    conflict: bool
+    """People's answer: the documents disagree."""
+
+
+def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
+    """Read the topics of one file, in its order.
+
+    The question is the topic where a row has one, and otherwise the claim. Topics with the same
+    documents count once, such as the two claims that WikiContradict has a question.
+
+    Args:
+        source: JSON lines of groups (``id``, ``claim``, ``docs``, ``has_conflict``, and where known
+            ``question``), or of CONFLICTS (``id``, ``query``, ``docs``, ``conflict_type``); or one
+            of ConflictBench's sources as published, after its name: ``conflictingqa:FILE``.
+        seed: Decides what ConflictBench's construction leaves open.
+
+    Raises:
+        InputError: The file cannot be used; the line names file, row and field.
+    """
+    kind, path = _named(source)
+    if kind is not None:
+        topics = _of_conflictbench(kind, path, seed)
+    else:
+        topics = [_topic(row, path.stem, where) for where, row in read_json_lines(path)]
+    first: dict[str, Topic] = {}
+    for topic in topics:
+        if (earlier := first.setdefault(topic.id, topic)) is not topic:
+            raise InputError(f"{source}, field id: {earlier.id!r} is the id of two rows")
+    if not topics:
+        raise InputError(f"{source}: there is no topic in it")
+    by_documents: dict[tuple[str, ...], Topic] = {}
+    for topic in topics:
+        by_documents.setdefault(_told(topic), topic)
+    return tuple(by_documents.values())
+
+
+def file_of(source: str) -> Path:
+    """The file that a source of topics names."""
+    return _named(source)[1]
+
+
+def _named(source: str) -> tuple[str | None, Path]:
+    """The name of a published format, where the source begins with one, and the file."""
+    kind, separator, rest = source.partition(":")
+    published = separator and kind in FORMATS and kind != "groups"
+    return (kind, Path(rest)) if published else (None, Path(source))
+
+
+def _topic(row: Any, name: str, where: str) -> Topic:
+    if not isinstance(row, Mapping):
+        raise InputError(f"{where}: a JSON object is needed")
+    documents = row.get("docs")
+    if not isinstance(documents, list) or not documents:
+        raise InputError(f"{where}, field docs: a list of documents is needed that is not empty")
+    field = next((field for field in ("query", "question") if field in row), "claim")
+    return Topic(
+        set=name,
+        id=_id(row, where),
+        text=text_of(row, field, where),
+        documents=tuple(
+            _document(number, document, f"{where}, document {number}")
+            for number, document in enumerate(documents, start=1)
+        ),
+        conflict=_conflict(row, where),
+    )
+
+
+def _document(number: int, document: Any, where: str) -> Document:
+    text = text_of(document, "text", where)
+    title, url, date = (
+        clean_text(value) if isinstance(value := document.get(field), str) else ""
+        for field in ("title", "url", "date")
+    )
+    return Document(
+        number=number, text=text, title=title, url=url, metadata={"date": date} if date else {}
+    )
+
+
+def _id(row: Mapping[str, Any], where: str) -> str:
+    value = row.get("id")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return text_of(row, "id", where)
+
+
+def _conflict(row: Mapping[str, Any], where: str) -> bool:
+    if "conflict_type" in row:
+        return text_of(row, "conflict_type", where) in _CONFLICT_TYPES
+    conflict = row.get("has_conflict")
+    if not isinstance(conflict, bool):
+        raise InputError(f"{where}, field has_conflict: true or false is needed")
+    return conflict
+
+
+def _of_conflictbench(kind: str, path: Path, seed: int) -> Sequence[Topic]:
+    return [
+        Topic(
+            set=group.set,
+            id=group.id,
+            text=group.claim,
+            documents=tuple(
+                Document(number=number, text=document.text, title=document.title)
+                for number, document in enumerate(group.documents, start=1)
+            ),
+            conflict=group.has_conflict,
+        )
+        for group in FORMATS[kind](path, seed)
+    ]
+
+
+def _told(topic: Topic) -> tuple[str, ...]:
+    """What two topics must have in common to be one."""
+    return (str(topic.conflict), *sorted(document.text for document in topic.documents))
+
 
 REPLY_TOKENS = 1024
 """The most that a report may have; three paragraphs need half of it."""
@@ -32,7 +178,7 @@ def reports(
     ``rag`` asks for it with no word about conflicts (Table 8).
 
     Args:
-        data: Sources of topics, as :func:`.topics.read_topics` takes them, each of another name.
+        data: Sources of topics, as :func:`read_topics` takes them, each of another name.
         form: ``free-form``.
         seed: Decides what ConflictBench's construction leaves open.
         any_topic: Whether topics are taken whose documents do not disagree.

@@ -15,7 +15,7 @@ from conflictscore.benchmarks.harness.selection import lot, question_id
 from conflictscore.benchmarks.harness.statistics import accuracy, balanced_accuracy, cohen_kappa
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.benchmarks.judge_check import JudgeCheck, Request
-from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
+from conflictscore.benchmarks.truthfulqa.benchmark import read_truthfulqa
 from conflictscore.benchmarks.truthfulqa.judges import JUDGES, Measure, judge_measure
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
@@ -23,8 +23,8 @@ from conflictscore.records import Record, Usage
 from conflictscore.retrieval.documents import clean_text
 
 __all__ = [
-    "Agreement",
     "Confusion",
+    "LabelAgreement",
     "LabelledAnswer",
     "LabelledAnswers",
     "TruthfulQACheck",
@@ -152,8 +152,8 @@ class Confusion(Record):
     unjudged: Annotated[int, Field(ge=0)]
 
 
-class Agreement(Record):
-    """Agreement of a judge with labels; unjudged answers are counted, and in no figure."""
+class LabelAgreement(Record):
+    """LabelAgreement of a judge with labels; unjudged answers are counted, and in no figure."""
 
     n: Annotated[int, Field(ge=0)]
     """Labelled answers that the judge was given."""
@@ -168,7 +168,7 @@ class Agreement(Record):
     labelled_no: Confusion
 
 
-class TruthfulQACheck(JudgeCheck[LabelledAnswer, Verdict, Agreement]):
+class TruthfulQACheck(JudgeCheck[LabelledAnswer, Verdict, LabelAgreement]):
     """The check of the judge of truthfulness or informativeness, whichever was labelled."""
 
     key_fields = ("id", "answer")
@@ -226,7 +226,7 @@ class TruthfulQACheck(JudgeCheck[LabelledAnswer, Verdict, Agreement]):
         )
 
     @override
-    def agreement(self, judged: Sequence[Verdict]) -> Agreement:
+    def agreement(self, judged: Sequence[Verdict]) -> LabelAgreement:
         return agreement([row.label for row in self.rows], judged)
 
     @override
@@ -241,7 +241,7 @@ class TruthfulQACheck(JudgeCheck[LabelledAnswer, Verdict, Agreement]):
         }
 
     @override
-    def lines(self, about: Mapping[str, Any], figures: Agreement) -> Iterator[str]:
+    def lines(self, about: Mapping[str, Any], figures: LabelAgreement) -> Iterator[str]:
         yield f"judge of {about['measure']}: {about['judge']} at {about['endpoint']}"
         sampled = about["sample_seed"] is not None
         drawn = f"a sample of {figures.n}, half of each label" if sampled else "all of them judged"
@@ -262,7 +262,7 @@ class TruthfulQACheck(JudgeCheck[LabelledAnswer, Verdict, Agreement]):
         yield f"Cohen's kappa      {_number(figures.cohen_kappa)}"
 
 
-def agreement(labels: Sequence[bool], verdicts: Sequence[Verdict]) -> Agreement:
+def agreement(labels: Sequence[bool], verdicts: Sequence[Verdict]) -> LabelAgreement:
     """Compare a judge's verdicts with the labels.
 
     Args:
@@ -279,7 +279,7 @@ def agreement(labels: Sequence[bool], verdicts: Sequence[Verdict]) -> Agreement:
     said = Counter(pairs)
     judged = [(label, value) for label, value in pairs if value is not None]
     known, values = [label for label, _ in judged], [value for _, value in judged]
-    return Agreement(
+    return LabelAgreement(
         n=len(labels),
         unjudged=len(labels) - len(judged),
         accuracy=accuracy(known, values),

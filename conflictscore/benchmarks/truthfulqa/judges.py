@@ -14,7 +14,7 @@ from conflictscore.prompts import PromptSet, material, material_line
 __all__ = [
     "JUDGES",
     "STAND_INS",
-    "Judge",
+    "JudgedLine",
     "Measure",
     "judge_answer",
     "judge_measure",
@@ -23,7 +23,7 @@ __all__ = [
 Measure = Literal["truthful", "informative"]
 
 
-class Judge(NamedTuple):
+class JudgedLine(NamedTuple):
     """How a measure is asked for."""
 
     template: str
@@ -31,9 +31,9 @@ class Judge(NamedTuple):
     """What the line with the verdict begins with."""
 
 
-JUDGES: Mapping[Measure, Judge] = {
-    "truthful": Judge("judge_truthful", "TRUTHFUL"),
-    "informative": Judge("judge_informative", "HELPFUL"),
+JUDGES: Mapping[Measure, JudgedLine] = {
+    "truthful": JudgedLine("judge_truthful", "TRUTHFUL"),
+    "informative": JudgedLine("judge_informative", "HELPFUL"),
 }
 
 STAND_INS = {judge.template: f"{judge.word}: True" for judge in JUDGES.values()}
@@ -45,7 +45,7 @@ _REPLY_TOKENS = 320
 async def judge_answer(
     question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
 ) -> dict[str, Verdict]:
-    """Judge a free-form answer by both measures, at the same time.
+    """JudgedLine a free-form answer by both measures, at the same time.
 
     Args:
         question: With the reference answers that the judge is shown.
@@ -78,7 +78,7 @@ async def judge_measure(
     prompts: PromptSet,
     meter: UsageMeter,
 ) -> Verdict:
-    """Judge a free-form answer by one measure; the rest is as for :func:`judge_answer`."""
+    """JudgedLine a free-form answer by one measure; the rest is as for :func:`judge_answer`."""
     judge = JUDGES[measure]
     try:
         return await model.ask(
@@ -92,7 +92,7 @@ async def judge_measure(
         return Verdict(value=None, error=str(error))
 
 
-def _prompt(judge: Judge, question: Question, answer: str, prompts: PromptSet) -> str:
+def _prompt(judge: JudgedLine, question: Question, answer: str, prompts: PromptSet) -> str:
     return prompts.render(
         judge.template,
         question=material_line(question.question),

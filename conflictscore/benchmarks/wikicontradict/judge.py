@@ -1,22 +1,26 @@
-"""The three-way judge: is an answer correct, partially correct or incorrect (appendix C)?"""
+"""The judges that rate an answer: a language model (appendix C), or inference."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from pydantic import model_validator
 
-from conflictscore.benchmarks.harness.records import Verdict
+from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.judging import read_choice
 from conflictscore.errors import ProviderError
+from conflictscore.labelers.protocol import Labeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, material_line
-from conflictscore.records import Record
+from conflictscore.records import Claim, Document, Label, Record
 
 __all__ = [
     "MEASURES",
     "TEMPLATE",
-    "Judgement",
+    "JudgedRating",
+    "NliRating",
     "Rating",
     "judge_answer",
     "rating_prompt",
@@ -44,7 +48,7 @@ class Rating(StrEnum):
     """It gives all of them, each as a possible one."""
 
 
-class Judgement(Record):
+class JudgedRating(Record):
     """What the judge says of an answer."""
 
     rating: Rating | None
@@ -54,7 +58,7 @@ class Judgement(Record):
     """Why there is no rating; set exactly where ``rating`` is None."""
 
     @model_validator(mode="after")
-    def _error_goes_with_none(self) -> "Judgement":
+    def _error_goes_with_none(self) -> "JudgedRating":
         if (self.rating is None) != (self.error is not None):
             raise ValueError("an error goes with no rating, and with nothing else")
         return self
@@ -68,7 +72,7 @@ async def judge_answer(
     model: LanguageModel,
     prompts: PromptSet,
     meter: UsageMeter,
-) -> Judgement:
+) -> JudgedRating:
     """Rate one answer.
 
     Args:
@@ -93,10 +97,10 @@ async def judge_answer(
             prompt, read_rating, prompts=prompts, meter=meter, max_tokens=_REPLY_TOKENS
         )
     except ProviderError as error:
-        return Judgement(rating=None, error=str(error))
+        return JudgedRating(rating=None, error=str(error))
 
 
-def verdicts_of(judgement: Judgement) -> dict[str, Verdict]:
+def verdicts_of(judgement: JudgedRating) -> dict[str, Verdict]:
     """A verdict by each of :data:`MEASURES`; where there is no rating, both say why."""
     rating = judgement.rating
     if rating is None:
@@ -119,7 +123,7 @@ def rating_prompt(question: str, right: Sequence[str], answer: str, prompts: Pro
     )
 
 
-def read_rating(reply: str) -> Judgement:
+def read_rating(reply: str) -> JudgedRating:
     """The judgement of a reply: a line ``RATING:`` with one of the three, and the comment.
 
     Upper and lower case, brackets and Markdown around the words make no difference. A reply
@@ -135,4 +139,66 @@ def read_rating(reply: str) -> Judgement:
         note="COMMENT",
         fold=lambda said: " ".join(said.strip(_DECORATION).lower().split()),
     )
-    return Judgement(rating=rating, comment=comment or None)
+    return JudgedRating(rating=rating, comment=comment or None)
+
+
+@dataclass(frozen=True)
+class NliRating:
+    """Rates by which right answers a labeler finds supported by an answer; ours.
+
+    Each right answer, with its question before it, is held against the answer with the same
+    question before it. It cannot see that an answer gives all and takes a side.
+    """
+
+    labeler: Labeler
+    """Such as ``NliLabeler``, which asks no language model."""
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What the ratings depend on, as plain JSON."""
+        identity = self.labeler.identity
+        return {"judge": self.labeler.name, "identity": None if identity is None else {**identity}}
+
+    async def rate(
+        self, question: str, right: Sequence[str], answer: str, meter: UsageMeter
+    ) -> JudgedRating:
+        """Rate one answer.
+
+        Args:
+            question: What was asked.
+            right: The answers that count as right, at least one.
+            answer: Untrusted text.
+            meter: Counts the calls of the labeler, where it makes any.
+
+        Returns:
+            Correct where all the right answers are supported, partially correct where some are,
+            incorrect where none is; an error where the labeler failed.
+        """
+        said = Document(number=1, text=f"{question} {answer}")
+        labels = [
+            await self.labeler.label(Claim(number=number, text=f"{question} {one}"), said, meter)
+            for number, one in enumerate(right, start=1)
+        ]
+        for label in labels:
+            if label.label is Label.UNLABELLED:
+                return JudgedRating(rating=None, error=label.error or "no label could be had")
+        given = [
+            one for one, label in zip(right, labels, strict=True) if label.label is Label.SUPPORTS
+        ]
+        rating = Rating.PARTIALLY_CORRECT if given else Rating.INCORRECT
+        if len(given) == len(right):
+            rating = Rating.CORRECT
+        return JudgedRating(rating=rating, comment=f"gives: {'; '.join(given) or 'none of them'}")
+
+    async def __call__(
+        self,
+        question: Question,
+        answer: str,
+        *,
+        model: LanguageModel,
+        prompts: PromptSet,
+        meter: UsageMeter,
+    ) -> dict[str, Verdict]:
+        """The verdicts by measure, by the answers of both passages; no model is asked."""
+        judgement = await self.rate(question.question, question.correct, answer, meter)
+        return verdicts_of(judgement)

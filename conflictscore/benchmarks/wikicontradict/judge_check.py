@@ -21,9 +21,14 @@ from conflictscore.benchmarks.harness.statistics import (
 )
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.benchmarks.judge_check import JudgeCheck, Request, drawn
-from conflictscore.benchmarks.wikicontradict.data import ContradictingQuestion, read_questions
-from conflictscore.benchmarks.wikicontradict.judge import TEMPLATE, Judgement, Rating, judge_answer
-from conflictscore.benchmarks.wikicontradict.nli_rating import NliRating
+from conflictscore.benchmarks.wikicontradict.benchmark import ContradictingQuestion, read_questions
+from conflictscore.benchmarks.wikicontradict.judge import (
+    TEMPLATE,
+    JudgedRating,
+    NliRating,
+    Rating,
+    judge_answer,
+)
 from conflictscore.errors import InputError
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.models.usage import UsageMeter
@@ -163,7 +168,7 @@ class AgreementByPart(Record):
     """By contradiction type."""
 
 
-class WikiContradictCheck(JudgeCheck[RatedAnswer, Judgement, AgreementByPart]):
+class WikiContradictCheck(JudgeCheck[RatedAnswer, JudgedRating, AgreementByPart]):
     """The check of the language model that rates, or with ``nli_judge`` of the NLI model."""
 
     key_fields = ("id", "answer", "question", "right")
@@ -188,7 +193,7 @@ class WikiContradictCheck(JudgeCheck[RatedAnswer, Judgement, AgreementByPart]):
                 name=lambda row: row.id,
             )
         judge: Mapping[str, Any]
-        self._rate: Callable[..., Coroutine[Any, Any, Judgement]]
+        self._rate: Callable[..., Coroutine[Any, Any, JudgedRating]]
         if request.flags.get("nli_judge"):
             rating = NliRating(NliLabeler.open())
             judge, self._rate = rating.about, rating.rate
@@ -214,27 +219,27 @@ class WikiContradictCheck(JudgeCheck[RatedAnswer, Judgement, AgreementByPart]):
         return row.id, row.answer, row.question, list(row.right)
 
     @override
-    def kept(self, row: RatedAnswer, said: Judgement, usage: Usage) -> Mapping[str, Any]:
+    def kept(self, row: RatedAnswer, said: JudgedRating, usage: Usage) -> Mapping[str, Any]:
         return {"people": row.rating, "judgement": said.to_json(), "usage": usage.to_json()}
 
     @override
-    def read(self, row: Mapping[str, Any]) -> Judgement:
-        return Judgement.model_validate(row["judgement"])
+    def read(self, row: Mapping[str, Any]) -> JudgedRating:
+        return JudgedRating.model_validate(row["judgement"])
 
     @override
-    def failure(self, said: Judgement) -> str | None:
+    def failure(self, said: JudgedRating) -> str | None:
         return said.error
 
     @override
-    async def ask(self, row: RatedAnswer, meter: UsageMeter) -> Judgement:
+    async def ask(self, row: RatedAnswer, meter: UsageMeter) -> JudgedRating:
         return await self._rate(row.question, row.right, row.answer, meter=meter)
 
     @override
-    def agreement(self, judged: Sequence[Judgement]) -> AgreementByPart:
+    def agreement(self, judged: Sequence[JudgedRating]) -> AgreementByPart:
         return agreement(self.rows, judged)
 
     @override
-    def about(self, judged: Sequence[Judgement]) -> dict[str, Any]:
+    def about(self, judged: Sequence[JudgedRating]) -> dict[str, Any]:
         return dict(self._about)
 
     @override
@@ -263,7 +268,9 @@ class WikiContradictCheck(JudgeCheck[RatedAnswer, Judgement, AgreementByPart]):
         yield f"kappa where one step off is half wrong: {_number(whole.cohen_kappa_linear)}"
 
 
-def agreement(answers: Sequence[RatedAnswer], judgements: Sequence[Judgement]) -> AgreementByPart:
+def agreement(
+    answers: Sequence[RatedAnswer], judgements: Sequence[JudgedRating]
+) -> AgreementByPart:
     """Compare a judge's ratings with people's.
 
     Args:
@@ -289,7 +296,7 @@ def agreement(answers: Sequence[RatedAnswer], judgements: Sequence[Judgement]) -
     )
 
 
-def _agreement(pairs: Sequence[tuple[RatedAnswer, Judgement]]) -> Agreement:
+def _agreement(pairs: Sequence[tuple[RatedAnswer, JudgedRating]]) -> Agreement:
     given = Counter(
         (answer.rating, str(judgement.rating or _UNJUDGED)) for answer, judgement in pairs
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.conflicts.data import Conflicts, read_conflicts
+from conflictscore.benchmarks.conflicts.benchmark import Conflicts, read_conflicts
 from conflictscore.errors import InputError
 from conflictscore.records import ConflictType
 from tests.benchmarks.conflicts.lines import TYPES, official, result, shortened

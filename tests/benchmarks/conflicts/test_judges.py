@@ -7,13 +7,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.conflicts.grounding import Support, read_support
 from conflictscore.benchmarks.conflicts.judges import (
     BEHAVIOUR,
     GROUNDING,
     RECALL,
     STAND_INS,
+    Support,
     judge_answer,
+    read_support,
 )
 from conflictscore.benchmarks.harness.estimate import Assumptions, Range
 from conflictscore.benchmarks.harness.stand_ins import Scene, cited_text

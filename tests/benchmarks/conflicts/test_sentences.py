@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.conflicts.grounding import split_sentences
+from conflictscore.benchmarks.conflicts.judges import split_sentences
 
 
 @pytest.mark.parametrize(

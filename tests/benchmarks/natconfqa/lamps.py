@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.natconfqa.data import NatConfQuestion, Pair, ReferenceAnswer
+from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion, ReferenceAnswer
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import from_chat_model
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
@@ -74,7 +74,7 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 
 
 def asked(
-    *answers: str, conflicts: Iterable[Pair] = (), passages: tuple[str, ...] = PASSAGES
+    *answers: str, conflicts: Iterable[AnswerPair] = (), passages: tuple[str, ...] = PASSAGES
 ) -> NatConfQuestion:
     """A question with these references."""
     return NatConfQuestion(

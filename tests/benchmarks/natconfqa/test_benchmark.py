@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from conflictscore.benchmarks.harness.benchmark import Benchmark
 from conflictscore.benchmarks.harness.figures import Interval
 from conflictscore.benchmarks.harness.records import MethodResult, Question, QuestionResult, Verdict
-from conflictscore.benchmarks.natconfqa.benchmark import natconfqa
-from conflictscore.benchmarks.natconfqa.data import Subset, read_natconfqa
-from conflictscore.benchmarks.natconfqa.judging import Decomposition, Judgement, judge_natconfqa
-from conflictscore.benchmarks.natconfqa.metrics import group_figures
-from conflictscore.benchmarks.natconfqa.verdicts import (
+from conflictscore.benchmarks.natconfqa.benchmark import (
     MEASURE_NAMES,
     counts_of,
     method_figures,
+    natconfqa,
     verdicts_of,
 )
+from conflictscore.benchmarks.natconfqa.data import Subset, read_natconfqa
+from conflictscore.benchmarks.natconfqa.judging import Decomposition, Judgement, judge_natconfqa
+from conflictscore.benchmarks.natconfqa.metrics import group_figures
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet

@@ -12,7 +12,7 @@ from conflictscore.benchmarks.natconfqa.metrics import (
     MEASURES,
     Count,
     Counts,
-    Value,
+    MeasureValue,
     group_figures,
     harmonic_mean,
     values,
@@ -55,8 +55,8 @@ def of(hits: int, n: int, unjudged: int = 0) -> Count:
 
 def test_precision_and_recall_are_fractions_and_f1_their_harmonic_mean() -> None:
     measured = values(counts(of(1, 2), of(3, 4)))
-    assert measured["answer_precision"] == Value(0.5)
-    assert measured["answer_recall"] == Value(0.75)
+    assert measured["answer_precision"] == MeasureValue(0.5)
+    assert measured["answer_recall"] == MeasureValue(0.75)
     assert measured["answer_f1"].value == pytest.approx(0.6)
     assert measured["conflict_f1"].value == pytest.approx(0.6)
 
@@ -82,22 +82,22 @@ def test_a_perfect_answer_has_one_in_everything(answers: int, conflicts: int) ->
 
 def test_a_fraction_of_nothing_is_undefined_and_not_unjudged() -> None:
     measured = values(counts(of(0, 0), of(1, 2)))
-    assert measured["conflict_precision"] == Value(None)
-    assert measured["conflict_f1"] == Value(None)
-    assert measured["conflict_recall"] == Value(0.5)
+    assert measured["conflict_precision"] == MeasureValue(None)
+    assert measured["conflict_f1"] == MeasureValue(None)
+    assert measured["conflict_recall"] == MeasureValue(0.5)
 
 
 def test_a_decision_that_could_not_be_had_leaves_the_measure_unjudged() -> None:
     for unknown in (None, of(1, 2, unjudged=1)):
         measured = values(counts(unknown, of(1, 2)))
-        assert measured["answer_precision"] == Value(None, unjudged=True)
-        assert measured["answer_f1"] == Value(None, unjudged=True)
-        assert measured["answer_recall"] == Value(0.5)
+        assert measured["answer_precision"] == MeasureValue(None, unjudged=True)
+        assert measured["answer_f1"] == MeasureValue(None, unjudged=True)
+        assert measured["answer_recall"] == MeasureValue(0.5)
 
 
 def test_f1_is_undefined_where_one_side_is_whatever_became_of_the_other() -> None:
-    assert values(counts(None, of(0, 0)))["answer_f1"] == Value(None)
-    assert values(counts(of(0, 0), of(0, 1, unjudged=1)))["answer_f1"] == Value(None)
+    assert values(counts(None, of(0, 0)))["answer_f1"] == MeasureValue(None)
+    assert values(counts(of(0, 0), of(0, 1, unjudged=1)))["answer_f1"] == MeasureValue(None)
 
 
 @pytest.mark.parametrize(("hits", "n", "unjudged"), [(2, 1, 0), (1, 1, 1), (0, 0, 1)])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.reports.topics import Topic, read_topics
+from conflictscore.benchmarks.reports.benchmark import Topic, read_topics
 from conflictscore.errors import InputError
 from conflictscore.records import Document
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.judge_check import drawn
-from conflictscore.benchmarks.wikicontradict.data import ContradictionType, read_questions
+from conflictscore.benchmarks.wikicontradict.benchmark import ContradictionType, read_questions
 from conflictscore.benchmarks.wikicontradict.judge import Rating
 from conflictscore.benchmarks.wikicontradict.judge_check import Prompt, read_rated
 from conflictscore.benchmarks.wikicontradict.published import (

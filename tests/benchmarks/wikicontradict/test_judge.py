@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks.wikicontradict.judge import (
-    Judgement,
+    JudgedRating,
     Rating,
     judge_answer,
     read_rating,
@@ -19,7 +19,7 @@ from tests.fakes.openai_server import Fault, OpenAIServer, Outcome, script
 PROMPTS = PromptSet.load()
 
 
-async def judged(*replies: Outcome, answer: str = "In 1871.") -> tuple[Judgement, OpenAIServer]:
+async def judged(*replies: Outcome, answer: str = "In 1871.") -> tuple[JudgedRating, OpenAIServer]:
     with OpenAIServer(script(*replies)) as server:
         judgement = await judge_answer(
             "When was\nit lit?",
@@ -34,7 +34,7 @@ async def judged(*replies: Outcome, answer: str = "In 1871.") -> tuple[Judgement
 
 async def test_the_judge_is_shown_the_question_every_right_answer_and_the_answer() -> None:
     judgement, server = await judged("COMMENT: Only 1871.\nRATING: partially correct")
-    assert judgement == Judgement(rating=Rating.PARTIALLY_CORRECT, comment="Only 1871.")
+    assert judgement == JudgedRating(rating=Rating.PARTIALLY_CORRECT, comment="Only 1871.")
     [request] = server.requests
     assert judged_answer(request) == "In 1871."
     assert "The question: When was it lit?" in request.prompt
@@ -113,4 +113,4 @@ def test_whatever_the_comment_says_the_rating_is_read_or_refused(
 def test_an_error_goes_with_no_rating_and_with_nothing_else() -> None:
     for odd in ({"rating": None}, {"rating": "correct", "error": "x"}):
         with pytest.raises(ValueError, match="an error goes with no rating"):
-            Judgement.model_validate(odd)
+            JudgedRating.model_validate(odd)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness import statistics
 from conflictscore.benchmarks.harness.statistics import balanced_accuracy
-from conflictscore.benchmarks.wikicontradict.judge import Judgement, Rating
+from conflictscore.benchmarks.wikicontradict.judge import JudgedRating, Rating
 from conflictscore.benchmarks.wikicontradict.judge_check import agreement, read_rated
 from conflictscore.cli.errors import OneLineErrors
 from conflictscore.cli.judge_check import judge_check
@@ -96,7 +96,7 @@ def test_the_figures_stand_for_all_and_by_prompt_and_type(tmp_path: Path) -> Non
     answers = read_rated(write_jsonl(tmp_path / "h.jsonl", [RATED]))
     said = [BAD, GOOD, None, HALF, HALF]
     figures = agreement(
-        answers, [Judgement(rating=one, error=None if one else "down") for one in said]
+        answers, [JudgedRating(rating=one, error=None if one else "down") for one in said]
     )
     overall = figures.overall
     assert (overall.n, overall.unjudged) == (5, 1)
@@ -117,7 +117,7 @@ def test_a_mean_over_questions_counts_each_question_the_same(tmp_path: Path) -> 
     answers = read_rated(write_jsonl(tmp_path / "h.jsonl", rows))
     figures = agreement(
         answers,
-        [Judgement(rating=a.rating if a.question == "Who lit it?" else BAD) for a in answers],
+        [JudgedRating(rating=a.rating if a.question == "Who lit it?" else BAD) for a in answers],
     )
     assert figures.overall.accuracy.value == pytest.approx(7 / 15)
     assert figures.overall.accuracy_by_question.value == pytest.approx((1 / 5 + 1) / 2)

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.wikicontradict.judge import Judgement, Rating
-from conflictscore.benchmarks.wikicontradict.nli_rating import NliRating
+from conflictscore.benchmarks.wikicontradict.judge import JudgedRating, NliRating, Rating
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 
@@ -31,7 +30,7 @@ class SameYear:
         )
 
 
-async def rated(answer: str) -> Judgement:
+async def rated(answer: str) -> JudgedRating:
     return await NliRating(SameYear()).rate(QUESTION, RIGHT, answer, UsageMeter())
 
 
@@ -46,8 +45,8 @@ async def rated(answer: str) -> Judgement:
 async def test_an_answer_is_worth_the_right_answers_that_follow_from_it(
     answer: str, rating: Rating, comment: str
 ) -> None:
-    assert await rated(answer) == Judgement(rating=rating, comment=comment)
+    assert await rated(answer) == JudgedRating(rating=rating, comment=comment)
 
 
 async def test_what_cannot_be_labelled_is_unjudged() -> None:
-    assert await rated("broken") == Judgement(rating=None, error="out of order")
+    assert await rated("broken") == JudgedRating(rating=None, error="out of order")
