@@ -1,7 +1,7 @@
 """The report benchmark (paper, section 5): reports from conflicting documents, scored.
 
-``topics.py`` says what a report is about and which documents it is written from, and
-``benchmark.py`` makes questions of it that the harness asks, by one of three prompts.
+A topic is what a report is about, with the documents that it is written from; the harness asks for
+the report with one of three prompts.
 """
 
 from conflictscore.benchmarks.entry import Entry, lazily

@@ -1,8 +1,8 @@
 """WikiContradict (Hou et al., 2024): questions that two passages of Wikipedia answer differently.
 
-``data.py`` reads the published questions, ``benchmark.py`` is what the harness runs, ``judge.py``
-rates the answers, ``judge_check.py`` holds that judge against people, and ``annotations.py``
-exchanges the annotations with Label Studio.
+``benchmark.py`` reads the questions and is what the harness runs, ``judge.py`` rates the answers,
+``judge_check.py`` compares that judge with people, and ``annotations.py`` exchanges the annotated
+articles, which ``articles.py`` reads, with Label Studio.
 """
 
 from conflictscore.benchmarks.entry import CheckEntry, Entry, lazily
@@ -20,7 +20,7 @@ ENTRY = Entry(
     judged=True,
     methods=(*COMMON_METHODS, "no-documents", "first-document", "second-document"),
     flags={
-        "nli_judge": "Rate answers by the NLI model that comes along, and not by a language"
+        "nli_judge": "Rate answers with the bundled NLI model instead of a language"
         " model; needs the extra [nli]."
     },
     docs="docs/wikicontradict.md",

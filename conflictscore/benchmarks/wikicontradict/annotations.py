@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from conflictscore.benchmarks.wikicontradict.published import (
+from conflictscore.benchmarks.wikicontradict.articles import (
     RESULT,
     Annotation,
     annotation,

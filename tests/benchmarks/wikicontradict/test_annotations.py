@@ -16,7 +16,7 @@ from conflictscore.benchmarks.wikicontradict.annotations import (
     read_export,
     tasks,
 )
-from conflictscore.benchmarks.wikicontradict.published import annotation, read_annotations
+from conflictscore.benchmarks.wikicontradict.articles import annotation, read_annotations
 from conflictscore.errors import InputError
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 from tests.benchmarks.wikicontradict.records import ARTICLE, RESULT
