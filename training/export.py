@@ -63,6 +63,7 @@ def export(
         folder / "model.onnx",
         weight_type=QuantType.QInt8,
         per_channel=True,
+        reduce_range=True,
         nodes_to_exclude=["head/product", RELATIVE],
         extra_options={"MatMulConstBOnly": True},
     )

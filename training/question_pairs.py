@@ -7,6 +7,7 @@ from random import Random
 from training.answers import apart, coarser, restated, states
 from training.pairs import Label, Pair
 from training.questions import Question, Reply, is_measured
+from training.sentences import sentences_of
 from training.wordings import asked, statement, worded
 
 __all__ = ["learned_pairs", "measured_pairs"]
@@ -19,6 +20,10 @@ _QUALIFIED = 0.15
 """Share of a passage's claims that name the entity that they speak of."""
 _ELSEWHERE = 0.35
 """Passages of other questions for each claim, which say nothing of it."""
+_SILENCED = 0.4
+"""Share of the passages that are shown without their answer, too."""
+_FEWEST_WORDS = 20
+"""Of what is left of such a passage."""
 _OPENING_WORDS = 2
 """Questions that begin alike ask for the same kind of thing."""
 
@@ -67,8 +72,9 @@ def learned_pairs(questions: Sequence[Question], *, seed: int) -> Iterator[Pair]
         others = [other for other in alike[_opening(one)] if other.text != one.text]
         for turn in range(_ROUNDS.get(one.source, 1)):
             rng = Random(f"{seed}:{turn}:{one.text}")  # noqa: S311 - no secret
-            found = dict.fromkeys(_of_question(one, others or learned, rng))
-            yield from found
+            yield from dict.fromkeys(_of_question(one, others or learned, rng))
+            rng = Random(f"{seed}:{turn}:silenced:{one.text}")  # noqa: S311 - no secret
+            yield from _silenced(one, rng)
 
 
 def _of_question(one: Question, others: Sequence[Question], rng: Random) -> Iterator[Pair]:
@@ -91,6 +97,21 @@ def _of_question(one: Question, others: Sequence[Question], rng: Random) -> Iter
                 claim = worded(one.text, answer, rng)
                 text = rng.choice(passages).text
                 yield Pair(claim.claim, text, "IRRELEVANT", one.source, "elsewhere")
+
+
+def _silenced(one: Question, rng: Random) -> Iterator[Pair]:
+    """Passages without the sentences that state an answer: on the topic, and silent."""
+    for reply in one.replies:
+        if reply.answer is None or rng.random() > _SILENCED:
+            continue
+        sentences = sentences_of(reply.text)
+        left = " ".join(text for text in sentences if not states(text, reply.answer))
+        stated = any(states(left, answer) for answer in one.answers)
+        if stated or left == " ".join(sentences) or len(left.split()) < _FEWEST_WORDS:
+            continue
+        for answer in rng.sample(one.answers, min(2, len(one.answers))):
+            claim = worded(one.text, answer, rng)
+            yield Pair(claim.claim, left, "IRRELEVANT", one.source, "silenced")
 
 
 def _label(answer: str, reply: Reply) -> Label | None:

@@ -7,7 +7,7 @@ four; a claim (or a document) is in one part only.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import log
 from pathlib import Path
 from typing import NamedTuple
@@ -54,6 +54,7 @@ def shortcuts(pairs: Sequence[Pair]) -> Shortcut:
 def guessed_right(texts: Sequence[str], labels: Sequence[str]) -> float:
     """The share of the labels that the texts alone give, each text judged by others."""
     words = [frozenset(re.findall(r"\w+", text.lower())) for text in texts]
+    known = len(frozenset().union(*words))
     parts = [lot(text) % _PARTS for text in texts]
     right = 0
     for part in range(_PARTS):
@@ -63,20 +64,16 @@ def guessed_right(texts: Sequence[str], labels: Sequence[str]) -> float:
             if other != part:
                 sizes[label] += 1
                 counts[label].update(said)
+        totals = {label: counts[label].total() + known for label in sizes}
         for said, label, other in zip(words, labels, parts, strict=True):
             if other == part and sizes:
-                right += _likeliest(said, sizes, counts) == label
+                scores = {
+                    one: log(sizes[one])
+                    + sum(log((counts[one][word] + 1) / totals[one]) for word in said)
+                    for one in sorted(sizes)
+                }
+                right += max(scores, key=scores.__getitem__) == label
     return right / len(labels)
-
-
-def _likeliest(
-    said: frozenset[str], sizes: Mapping[str, int], counts: Mapping[str, Mapping[str, int]]
-) -> str:
-    def score(label: str) -> float:
-        size = sizes[label]
-        return log(size) + sum(log((counts[label].get(word, 0) + 1) / (size + 2)) for word in said)
-
-    return max(sorted(sizes), key=score)
 
 
 @click.command(help=__doc__)

@@ -160,7 +160,7 @@ def test_the_label_of_a_pair_follows_from_claim_and_passage() -> None:
     for pair in learned_pairs(QUESTIONS, seed=0):
         kind = pair.kind.split(":")[0]
         name = next(name for name in NAMES if name in pair.claim)
-        if kind in ("elsewhere", "other_entity", "irrelevant"):
+        if kind in ("elsewhere", "other_entity", "irrelevant", "silenced"):
             assert pair.label == "IRRELEVANT"
             assert kind != "elsewhere" or name not in pair.document
             continue
@@ -178,6 +178,29 @@ def test_a_claim_that_names_its_entity_is_not_decided_by_another_of_that_name() 
     assert all(
         ("(Iowa)" in one.claim) is ("Iowa" in one.document) for one in pairs if one.kind == "entity"
     )
+
+
+def test_a_passage_without_its_answer_says_nothing_on_the_topic() -> None:
+    rest = (
+        "The lamp of {} burned whale oil for a good many years, and the keeper of it kept some"
+        " seven cats in the one room that had a stove."
+    )
+    questions = [
+        Question(
+            f"When was the {name} tower built?",
+            "ramdocs",
+            ("1902", "1885"),
+            tuple(
+                Reply(f"The tower was built in {year}. {rest.format(name)} So in {year}.", year)
+                for year in ("1902", "1885")
+            ),
+        )
+        for name in NAMES
+    ]
+    found = [one for one in learned_pairs(questions, seed=0) if one.kind == "silenced"]
+    assert found
+    assert {one.document for one in found} <= {rest.format(name) for name in NAMES}
+    assert {one.label for one in found} == {"IRRELEVANT"}
 
 
 def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
