@@ -57,13 +57,7 @@ class Display(ABC):
         self._console, self._enabled, self._clock = console, enabled, clock
         self._said: set[str] = set()
         self._line_done = 0
-        self._live = Live(
-            console=console,
-            get_renderable=self.panel,
-            refresh_per_second=4,
-            transient=True,
-            redirect_stdout=False,
-        )
+        self._live: Live | None = None
         self._start()
 
     @abstractmethod
@@ -77,6 +71,13 @@ class Display(ABC):
     def __enter__(self) -> Self:
         self._start()
         if self._enabled and self._console.is_terminal:
+            self._live = Live(
+                console=self._console,
+                get_renderable=self.panel,
+                refresh_per_second=4,
+                transient=True,
+                redirect_stdout=False,
+            )
             self._live.start()
         return self
 
@@ -86,7 +87,8 @@ class Display(ABC):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._live.stop()
+        if self._live is not None:
+            self._live.stop()
         if self._enabled and (line := self.line()):
             self._say(line)
 

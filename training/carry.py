@@ -27,8 +27,7 @@ def main() -> None:
 def start(out: Path, encoder: str, layers: int | None) -> None:
     """Write start.npz, the weights of an encoder, and its tokenizer.json; fetched if need be."""
     from conflictscore.retrieval.dense import MINILM, open_model_file
-    from conflictscore.storage.bar import fetch_with_bar
-    from conflictscore.storage.fetching import fetched
+    from conflictscore.storage.fetching import fetch_with_bar, fetched
     from training.mpnet import MPNET, open_mpnet
 
     if encoder == "minilm":

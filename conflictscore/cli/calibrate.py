@@ -158,7 +158,7 @@ async def _ask(
 
     from conflictscore.benchmarks.calibration_fit import raw_logprobs
     from conflictscore.models.usage import UsageMeter
-    from conflictscore.reporting.pair_progress import PairProgress
+    from conflictscore.reporting.progress import PairProgress
     from conflictscore.threads import together
 
     meter, waiting = UsageMeter(), iter(pairs)

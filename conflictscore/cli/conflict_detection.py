@@ -131,7 +131,7 @@ def _work(
     from conflictscore.benchmarks.conflict_detection.detect import detect, judged_groups
     from conflictscore.benchmarks.conflict_detection.figures import detection_figures
     from conflictscore.benchmarks.conflict_detection.rows import VerdictFile
-    from conflictscore.reporting.pair_progress import PairProgress
+    from conflictscore.reporting.progress import PairProgress
 
     console = Console(stderr=True, highlight=False)
     with VerdictFile.open(out, opened.labeler) as verdicts:

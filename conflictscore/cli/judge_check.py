@@ -32,8 +32,6 @@ _EPILOG = "\n".join(
         ),
     ]
 )
-_LINES = 10
-"""How many lines of progress there are where stderr is no terminal."""
 
 
 def _of_each(words: Mapping[str, str]) -> str:
@@ -176,36 +174,18 @@ def _open_judge(settings: Mapping[str, Any]) -> "LanguageModel":
 
 @contextmanager
 def _progress(done: int, total: int) -> Iterator[Callable[[bool], None]]:
-    """Counts judgements on stderr: a bar on a terminal, and otherwise a line at each tenth."""
+    """Counts judgements on stderr."""
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
 
-    console, unjudged, tenth = Console(stderr=True, highlight=False), 0, -1
-    columns = (TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn())
-    shown = console.is_terminal
-    with Progress(
-        *columns, TimeRemainingColumn(), console=console, transient=True, disable=not shown
-    ) as bar:
-        task = bar.add_task("judging", total=total)
+    from conflictscore.progress import CountBar
 
-        def show() -> None:
-            nonlocal tenth
-            failed = f", {unjudged} unjudged" if unjudged else ""
-            bar.update(task, completed=done, description=f"judging{failed}")
-            if not shown and done * _LINES // total != tenth:
-                console.print(f"judging: {done} of {total} answers{failed}", soft_wrap=True)
-            tenth = done * _LINES // total
+    unjudged = 0
+    with CountBar(Console(stderr=True, highlight=False), "judging", "answers") as bar:
 
         def advance(failed: bool) -> None:
             nonlocal done, unjudged
             done, unjudged = done + 1, unjudged + failed
-            show()
+            bar.show(done, total, f"{unjudged} unjudged" if unjudged else "")
 
-        show()
+        bar.show(done, total)
         yield advance

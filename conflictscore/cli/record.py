@@ -62,8 +62,8 @@ def record(
 
     from rich.console import Console
 
+    from conflictscore.reporting.progress import RecordingProgress
     from conflictscore.retrieval.providers import configured_search
-    from conflictscore.retrieval.recording.bar import RecordingBar
     from conflictscore.retrieval.recording.questions import read_questions
     from conflictscore.retrieval.recording.recorder import record_questions
 
@@ -71,7 +71,7 @@ def record(
     retriever = open_retriever(settings)
     docs = list(settings["docs"])
     parameters = {"top_k": settings["top_k"], "read_pages": settings["read_pages"]}
-    with RecordingBar(Console(stderr=True, highlight=False)) as bar:
+    with RecordingProgress(Console(stderr=True, highlight=False)) as bar:
         report = asyncio.run(
             record_questions(
                 wanted,

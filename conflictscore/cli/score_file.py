@@ -152,7 +152,7 @@ def _run(
 
     from rich.console import Console
 
-    from conflictscore.reporting.score_file_progress import ScoreFileProgress
+    from conflictscore.reporting.progress import ScoreFileProgress
     from conflictscore.scoring_files.run import ascore_file
 
     console = Console(stderr=True, highlight=False)

@@ -1,16 +1,19 @@
-"""The steps of a run as they happen, on stderr."""
+"""What runs, files and pairs show of themselves on stderr while they are worked on."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.console import Console, RenderableType
 from rich.text import Text
 
-from conflictscore.reporting.terminal import printable
+from conflictscore.progress import CountBar, Display, bar_beside, counting_bar
+from conflictscore.reporting.figure_text import counted, one_line, seconds
+from conflictscore.retrieval.recording.recorder import RecordingReport
+from conflictscore.scoring_files.scoring import Result
 
-__all__ = ["RunProgress"]
+__all__ = ["PairProgress", "RecordingProgress", "RunProgress", "ScoreFileProgress", "how_far"]
 
 _VERBS = {
     "SUPPORTS": "supports",
@@ -26,16 +29,7 @@ class RunProgress:
         self._console = console
         self._enabled = enabled
         self._documents = 0
-        self._claims = 0
-        self._bar = Progress(
-            TextColumn("  {task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not (enabled and console.is_terminal),
-        )
+        self._bar = counting_bar(console, enabled=enabled and console.is_terminal)
         self._task = self._bar.add_task("searching", total=None)
 
     def __enter__(self) -> Self:
@@ -55,16 +49,16 @@ class RunProgress:
         match event["event"]:
             case "documents":
                 self._documents = len(event["documents"])
-                self._say(_counted(self._documents, "document"))
+                self._say(counted(self._documents, "document"))
                 self._now("answering")
             case "answer":
                 which = "answered again" if event["round"] else "answered"
-                self._say(f"{which}: {_short(event['answer'])}")
+                self._say(f"{which}: {one_line(event['answer'], 100)}")
                 self._now("taking the answer apart")
             case "claims":
-                self._claims = len(event["claims"])
-                self._say(_counted(self._claims, "claim"))
-                self._now("labelling", total=self._claims * self._documents)
+                claims = len(event["claims"])
+                self._say(counted(claims, "claim"))
+                self._now("labelling", total=claims * self._documents)
             case "label":
                 self._bar.advance(self._task)
                 if event["label"] != "IRRELEVANT":
@@ -80,7 +74,7 @@ class RunProgress:
                 self._say(f"{event['decision']}: {event['reason']}")
                 self._now({"regenerate": "looking again"}.get(event["decision"], "finishing"))
             case "conflict_type":
-                why = f": {_short(event['reason'])}" if event["reason"] else ""
+                why = f": {one_line(event['reason'], 100)}" if event["reason"] else ""
                 self._say(f"type of the conflict: {event['type']}{why}")
             case "flip":
                 self._say("the answer changed")
@@ -93,10 +87,152 @@ class RunProgress:
             self._console.print(Text(f"· {line}", style="dim"))
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def how_far(
+    total: int,
+    noun: str,
+    *,
+    earlier: int,
+    new: int,
+    passed: float,
+    rate: Callable[[float], str],
+) -> list[str]:
+    """How much is done, what of it earlier sessions did, how fast it goes, and the time left.
+
+    Args:
+        total: How many there are.
+        noun: Of what, in the singular.
+        earlier: How many ended in earlier sessions.
+        new: How many ended in this session.
+        passed: Seconds of this session.
+        rate: So many a second, in words.
+    """
+    done = min(earlier + new, total)
+    parts = [f"{done:,} of {counted(total, noun)}"]
+    if earlier:
+        parts.append(f"{earlier:,} from earlier")
+    if new and passed > 0:
+        parts.append(rate(new / passed))
+        if left := total - done:
+            parts.append(f"{seconds(left * passed / new)} left")
+    return parts
 
 
-def _short(text: str) -> str:
-    line = " ".join(printable(text).split())
-    return line if len(line) <= 100 else f"{line[:99]}…"
+class PairProgress(Display):
+    """Counts pairs of claim and document; told of each verdict, in the event loop's thread."""
+
+    reasons = 1
+
+    def __init__(
+        self,
+        console: Console,
+        *,
+        enabled: bool,
+        total: int,
+        done: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare a display; it shows from ``with`` on.
+
+        Args:
+            console: Where to, as a rule stderr.
+            enabled: Whether anything is shown at all.
+            total: Pairs of the run.
+            done: Of these, pairs that an earlier run judged.
+            clock: Seconds from any start, for the rate.
+        """
+        super().__init__(console, enabled=enabled, clock=clock)
+        self._total, self._earlier = total, done
+        self._new = self._failed = 0
+
+    def pair(self, error: str | None = None) -> None:
+        """A pair was judged, or why it was not; the first reason is shown."""
+        self._new += 1
+        if error is not None:
+            self._failed += 1
+            self._say_once(error, f"a pair failed: {one_line(error)}")
+        self._tick(self._new)
+
+    def line(self) -> str:
+        """How far it is, as one line."""
+        parts = how_far(
+            self._total,
+            "pair",
+            earlier=self._earlier,
+            new=self._new,
+            passed=self._passed,
+            rate=lambda a_second: f"{1 / a_second:.2f} s a pair",
+        )
+        return ", ".join([*parts, f"{self._failed:,} failed"] if self._failed else parts)
+
+    def panel(self) -> RenderableType:
+        """What a terminal shows now."""
+        return bar_beside(self.line(), self._earlier + self._new, self._total)
+
+
+class ScoreFileProgress(Display):
+    """Shows how far a file is; told by the run, as its ``Listener``."""
+
+    def __init__(
+        self, console: Console, *, enabled: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Prepare a display; it shows from ``with`` on.
+
+        Args:
+            console: Where to, as a rule stderr.
+            enabled: Whether anything is shown at all.
+            clock: Seconds from any start, for the rate.
+        """
+        super().__init__(console, enabled=enabled, clock=clock)
+        self._total = self._earlier = self._new = self._failed = 0
+
+    def begun(self, *, total: int, ended: int) -> None:
+        """A run starts, or resumes where so many rows ended in earlier sessions."""
+        self._total, self._earlier = total, ended
+        self._start()
+
+    def ended(self, result: Result) -> None:
+        """A row ended; why, where it failed."""
+        self._new += 1
+        if (error := result.outcome["error"]) is not None:
+            self._failed += 1
+            reason = one_line(error)
+            self._say_once(reason, f"row {result.outcome['row']:,} failed: {reason}")
+        self._tick(self._new)
+
+    def line(self) -> str:
+        """How far the file is, as one line; empty before its rows are counted."""
+        if not self._total:
+            return ""
+        parts = how_far(
+            self._total,
+            "row",
+            earlier=self._earlier,
+            new=self._new,
+            passed=self._passed,
+            rate=lambda a_second: f"{a_second:.1f} a second",
+        )
+        return ", ".join([*parts, f"{self._failed:,} failed"])
+
+    def panel(self) -> RenderableType:
+        """What a terminal shows now."""
+        return bar_beside(self.line(), self._earlier + self._new, self._total)
+
+
+class RecordingProgress(CountBar):
+    """Shows each report of a recording that it is called with, and each failure once."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console, "recording", "questions")
+        self._failures = 0
+        self._cancelled = False
+
+    def __call__(self, report: RecordingReport) -> None:
+        """Show how far the recording is."""
+        for failure in report.failures[self._failures :]:
+            self.say(one_line(f"failed: {failure.question}: {failure.error}", limit=1_000))
+        self._failures = len(report.failures)
+        if report.cancelled and not self._cancelled:
+            self.say("stopping: waiting for the questions in flight")
+        self._cancelled = report.cancelled
+        failed = f"{self._failures} failed" if self._failures else ""
+        self.show(report.wanted - report.left, report.wanted, failed)

@@ -23,9 +23,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from conflictscore.storage.bar import fetch_with_bar
 from conflictscore.storage.cache import ContentCache
-from conflictscore.storage.fetching import fetched
+from conflictscore.storage.fetching import fetch_with_bar, fetched
 from conflictscore.storage.weights import Weights, Wheel
 
 __all__ = [

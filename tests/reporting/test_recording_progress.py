@@ -6,7 +6,7 @@ from io import StringIO
 from rich.console import Console
 
 from conflictscore.errors import ProviderError
-from conflictscore.retrieval.recording.bar import RecordingBar
+from conflictscore.reporting.progress import RecordingProgress
 from conflictscore.retrieval.recording.recorder import Failure, RecordingReport
 
 START = RecordingReport(wanted=20, before=3)
@@ -16,7 +16,7 @@ FAILURE = Failure("Why\n not?", ProviderError("it \x1b[31mbroke", provider="serp
 def shown(*reports: RecordingReport, terminal: bool) -> str:
     file = StringIO()
     console = Console(file=file, force_terminal=terminal, width=100, color_system=None)
-    with RecordingBar(console) as bar:
+    with RecordingProgress(console) as bar:
         for report in reports:
             bar(report)
     return file.getvalue()
