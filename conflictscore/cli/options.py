@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from conflictscore.labelers.registry import LABELERS, LabelerKind, takers
+from conflictscore.retrieval.providers import PROVIDERS
 
 __all__ = [
     "ManyDocs",
@@ -52,16 +53,16 @@ _search_options = [
         "--docs",
         multiple=True,
         metavar="PATH ...",
-        help="Files and folders to search: .txt, .md, .html, .jsonl. All words up to the next"
-        " option are paths: a QUESTION stands before --docs.",
+        help="Files and folders to search: .txt, .md, .html, .jsonl. Everything up to the next"
+        " option is a path, so put QUESTION before --docs.",
     ),
     click.option(
         "--search",
         metavar="NAME[,NAME...]",
-        help="Where to search: serper, brave, tavily, exa, vertex, google (each with its key),"
-        " searxng or searxng:URL, ddgs (no key), corpus (--docs), recorded:FILE. Of several, the"
-        " next is asked where one fails or its quota is used up. Default: --docs where given,"
-        " otherwise the first whose key is set.",
+        help="Where to search:"
+        f" {', '.join(provider.usage(name) for name, provider in PROVIDERS.items())}. Of several,"
+        " the next is asked if one fails or its quota is used up. Default: --docs if given,"
+        " otherwise the first whose variables are set; `conflictscore search --help` lists them.",
     ),
     click.option(
         "--top-k",
@@ -69,13 +70,13 @@ _search_options = [
         default=10,
         show_default=True,
         metavar="N",
-        help="Documents a question.",
+        help="Documents per question.",
     ),
     click.option(
         "--read-pages",
         is_flag=True,
-        help="Fetch the page behind each result and use its text; a page that fails leaves its"
-        " snippet. Needs the extra [fetch].",
+        help="Fetch the page behind each result and use its text; if a page fails, its snippet is"
+        " used. Needs the extra [fetch].",
     ),
 ]
 

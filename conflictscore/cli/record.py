@@ -30,7 +30,7 @@ Examples:
     " with a field question or query.",
 )
 @click.option(
-    "--out", required=True, metavar="FILE", help="The recording; one that exists is gone on with."
+    "--out", required=True, metavar="FILE", help="The recording; an existing one is resumed."
 )
 @with_search_options
 @click.option(
@@ -47,16 +47,16 @@ Examples:
 @click.option(
     "--mix",
     is_flag=True,
-    help="Go on in a recording that was made with other settings; what it holds is kept.",
+    help="Add to a recording that was made with other settings; what it holds is kept.",
 )
 def record(
     questions: str, out: str, concurrency: int, limit: int | None, mix: bool, **settings: Any
 ) -> None:
     """Keep what a search finds for every question of a file, for --search recorded:FILE.
 
-    It can be stopped at any time, and stops by itself where the quota of the search is used up:
-    the same command goes on, and asks no question twice. The exit code is 1 where questions are
-    left that should have been recorded.
+    It can be stopped at any time, and stops by itself when the quota of the search is used up: run
+    the same command to resume; no question is asked twice. The exit code is 1 if questions that
+    should have been recorded are left.
     """
     import asyncio
 
@@ -106,12 +106,13 @@ def _conclude(report: "RecordingReport", out: str) -> None:
         )
     if report.stopped:
         raise ProviderError(
-            "the search failed time and again, and no further question was asked; questions left:"
-            f" {report.left}; the same command goes on ({report.stopped})",
+            "the search kept failing, so no further question was asked; questions left:"
+            f" {report.left}; run the same command to resume ({report.stopped})",
             provider=report.stopped.provider,
         )
     if report.failures:
         raise ProviderError(
-            f"questions that failed: {len(report.failures)}; the same command asks them again",
+            f"questions that failed: {len(report.failures)}; run the same command to ask them"
+            " again",
             provider="search",
         )

@@ -7,22 +7,32 @@ import click
 
 from conflictscore.cli.options import ManyDocs, with_passage_options, with_search_options
 from conflictscore.cli.running import open_retriever
+from conflictscore.retrieval.providers import PROVIDERS
 
 __all__ = ["search"]
 
-_SEARCH_EXAMPLES = """\b
+_SEARCHES = "\n".join(
+    f"  {provider.usage(name):<14} {provider.summary}" + (provider.needs and f" ({provider.needs})")
+    for name, provider in PROVIDERS.items()
+)
+
+_EPILOG = f"""\b
 Examples:
   conflictscore search "When was the lamp first lit?" --docs notes/
   conflictscore search "Is it safe?" --search serper,searxng --top-k 5
   conflictscore search "Is it safe?" --search searxng:http://localhost:8080 --read-pages --json
+
+\b
+Searches, and the variables they need:
+{_SEARCHES}
 """
 
 
-@click.command(cls=ManyDocs, epilog=_SEARCH_EXAMPLES)
+@click.command(cls=ManyDocs, epilog=_EPILOG)
 @click.argument("question")
 @with_search_options
 @with_passage_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, texts whole.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the full texts.")
 def search(question: str, as_json: bool, **settings: Any) -> None:
     """Show the documents that QUESTION would be answered from; no model is called."""
     import asyncio

@@ -75,5 +75,5 @@ def _hit(item: Mapping[str, Any]) -> Hit:
     title, url, text, published, age = texts(item, "title", "url", "description", "page_age", "age")
     more = item.get("extra_snippets") or []
     if not isinstance(more, list) or not all(isinstance(snippet, str) for snippet in more):
-        raise TypeError("the further snippets are no list of texts")
+        raise TypeError("the further snippets are not a list of texts")
     return Hit(title, url, "\n".join([text, *more]), published or age)

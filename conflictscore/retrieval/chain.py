@@ -48,7 +48,7 @@ class ChainRetriever(TopKRetriever):
 
     Raises:
         InputError: ``k`` is out of range, the question is empty, or all refuse it.
-        ConfigurationError: There is no retriever, or all are set up wrongly.
+        ConfigurationError: There is no retriever, or none is set up correctly.
         ProviderError: All failed, and not all for one of these reasons.
     """
 
@@ -136,7 +136,7 @@ def _all_failed(failures: Failures) -> ConflictScoreError:
 
 
 def _reasons(failures: Failures) -> str:
-    # What to do instead stands in every error of a search; here the next search is that.
+    # Every error of a search says what to use instead; here that is the next search.
     return "; ".join(f"{name}: {str(e).removesuffix(f'; {OTHER_WAYS}')}" for name, e in failures)
 
 

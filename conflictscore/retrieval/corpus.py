@@ -1,4 +1,4 @@
-"""Search in one's own documents, without a network."""
+"""Search in your own documents, without a network."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,7 +34,7 @@ class CorpusRetriever(TopKRetriever):
         notes: What the user should know about how the documents were read.
         ranking: ``dense`` and ``both`` need the extra ``dense``. They fetch the embedding model
             once, and read the whole corpus at the first question.
-        cache: Where embeddings are kept for ``dense`` and ``both``; None computes them anew.
+        cache: Where embeddings are kept for ``dense`` and ``both``; None computes them each time.
 
     Raises:
         NoDocumentsError: There are no documents.

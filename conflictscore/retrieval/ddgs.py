@@ -1,4 +1,4 @@
-"""Public search pages, read by the library ddgs: without a key, and without a promise."""
+"""Public search pages, read by the library ddgs: no key, no guarantee."""
 
 from typing import ClassVar
 
@@ -43,8 +43,8 @@ class DdgsRetriever(WebSearchRetriever):
     def notes(self) -> tuple[str, ...]:
         """What the user should know: what this search rests on."""
         return (
-            "ddgs reads public search pages, without any promise of service: check their terms "
-            "of use, and take another search for more than a try",
+            "ddgs reads public search pages, with no guarantee of service: check their terms "
+            "of use, and use another search for more than a try",
         )
 
     def ask(self, query: str, number: int, size: int) -> Page | Fault:
@@ -71,7 +71,7 @@ class DdgsRetriever(WebSearchRetriever):
         if said == _NOTHING:
             message = (
                 "ddgs found nothing: either nothing matches the question, or the search pages "
-                "refuse to answer a program; it does not tell which"
+                "refuse to answer a program; it does not say which"
             )
             return Fault(self.failed(message))
         return Fault(self.failed(f"no search page answered ddgs: {self.shown(said)}"), retry=True)

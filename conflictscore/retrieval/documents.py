@@ -63,7 +63,7 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
 
 
 def is_scalar(value: object) -> bool:
-    """Whether a value can stand in a document's metadata: text, a finite number, or nothing."""
+    """Whether a value fits into a document's metadata: text, a finite number, or nothing."""
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or isinstance(value, str | int)

@@ -41,7 +41,7 @@ _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
     """Say of each document which earlier one it is a near-copy of.
 
-    A document is compared with those before it that are no copies themselves, and marked with the
+    A document is compared with those before it that are not copies themselves, and marked with the
     one it is most like, the earlier on a tie. It is thus near-identical to the document that it
     names, and not only to a copy of a copy of it. A text with fewer than 20 shingles is a copy only
     where it is the same but for case and white space.
@@ -62,7 +62,7 @@ def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
 
 
 class _Originals:
-    """The documents so far that are no copies, for the next one to be compared with."""
+    """The documents so far that are not copies, for the next one to be compared with."""
 
     def __init__(self) -> None:
         self._index = RMinHashLSH(_ALIKE, _SLOTS, _BANDS)

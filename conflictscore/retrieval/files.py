@@ -182,7 +182,7 @@ def _text_of(path: Path, url: str) -> tuple[str, Notes]:
 
     guess = from_bytes(data, cp_exclusion=[] if data.startswith(_BOMS) else _NEVER_GUESSED).best()
     if guess is None:
-        raise _UnusableFileError("not text, or in an encoding that cannot be told")
+        raise _UnusableFileError("not text, or in an encoding that cannot be determined")
     return str(guess), [f"{url}: not UTF-8, read as {guess.encoding}"]
 
 
@@ -222,7 +222,7 @@ def _read_jsonl(text: str, url: str, notes: Notes) -> Iterator[Document]:
             else:
                 metadata[name] = clean_text(value) if isinstance(value, str) else value
         yield Document(number=1, text=body, title=title, url=address or url, metadata=metadata)
-    notes += (f"{url}: the field {name!r} is no single value, left out" for name in left_out)
+    notes += (f"{url}: the field {name!r} is not a single value, left out" for name in left_out)
 
 
 def _object(line: str, where: str) -> dict[str, Any]:

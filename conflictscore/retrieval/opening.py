@@ -51,9 +51,9 @@ def open_retrieval(
         InputError: A setting is out of range, or docs are missing or unreadable.
     """
     if passage_tokens < 0:
-        raise InputError(f"the tokens of a passage are 0 or more, not {passage_tokens}")
+        raise InputError(f"passage_tokens must be 0 or more, and is {passage_tokens}")
     if not passage_tokens and passages != 1:
-        raise InputError("passages are kept of documents that are cut; passage_tokens is 0")
+        raise InputError("passages needs documents that are cut, and passage_tokens is 0")
     kept = ContentCache.default() if cache and ranking != "bm25" else None
     docs = [docs] if isinstance(docs, str) else docs
     retriever = open_search(search, docs=docs, top_k=top_k, ranking=ranking, cache=kept)
@@ -152,6 +152,6 @@ def _parsed(part: str) -> tuple[str, dict[str, str]]:
         raise InputError(f"--search {name} takes nothing after a colon")
     if colon and not argument:
         raise InputError(f"nothing follows the colon: give --search {name}:{provider.argument}")
-    if provider.argument and not argument and not provider.variables:
-        raise InputError(f"--search {name} needs more: give --search {name}:{provider.argument}")
+    if not (argument or provider.variables) and provider.argument:
+        raise InputError(f"--search {name} needs more: give --search {provider.usage(name)}")
     return name, {provider.option: argument} if argument else {}

@@ -37,7 +37,7 @@ class PassageRetriever(WrappingRetriever):
         stride: Tokens from one window to the next, 1 to ``tokens``; None is half of ``tokens``.
         windows: The most windows of a document that are kept, at least 1.
         ranking: How windows are ranked; ``dense`` and ``both`` need the extra ``dense``.
-        cache: Where embeddings are kept for ``dense`` and ``both``; None computes them anew.
+        cache: Where embeddings are kept for ``dense`` and ``both``; None computes them each time.
 
     Raises:
         InputError: A setting is out of range.

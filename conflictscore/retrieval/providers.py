@@ -1,4 +1,4 @@
-"""Which searches there are, by name, and what each one needs: the one source of help and errors."""
+"""Which searches there are, by name, and what each one needs: help and errors come from here."""
 
 import importlib.util
 import os
@@ -18,8 +18,8 @@ class Provider:
         variables: The environment variables that it needs; of those in one entry, any does.
         package: The optional package that it needs, as it is imported; empty where it needs none.
         argument: What follows its name after a colon, in capitals; empty where nothing does. It
-            is needed where no variable stands in for it.
-        option: The option of the class that it gives.
+            is required unless a variable can take its place.
+        option: The constructor's argument that it sets.
     """
 
     summary: str
@@ -28,6 +28,12 @@ class Provider:
     package: str = ""
     argument: str = ""
     option: str = ""
+
+    def usage(self, name: str) -> str:
+        """How ``--search`` takes it under this name, such as ``"searxng[:URL]"``."""
+        if not self.argument:
+            return name
+        return f"{name}[:{self.argument}]" if self.variables else f"{name}:{self.argument}"
 
     @property
     def needs(self) -> str:
@@ -72,7 +78,7 @@ PROVIDERS: Mapping[str, Provider] = {
         (("GOOGLE_API_KEY",), ("GOOGLE_CSE_ID",)),
     ),
     "ddgs": Provider(
-        "public search pages, without a key and without a promise",
+        "public search pages, without a key and without a guarantee",
         "ddgs:DdgsRetriever",
         package="ddgs",
     ),

@@ -75,7 +75,7 @@ def open_ranker(
     Args:
         ranking: How to rank.
         texts: At least one.
-        cache: Where the texts' embeddings are kept; None computes them anew.
+        cache: Where the texts' embeddings are kept; None computes them each time.
     """
     if ranking == "bm25":
         return BM25Ranker(texts)

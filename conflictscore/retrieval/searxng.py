@@ -1,4 +1,4 @@
-"""A SearXNG server, such as one's own: many search engines behind one address, without a key."""
+"""A SearXNG server, such as your own: many search engines behind one address, without a key."""
 
 import os
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ class SearxngRetriever(JsonSearchRetriever):
         }
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
-        """See the base; nothing found by engines that did not answer is no answer."""
+        """See the base; nothing found by engines that did not answer is a failure."""
         found = hits(listed(reply, "results"), "title", "url", "content", "publishedDate")
         engines = [f"{name}: {reason}" for name, reason in reply.get("unresponsive_engines") or []]
         silent = self.shown("; ".join(engines))

@@ -1,4 +1,4 @@
-"""Vertex AI Search over the websites listed in one's own search engine, with an API key."""
+"""Vertex AI Search over the websites listed in your own search engine, with an API key."""
 
 import os
 import re
@@ -117,7 +117,7 @@ class VertexRetriever(GoogleApiRetriever):
 def _missing(variable: str) -> ConfigurationError:
     return ConfigurationError(
         f"Vertex AI search needs an API key and {_CONFIG_VARIABLE}; not set: {variable}; both come "
-        "from console.cloud.google.com (Credentials, AI Applications), the second to be given as "
+        "from console.cloud.google.com (Credentials, AI Applications), give the second as "
         f"{_FORM}; {_LIMITS}; {OTHER_WAYS}"
     )
 

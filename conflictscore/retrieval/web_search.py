@@ -232,7 +232,7 @@ class WebSearchRetriever(TopKRetriever):
             message = f"{self.title} cannot use the request ({said}): check the question's length"
             return Fault(InputError(message))
         if status == 404:
-            message = f"there is no {self.title} search at the address asked ({said})"
+            message = f"there is no {self.title} search at the address given ({said})"
             return Fault(ConfigurationError(message))
         error = self.failed(f"{self.title} search failed ({said})", status)
         return Fault(error, status >= 500, retry_after)

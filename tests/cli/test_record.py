@@ -94,7 +94,7 @@ def test_a_used_up_quota_says_what_is_left_and_to_go_on_tomorrow() -> None:
     assert done.exit_code == 1
     assert done.stdout == "r.jsonl: 1 of 4 questions recorded, 1 of them now, 3 left\n"
     assert "the daily quota is used up" in line_of(done)
-    assert "questions left: 3; give the same command again when there is quota" in line_of(done)
+    assert "questions left: 3; run the same command again when there is quota" in line_of(done)
 
 
 def test_failed_questions_are_named_and_asked_by_the_same_command() -> None:
@@ -111,7 +111,8 @@ def test_failed_questions_are_named_and_asked_by_the_same_command() -> None:
     assert "failed: Which lamp is number 0?: " in done.stderr
     assert "\x1b" not in done.stderr
     assert (
-        line_of(done) == "conflictscore: questions that failed: 1; the same command asks them again"
+        line_of(done)
+        == "conflictscore: questions that failed: 1; run the same command to ask them again"
     )
     with SearchServer(answer) as server:
         again = run_against(server, "--mix")
@@ -124,7 +125,7 @@ def test_a_search_that_is_down_is_left_alone_and_said_so() -> None:
 
         assert len(set(asked(server))) == 5
     assert done.exit_code == 1
-    assert "the search failed time and again, and no further question was asked" in line_of(done)
+    assert "the search kept failing, so no further question was asked" in line_of(done)
     assert "engine trouble" in line_of(done)
 
 

@@ -153,7 +153,7 @@ def test_nothing_found_is_not_told_from_a_refusal_and_so_is_no_answer(
 ) -> None:
     with (
         SearchServer(pages([]), always=page) as server,
-        pytest.raises(ProviderError, match=r"found nothing: either .* refuse .* not tell which"),
+        pytest.raises(ProviderError, match=r"found nothing: either .* refuse .* not say which"),
     ):
         searching(server).invoke("sky")
     assert len(server.requests) == 1
@@ -229,7 +229,7 @@ def test_a_proxy_that_does_not_answer_keeps_its_password(
 
 def test_the_notes_say_what_it_rests_on() -> None:
     (note,) = DdgsRetriever().notes
-    for words in ("public search pages", "without any promise", "terms of use"):
+    for words in ("public search pages", "no guarantee", "terms of use"):
         assert words in note
 
 

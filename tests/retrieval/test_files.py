@@ -114,7 +114,7 @@ def test_jsonl_keeps_single_values_and_says_which_fields_it_left_out() -> None:
     assert (first.title, first.url) == ("", "u")
     assert first.metadata == {"year": 2024, "ok": True, "by": None, "p": 0.5}
     assert (second.number, second.text, second.url) == (2, "v", "d.jsonl")
-    assert read.notes == ("d.jsonl: the field 'tags' is no single value, left out",)
+    assert read.notes == ("d.jsonl: the field 'tags' is not a single value, left out",)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_another_encoding_than_utf8_is_told_in_a_note() -> None:
 UNUSABLE: dict[str, tuple[str, Any]] = {
     "empty": ("there is no text in it", b" \n"),
     "binary": ("not text", b"\x89PNG\r\n\x1a\n\x00\x00"),
-    "undecodable": ("an encoding that cannot be told", bytes(range(128, 256))),
+    "undecodable": ("an encoding that cannot be determined", bytes(range(128, 256))),
     "too large": ("larger than 20 MB", b"a" * 20_000_001),
 }
 

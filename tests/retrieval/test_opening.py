@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from langchain_core.retrievers import BaseRetriever
 
+from conflictscore.cli import main
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.brave import BraveRetriever
@@ -181,6 +183,14 @@ def test_the_warning_that_google_ends_points_at_who_opened_it() -> None:
         warnings.simplefilter("always")
         open_search("google")
     assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_help_names_every_search_and_what_it_needs() -> None:
+    shown = " ".join(CliRunner().invoke(main, ["search", "--help"]).output.split())
+    for name, provider in PROVIDERS.items():
+        assert f" {provider.usage(name)} {provider.summary}" in shown
+        assert provider.needs in shown
+    assert "serper, brave, tavily, exa, searxng[:URL], vertex, google, ddgs, corpus, re" in shown
 
 
 def test_choosing_a_search_loads_no_search_library() -> None:

@@ -1,10 +1,9 @@
 """From a fetched page to what it says, in a process of its own, which `extractor` starts.
 
-A process, because it trusts nothing and may take for ever: there are pages that keep the libraries
-busy inside one call that nothing can interrupt, and a thread in such a call stops every other
-thread as well. One phrase repeated over 200 kB takes 5 seconds, over 2 MB a hundred times that. A
-process can be ended. It is started as a program, and not through ``multiprocessing``, which would
-run the user's script again.
+A process can be ended. There are pages that keep the libraries busy inside one call that nothing
+can interrupt, and a thread in such a call stops every other thread too: one phrase repeated over
+200 kB takes 5 seconds, over 2 MB a hundred times as long. The process is started as a program, not
+through ``multiprocessing``, which would run the user's script again.
 
 For each page it reads one JSON line of what is known of it and then its bytes, and answers with one
 JSON line. It ends itself where a page takes too long, and when its standard input closes, so it
@@ -188,7 +187,7 @@ def _named_in(body: bytes) -> str | None:
 
 
 def _codec(name: str | None) -> str | None:
-    """The codec that reads an encoding; None for what is no encoding of text."""
+    """The codec that reads an encoding; None for what is not an encoding of text."""
     try:
         found = codecs.lookup(name or "").name
         b"a".decode(found, "replace")
@@ -200,7 +199,7 @@ def _codec(name: str | None) -> str | None:
 _FIRST = FetchedPage(
     "", "http://localhost/", "text/html", None, b"<p>The first page takes longest."
 )
-"""Read before any other, so that loading the libraries is no page's time."""
+"""Read before any other, so that loading the libraries costs no page its time."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Taking pages apart in processes that can be ended, off the event loop."""
+"""Extracting the text of pages in processes that can be ended, off the event loop."""
 
 import atexit
 import json
@@ -85,7 +85,7 @@ class PageExtractor:
         try:
             return _Worker()
         except OSError as error:
-            reason = f"cannot be taken apart: no process starts ({error.strerror})"
+            reason = f"cannot be extracted: no process starts ({error.strerror})"
             raise PageError(reason) from None
 
 
@@ -99,7 +99,7 @@ class _Job:
         self._off = False
 
     def given_to(self, worker: "_Worker", seconds: float) -> dict[str, Any]:
-        """Raises PageError where the process ends, or nobody waits any more."""
+        """Raises PageError where the process ends, or nobody waits for the page any more."""
         self._at(worker)
         answer = worker.ask(self._page, seconds)
         self._at(None)
@@ -114,7 +114,7 @@ class _Job:
     def _at(self, worker: "_Worker | None") -> None:
         with self._lock:
             if self._off:
-                raise PageError("is not waited for")
+                raise PageError("is no longer waited for")
             self._worker = worker
 
 
@@ -135,7 +135,7 @@ class _Worker:
         return self._process.poll() is None
 
     def ask(self, page: FetchedPage, seconds: float) -> dict[str, Any]:
-        """Blocks until the page is taken apart.
+        """Blocks until the text is extracted.
 
         Raises:
             PageError: The process ended instead.
@@ -154,8 +154,8 @@ class _Worker:
             answer: dict[str, Any] = json.loads(line)
             return answer
         if time.monotonic() - asked < seconds:
-            raise PageError("breaks the extraction of its text")
-        raise PageError(f"holds no text that was found within {seconds:g} s")
+            raise PageError("crashes the extraction of its text")
+        raise PageError(f"has no text that could be extracted within {seconds:g} s")
 
     def kill(self) -> None:
         """End the process, in the middle of a page too; whoever waits for it sees it end."""

@@ -4,8 +4,8 @@ Every hop of a page goes through the same gate. Its address must be plain http o
 is looked up once, every number found must be public, and the connection is made to such a number,
 so that nothing is looked up a second time in between.
 
-httpx-secure stands behind that and checks the number of each connection once more. By itself it
-tells a name's address by connecting to it, and lets through special-purpose ranges that lead
+httpx-secure is a second line of defence: it checks the number of each connection again. By itself
+it tells a name's address by connecting to it, and lets through special-purpose ranges that lead
 inside: 6to4, the local NAT64 prefix, IPv4-compatible and site-local addresses.
 """
 
@@ -34,13 +34,13 @@ __all__ = ["Body", "PageFetcher", "admitted"]
 _TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 _HEADERS = {
     "accept": ", ".join(_TYPES),
-    "accept-encoding": "gzip, deflate",  # what `Body` can take apart step by step
+    "accept-encoding": "gzip, deflate",  # what `Body` can decompress step by step
     # Two sites at one number are one to a pool of connections, which would mix up their TLS.
     "connection": "close",
     "user-agent": f"conflictscore/{version('conflictscore')} (reads pages for its user)",
 }
 _AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-"""Environment variables with authorities of one's own, in place of the usual ones."""
+"""Environment variables for authorities of your own, in place of the usual ones."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HOST = re.compile(rb"[\w.:-]+")
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
@@ -48,13 +48,13 @@ _LONGEST_TYPE = 60
 """Characters of a media type that a reason repeats."""
 _EITHER_HEADER = zlib.MAX_WBITS | 32
 """A gzip or zlib header, whichever is there."""
-_DAMAGED = "is compressed in a way that cannot be undone"
+_DAMAGED = "is compressed and cannot be decompressed"
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 _NOT_PUBLIC = "is at an address that is not public"
-"""Why a page was not asked for; the address itself is nobody's business."""
+"""Why a page was not asked for; the address itself is not disclosed."""
 
 _UNICAST = ip_network("2000::/3")
 """All of IPv6 that was ever given out for public use. What lies outside leads somewhere else, such
@@ -131,7 +131,7 @@ class PageFetcher:
         """The page at this address, as far as the settings allow.
 
         Raises:
-            PageError: There is no page to be had; says why.
+            PageError: The page cannot be had; says why.
         """
         timeout = self._settings.timeout
         try:
@@ -146,7 +146,7 @@ class PageFetcher:
         except httpx.ConnectTimeout:
             raise PageError("is on a server that cannot be reached") from None
         except httpx.HTTPError:
-            raise PageError("breaks off") from None
+            raise PageError("was cut off") from None
 
     async def _follow(self, url: str) -> FetchedPage:
         target = _checked(url)
@@ -226,20 +226,20 @@ def _checked(address: str, base: httpx.URL | None = None) -> httpx.URL:
     """An address that may be asked, relative to the one that leads to it.
 
     Raises:
-        PageError: It is none.
+        PageError: It may not be asked.
     """
     how = "redirects to" if base else "has"
     try:
         url = base.join(address) if base else httpx.URL(address)
     except (httpx.InvalidURL, ValueError):
-        raise PageError(f"{how} an address that is no URL") from None
+        raise PageError(f"{how} an address that is not a URL") from None
     if url.scheme not in ("http", "https"):
         raise PageError(f"{how} an address that is neither http nor https")
     if url.userinfo:
         raise PageError(f"{how} an address with a user name in it")
     no_port = url.port is not None and not 0 < url.port < 65536
     if no_port or not _HOST.fullmatch(url.raw_host):
-        raise PageError(f"{how} an address that is no URL")
+        raise PageError(f"{how} an address that is not a URL")
     return url.copy_with(fragment=None)
 
 
@@ -261,9 +261,9 @@ def _why_not_connected(error: httpx.ConnectError) -> str:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return "is on a server whose certificate is not good"
+            return "is on a server whose certificate is not valid"
         if isinstance(cause, ssl.SSLError):
-            return "is on a server that fails at TLS"
+            return "is on a server where TLS fails"
         cause = cause.__cause__ or cause.__context__
     return "is on a server that cannot be reached"
 
@@ -359,5 +359,5 @@ class Body:
             PageError: The compressed form breaks off.
         """
         if self._inflate is not None and self._wire and not (self.full or self._inflate.eof):
-            raise PageError("breaks off")
+            raise PageError("was cut off")
         return bytes(self._kept[: self._limit])

@@ -11,8 +11,8 @@ __all__ = ["FetchSettings", "FetchedPage", "PageError", "PageText"]
 class PageError(Exception):
     """A page cannot be read.
 
-    Its text is the reason, in words that go on where "the page" stops, such as ``"answered with
-    status 404"``; it holds nothing of the page but what was checked to be harmless.
+    Its text is the reason, in words that follow "the page", such as ``"answered with status
+    404"``; it holds nothing of the page but what was checked to be harmless.
     """
 
 
@@ -55,7 +55,7 @@ class FetchedPage:
         content_type: Its media type, in lower case and without parameters.
         charset: The encoding that the server names; None where it names none.
         body: The content, decompressed.
-        truncated: Whether the content goes on where ``body`` ends.
+        truncated: Whether there is more content than ``body`` holds.
     """
 
     url: str
@@ -74,7 +74,7 @@ class PageText:
         text: Its main text, never empty.
         title: Its title; empty where it has none.
         date: When it was published, as ``YYYY-MM-DD``; None where the page does not tell.
-        cut: Whether the page's text goes on where ``text`` ends.
+        cut: Whether the page has more text than ``text`` holds.
     """
 
     text: str

@@ -49,6 +49,8 @@ class PageReadingRetriever(WrappingRetriever):
     threads and event loops at once.
 
     Attributes:
+        k: See the base.
+        retriever: Finds the documents.
         settings: What a fetch may cost, and where it may go.
         deadline: Seconds for all pages of a question, above 0. Then the snippets stand.
 
@@ -115,7 +117,7 @@ class PageReadingRetriever(WrappingRetriever):
                 for url in urls:
                     tasks.create_task(read(url))
         except TimeoutError:
-            late = PageError(f"was not reached within {self.deadline:g} s for all pages")
+            late = PageError(f"was not reached within the {self.deadline:g} s for all pages")
             return dict.fromkeys(urls, late) | outcomes
         return outcomes
 
@@ -157,7 +159,7 @@ def _fitting(page: PageText, snippet: str) -> _Outcome:
         return PageError("says less than its snippet")
     words, text = set(_WORD.findall(snippet.casefold())), page.text.casefold()
     if sum(word in text for word in words) * _WORDS_A_SHARED_ONE < len(words):
-        return PageError("is about something else than its snippet")
+        return PageError("is about something other than its snippet")
     return page
 
 
@@ -169,5 +171,5 @@ def _note_failures(read: Sequence[Mapping[str, Any]]) -> None:
         counted = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
         note(
             f"{reasons.total()} of {len(read)} pages could not be read,"
-            f" their snippets stand ({counted})"
+            f" so their snippets were used ({counted})"
         )

@@ -106,7 +106,7 @@ class RecordingWriter:
     """
 
     def __init__(self, path: str | Path, settings: Settings, *, mix: bool = False) -> None:
-        """Open the file, and make it where there is none.
+        """Open the file, and create it if there is none.
 
         Half a line that a kill left at its end is cut off.
 

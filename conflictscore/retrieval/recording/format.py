@@ -168,7 +168,7 @@ def decoded(line: bytes, where: str) -> Recording:
         where: What errors call it, such as ``"FILE, line 3"``.
 
     Raises:
-        InputError: The line is no recording, was changed, or has a newer format; names the field.
+        InputError: It is not a recording, was changed, or has a newer format; names the field.
     """
     try:
         found = _Line.model_validate_json(line)
@@ -191,7 +191,7 @@ def _digest(content: dict[str, Any]) -> str:
 
 
 def _fault(line: bytes, error: ValidationError) -> str:
-    """What is wrong with a line, to go on after where it stands."""
+    """What is wrong with a line, in words that follow its place."""
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError):
@@ -201,8 +201,8 @@ def _fault(line: bytes, error: ValidationError) -> str:
     number = fields["format"]
     if isinstance(number, int) and number > _FORMAT:
         return (
-            f", field format: format {number} is of a newer conflictscore than this, which reads"
-            f" up to {_FORMAT}; upgrade it"
+            f", field format: format {number} is of a newer conflictscore; this one reads up to"
+            f" {_FORMAT}, so upgrade it"
         )
     first = error.errors()[0]
     field = ".".join(map(str, first["loc"]))

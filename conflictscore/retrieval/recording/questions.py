@@ -87,7 +87,7 @@ def _place(header: list[str], where: str) -> int:
     if names.count(_COLUMN) != 1:
         found = ", ".join(repr(clean_text(name)) for name in header)
         raise InputError(
-            f"{where}: one column is to be called {_COLUMN}, and the columns are {found[:300]}"
+            f"{where}: one column must be called {_COLUMN}; the columns are {found[:300]}"
         )
     return names.index(_COLUMN)
 
@@ -111,9 +111,7 @@ def _question(fields: Mapping[str, object], where: str) -> str:
     value = fields.get(name)
     question = clean_text(value) if isinstance(value, str) else ""
     if not question:
-        raise InputError(
-            f"{where}, field {name}: a question is needed, as a text that is not empty"
-        )
+        raise InputError(f"{where}, field {name}: it must be a text that is not empty")
     return question
 
 

@@ -1,8 +1,8 @@
 """Asking many questions and keeping what was found, in a way that can be stopped at any instant.
 
 Each answer is on the disk before the next question is asked, and a question that the file holds is
-not asked again. So the same command goes on after a kill, after Ctrl-C, or on the next day, when
-the quota of the search is whole again.
+not asked again. So the same command resumes after a kill, after Ctrl-C, or the next day, when the
+search has quota again.
 """
 
 import asyncio
@@ -58,8 +58,8 @@ class RecordingReport:
         before: How many of them an earlier run recorded.
         recorded: How many this run recorded.
         empty: For how many of these nothing was found.
-        failures: The questions that this run asked in vain.
-        stopped: Why no further question is asked, where that is not for want of questions: a
+        failures: The questions that failed in this run.
+        stopped: Why no further question is asked although some are left: a
             ``QuotaError``, or the last one of ``FAILURES_IN_A_ROW`` errors.
         cancelled: Whether the run was cancelled, and waits for the questions in flight.
     """
@@ -91,18 +91,18 @@ async def record_questions(
     concurrency: int = 2,
     limit: int | None = None,
     mix: bool = False,
-    on_progress: Progress | None = None,
+    on_progress: Progress = lambda report: None,
 ) -> RecordingReport:
     """Record what the retriever finds for each question that the file does not hold yet.
 
     A question that fails is not recorded and not asked again in this run. Where the quota is used
-    up or the search fails time and again, the run ends early; the report says so. When cancelled,
+    up or the search keeps failing, the run ends early; the report says so. When cancelled,
     as by Ctrl-C, no further question is asked, and those in flight are waited for and recorded.
 
     Args:
         questions: What to ask; a repeated question is asked once.
-        retriever: Whom to ask; its documents are recorded whole.
-        out: The file; it is made where there is none.
+        retriever: What is asked; its documents are recorded whole.
+        out: The file; it is created if there is none.
         search: The retriever's name, as ``--search`` would give it; passwords in it are left out.
         parameters: How the questions are asked, as single values and lists of texts, without a
             secret; ``top_k`` is the number of documents asked for.
@@ -118,24 +118,25 @@ async def record_questions(
         ConfigurationError: The retriever is set up wrongly, as with a wrong key.
     """
     if concurrency < 1:
-        raise InputError(f"at least 1 question is in flight, and concurrency is {concurrency}")
+        raise InputError(f"concurrency must be at least 1, and is {concurrency}")
     wanted = _distinct(questions)
     how = {"search": _LOGIN.sub("//", search), "parameters": dict(parameters)}
     settings = Settings.model_validate_json(encodable(json.dumps(how, ensure_ascii=False)))
     with RecordingWriter(out, settings, mix=mix) as writer:
         todo = [question for question in wanted if question not in writer.index]
         report = RecordingReport(len(wanted), before=len(wanted) - len(todo))
-        run = _Run(retriever, writer, settings, iter(todo[:limit]), report, on_progress)
-        workers = [asyncio.create_task(run.work()) for _ in range(min(concurrency, len(todo)))]
+        recorder = _Recorder(retriever, writer, settings, iter(todo[:limit]), report, on_progress)
+        on_progress(report)
+        workers = [asyncio.create_task(recorder.work()) for _ in range(min(concurrency, len(todo)))]
         try:
             errors = await _errors_of(workers)
         except asyncio.CancelledError:
-            run.cancel()
+            recorder.cancel()
             await _errors_of(workers)
             raise
     for error in errors:
         raise error
-    return run.report
+    return recorder.report
 
 
 async def _errors_of(workers: Sequence["asyncio.Task[None]"]) -> list[BaseException]:
@@ -154,43 +155,38 @@ def _distinct(questions: Sequence[str]) -> list[str]:
     return list(by_key.values())
 
 
-class _Run:
-    """Workers that take one question after the other, until there is no further one or a reason."""
+@dataclass
+class _Recorder:
+    """Workers that take one question after the other, until none is left or the run is over."""
 
-    def __init__(
-        self,
-        retriever: BaseRetriever,
-        writer: RecordingWriter,
-        settings: Settings,
-        todo: Iterator[str],
-        report: RecordingReport,
-        on_progress: Progress | None,
-    ) -> None:
-        self.report = report
-        self._retriever, self._writer, self._settings = retriever, writer, settings
-        self._todo, self._on_progress = todo, on_progress
-        self._over, self._in_a_row = False, 0
-        self._tell()
+    retriever: BaseRetriever
+    writer: RecordingWriter
+    settings: Settings
+    todo: Iterator[str]
+    report: RecordingReport
+    on_progress: Progress
+    over: bool = False
+    failed_in_a_row: int = 0
 
     async def work(self) -> None:
         """Ask until there is nothing left to ask, or the run is over."""
         try:
-            while not self._over and (question := next(self._todo, None)) is not None:
+            while not self.over and (question := next(self.todo, None)) is not None:
                 await self._ask(question)
-                self._tell()
-        finally:  # the other workers are not to go on where this one met an error
-            self._over = True
+                self.on_progress(self.report)
+        finally:  # where this one met an error, the others stop too
+            self.over = True
 
     def cancel(self) -> None:
         """Ask no further question."""
-        self._over = True
+        self.over = True
         self.report = replace(self.report, cancelled=True)
-        self._tell()
+        self.on_progress(self.report)
 
     async def _ask(self, question: str) -> None:
         try:
             with collecting() as notes:
-                found = await self._retriever.ainvoke(question)
+                found = await self.retriever.ainvoke(question)
         except QuotaError as error:
             self._stop(error)
         except ConfigurationError:
@@ -198,17 +194,17 @@ class _Run:
         except ConflictScoreError as error:
             self._failed(question, error)
         else:
-            self._writer.append(
+            self.writer.append(
                 Recording(
                     question=question,
-                    search=self._settings.search,
-                    parameters=self._settings.parameters,
+                    search=self.settings.search,
+                    parameters=self.settings.parameters,
                     recorded_at=datetime.now(UTC).isoformat(timespec="seconds"),
-                    notes=tuple(map(encodable, (*getattr(self._retriever, "notes", ()), *notes))),
+                    notes=tuple(map(encodable, (*getattr(self.retriever, "notes", ()), *notes))),
                     results=tuple(map(recorded_result, found)),
                 )
             )
-            self._in_a_row = 0
+            self.failed_in_a_row = 0
             self.report = replace(
                 self.report,
                 recorded=self.report.recorded + 1,
@@ -219,14 +215,10 @@ class _Run:
         failures = (*self.report.failures, Failure(question, error))
         self.report = replace(self.report, failures=failures)
         if isinstance(error, ProviderError):  # anything else is a matter of this one question
-            self._in_a_row += 1
-            if self._in_a_row >= FAILURES_IN_A_ROW:
+            self.failed_in_a_row += 1
+            if self.failed_in_a_row >= FAILURES_IN_A_ROW:
                 self._stop(error)
 
     def _stop(self, error: ProviderError) -> None:
-        self._over = True
+        self.over = True
         self.report = replace(self.report, stopped=self.report.stopped or error)
-
-    def _tell(self) -> None:
-        if self._on_progress:
-            self._on_progress(self.report)

@@ -57,7 +57,7 @@ class RecordedRetriever(TopKRetriever):
         if not self._index.half:
             return ()
         shown = self.path.as_posix()
-        return (f"{shown}: left out half a line at its end; was the recording stopped?",)
+        return (f"{shown}: left out half a line at its end; was the recording interrupted?",)
 
     def questions(self) -> tuple[str, ...]:
         """The questions that were recorded, each once, as they were asked."""

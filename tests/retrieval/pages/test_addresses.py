@@ -165,7 +165,7 @@ async def test_a_redirect_to_it_is_never_followed(inside: Network, host: str) ->
 
 @pytest.mark.parametrize("host", ["127%2e0%2e0%2e1", "loc%61lhost", "[2606:4700::1111%1]", "%00"])
 async def test_a_host_with_escapes_in_it_is_not_even_looked_up(inside: Network, host: str) -> None:
-    assert await refused(f"http://{host}/") == "has an address that is no URL"
+    assert await refused(f"http://{host}/") == "has an address that is not a URL"
     assert inside.lookups == []
 
 

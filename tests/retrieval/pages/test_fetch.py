@@ -204,15 +204,15 @@ async def test_a_name_server_that_does_not_answer_is_left(
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (raw(b""), "breaks off"),
-        (raw(b"SSH-2.0-OpenSSH_9.6\r\n"), "breaks off"),
-        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: minus one\r\n\r\n"), "breaks off"),
-        (raw(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100_000), "breaks off"),
-        (raw(head(content_type=HTML, content_length="1000") + b"<p>short"), "breaks off"),
-        (raw(head(content_type=HTML, transfer_encoding="chunked") + b"5\r\nab"), "breaks off"),
-        (raw(head(content_type=HTML, transfer_encoding="chunked") + b"zz\r\n"), "breaks off"),
-        (reset(), "breaks off"),
-        (reset(START + b"<p>half"), "breaks off"),
+        (raw(b""), "was cut off"),
+        (raw(b"SSH-2.0-OpenSSH_9.6\r\n"), "was cut off"),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: minus one\r\n\r\n"), "was cut off"),
+        (raw(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100_000), "was cut off"),
+        (raw(head(content_type=HTML, content_length="1000") + b"<p>short"), "was cut off"),
+        (raw(head(content_type=HTML, transfer_encoding="chunked") + b"5\r\nab"), "was cut off"),
+        (raw(head(content_type=HTML, transfer_encoding="chunked") + b"zz\r\n"), "was cut off"),
+        (reset(), "was cut off"),
+        (reset(START + b"<p>half"), "was cut off"),
     ],
 )
 async def test_a_reply_that_is_not_whole_is_left(reply: Reply, reason: str) -> None:
@@ -328,9 +328,9 @@ PACKED = gzip.compress(bytes(range(256)) * 99, mtime=0)
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"not packed at all", "is compressed in a way that cannot be undone"),
-        (PACKED[:200] + b"\xff" * 50, "is compressed in a way that cannot be undone"),
-        (PACKED[:-20], "breaks off"),
+        (b"not packed at all", "is compressed and cannot be decompressed"),
+        (PACKED[:200] + b"\xff" * 50, "is compressed and cannot be decompressed"),
+        (PACKED[:-20], "was cut off"),
     ],
     ids=["another form", "a wrong block", "half of it"],
 )
@@ -369,7 +369,7 @@ async def test_a_certificate_is_checked_for_the_name_and_not_for_the_number(
         async with PageFetcher() as fetcher:
             for url in ("https://site.example/", "https://site.example./"):
                 assert (await fetcher.fetch(url)).body == b"<p>safe</p>"
-            with pytest.raises(PageError, match="certificate is not good"):
+            with pytest.raises(PageError, match="certificate is not valid"):
                 await fetcher.fetch("https://other.example/")
         assert [visit.headers["host"] for visit in web.visits] == ["site.example", "site.example."]
 
@@ -382,7 +382,7 @@ async def test_a_certificate_of_no_known_authority_is_not_good(
     with WebServer({"/": page("<p>safe</p>")}, tls=tls) as web:
         network.servers[PUBLIC] = web.port
         async with PageFetcher() as fetcher:
-            with pytest.raises(PageError, match="certificate is not good"):
+            with pytest.raises(PageError, match="certificate is not valid"):
                 await fetcher.fetch("https://site.example/")
         assert web.visits == []
 
@@ -396,7 +396,7 @@ def test_authorities_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPat
 async def test_a_server_without_tls_fails_at_it() -> None:
     with (
         WebServer({"/": page("<p>plain</p>")}) as web,
-        pytest.raises(PageError, match="fails at TLS"),
+        pytest.raises(PageError, match="where TLS fails"),
     ):
         await fetch(web.url().replace("http:", "https:"))
 

@@ -127,7 +127,7 @@ def test_every_page_that_fails_leaves_its_snippet_and_one_note_counts_them(web: 
         "pdf": "is application/pdf",
         "loop": "redirects more than 3 times",
         "inside": "is at an address that is not public",
-        "reset": "breaks off",
+        "reset": "was cut off",
         "empty": "has no text",
         "short": "says less than its snippet",
         "binary": "is not text",
@@ -139,7 +139,8 @@ def test_every_page_that_fails_leaves_its_snippet_and_one_note_counts_them(web: 
             assert "page_truncated" not in document.metadata
     assert found[-1].metadata["page_truncated"] is True
     assert notes[0].startswith(
-        "9 of 12 pages could not be read, their snippets stand (2: did not arrive within 1 s; "
+        "9 of 12 pages could not be read, so their snippets were used"
+        " (2: did not arrive within 1 s; "
     )
     assert "1: is application/pdf" in notes[0]
     assert len(notes) == 1
@@ -161,7 +162,7 @@ def test_a_notice_in_place_of_the_page_leaves_the_snippet(web: WebServer, notice
     )
     (found,) = reading(result(web.url("/wall"), snippet)).invoke("when?")
     assert found.page_content == snippet
-    assert found.metadata["page_error"] == "is about something else than its snippet"
+    assert found.metadata["page_error"] == "is about something other than its snippet"
 
 
 @pytest.mark.parametrize("snippet", ["", " \n", "Log: 4 Oct, lit", "灯台"])
@@ -232,7 +233,7 @@ async def test_awaited_it_does_the_same(web: WebServer) -> None:
     assert len(await reading(retriever=plain).ainvoke("?", k=3)) == 3
     assert [document.metadata["text_from"] for document in found] == ["page", "snippet"]
     assert notes == [
-        "1 of 2 pages could not be read, their snippets stand (1: answered with status 404)"
+        "1 of 2 pages could not be read, so their snippets were used (1: answered with status 404)"
     ]
 
 
@@ -299,7 +300,7 @@ def test_the_deadline_leaves_the_rest_to_their_snippets(web: WebServer) -> None:
     read, left = retriever.invoke("?")
     assert time.monotonic() - started < 30
     assert read.metadata["text_from"] == "page"
-    assert left.metadata["page_error"] == "was not reached within 3 s for all pages"
+    assert left.metadata["page_error"] == "was not reached within the 3 s for all pages"
 
 
 def test_nothing_is_left_behind(web: WebServer, caplog: pytest.LogCaptureFixture) -> None:

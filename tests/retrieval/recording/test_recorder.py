@@ -359,7 +359,7 @@ async def test_control_characters_and_surrogates_are_not_asked_for(out: Path) ->
     ("wanted", "options", "words"),
     [
         (["A?", " \n"], {}, "question 2 of 2 is empty"),
-        (["A?"], {"concurrency": 0}, "at least 1 question is in flight"),
+        (["A?"], {"concurrency": 0}, "concurrency must be at least 1, and is 0"),
     ],
 )
 async def test_what_cannot_be_asked_is_refused_before_anything_is(

@@ -165,7 +165,9 @@ async def test_a_recording_that_was_stopped_can_be_used_with_a_note(out: Path) -
 
     replay = RecordedRetriever.from_file(out)
 
-    assert replay.notes == (f"{out}: left out half a line at its end; was the recording stopped?",)
+    assert replay.notes == (
+        f"{out}: left out half a line at its end; was the recording interrupted?",
+    )
     assert replay.questions() == ("A?",)
     with pytest.raises(MissingRecordingError, match="half a line at its end"):
         replay.invoke("Something quite different")
