@@ -100,8 +100,8 @@ def _conclude(report: "RecordingReport", out: str) -> None:
         click.echo(f"nothing was found for {report.empty} of the questions recorded now")
     if isinstance(report.stopped, QuotaError):
         raise QuotaError(
-            f"{report.stopped}; questions left: {report.left}; give the same command again when"
-            " there is quota, such as tomorrow",
+            f"{report.stopped}; questions left: {report.left}; run the same command again when"
+            " there is quota, for example tomorrow",
             provider=report.stopped.provider,
         )
     if report.stopped:

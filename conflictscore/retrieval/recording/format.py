@@ -201,8 +201,8 @@ def _fault(line: bytes, error: ValidationError) -> str:
     number = fields["format"]
     if isinstance(number, int) and number > _FORMAT:
         return (
-            f", field format: format {number} is of a newer conflictscore; this one reads up to"
-            f" {_FORMAT}, so upgrade it"
+            f", field format: format {number} was written by a newer conflictscore; this one reads"
+            f" up to {_FORMAT}; upgrade it"
         )
     first = error.errors()[0]
     field = ".".join(map(str, first["loc"]))

@@ -87,7 +87,7 @@ def _place(header: list[str], where: str) -> int:
     if names.count(_COLUMN) != 1:
         found = ", ".join(repr(clean_text(name)) for name in header)
         raise InputError(
-            f"{where}: one column must be called {_COLUMN}; the columns are {found[:300]}"
+            f"{where}: one column must be called {_COLUMN}, and the columns are {found[:300]}"
         )
     return names.index(_COLUMN)
 
