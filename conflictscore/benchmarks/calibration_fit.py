@@ -90,7 +90,7 @@ async def raw_logprobs(
         labeler: The labeler; its own calibration does not matter.
         pair: The pair.
         meter: Counts the calls, and what came from the cache.
-        cache: Where it is kept by content, so that a run that was stopped goes on.
+        cache: Where it is kept by content, so that a stopped run resumes.
 
     Raises:
         ConfigurationError: A setting is wrong, so that no pair can be judged.

@@ -46,7 +46,7 @@ def texts_of(record: Mapping[str, Any], field: str, where: str) -> list[str]:
     """The texts of a list of a record that was read, cleaned, without empty ones.
 
     Raises:
-        InputError: There is no such list, or something in it is no text.
+        InputError: There is no such list, or it holds something other than text.
     """
     values = record.get(field)
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):

@@ -58,7 +58,7 @@ Examples:
     default=Path("runs/conflict-detection.jsonl"),
     show_default=True,
     metavar="FILE",
-    help="Verdicts, added one by one; the same command goes on with a file that exists.",
+    help="Verdicts, added one by one; the same command resumes a file that exists.",
 )
 @click.option(
     "--page",

@@ -52,7 +52,7 @@ class ResumableRows(Generic[_R]):
     def open(
         cls, path: Path, kind: type[_R], setup: Mapping[str, Any]
     ) -> "Iterator[ResumableRows[_R]]":
-        """Begin a file, or go on with one of the same setup.
+        """Begin a file, or resume one of the same setup.
 
         Args:
             path: The file; its folder is made where there is none.
@@ -111,7 +111,7 @@ class VerdictFile:
     @classmethod
     @contextmanager
     def open(cls, path: str | Path, labeler: Labeler) -> "Iterator[VerdictFile]":
-        """Begin a file, or go on with one of the same labeler; half a line at its end is cut off.
+        """Begin a file, or resume one of the same labeler; half a line at its end is cut off.
 
         Raises:
             InputError: The file cannot be written, is used by another command, is damaged, or holds

@@ -61,7 +61,7 @@ def read_people(
 
     Returns:
         One a line. A list that names an answer which is not there, as one of the published ones
-        does, counts in no figure and is told of in ``problems``: what was meant cannot be known.
+        does, counts in no figure and is named in ``problems``: what was meant cannot be known.
 
     Raises:
         InputError: The file cannot be used; the line names file, row and field.

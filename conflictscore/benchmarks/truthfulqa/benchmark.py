@@ -158,7 +158,7 @@ def _header(cells: list[str], where: str, form: Form) -> list[str]:
         )
     for column in header:
         if header.count(column) > 1:
-            raise InputError(f"{where}: the column {column} stands there more than once")
+            raise InputError(f"{where}: the column {column} appears more than once")
     return header
 
 
@@ -170,7 +170,7 @@ def _check_row(cells: list[str], header: list[str], where: str) -> None:
         )
     if len(cells) > len(header):
         raise InputError(
-            f"{where}, field {header[-1]}: the row goes on after it; it has {len(cells)} cells, and"
+            f"{where}, field {header[-1]}: the row continues after it; it has {len(cells)} cells, and"
             f" the header {len(header)}; is a cell with a comma not in quotes?"
         )
     for column, cell in zip(header, cells, strict=True):

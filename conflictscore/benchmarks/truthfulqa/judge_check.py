@@ -37,7 +37,7 @@ _PROMPT = re.compile(r"Q: (?P<question>[^\n]+)\nA: ?(?P<answer>.*)\n(?P<asks>Tru
 _MEASURES: dict[str, Measure] = {"True": "truthful", "Helpful": "informative"}
 _LABELS = {"yes": True, "no": False}
 
-REPEATED = "the same answer with the same label stands there before"
+REPEATED = "the same answer with the same label is in an earlier row"
 BOTH = "the same answer is labelled both yes and no"
 VERBATIM = "the answer is one of the references, and has its label for that reason"
 NO_REFERENCES = "there are no references for the question"
@@ -153,7 +153,7 @@ class Confusion(Record):
 
 
 class LabelAgreement(Record):
-    """LabelAgreement of a judge with labels; unjudged answers are counted, and in no figure."""
+    """Agreement of a judge with labels; unjudged answers are counted, and in no figure."""
 
     n: Annotated[int, Field(ge=0)]
     """Labelled answers that the judge was given."""

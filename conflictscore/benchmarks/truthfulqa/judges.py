@@ -45,7 +45,7 @@ _REPLY_TOKENS = 320
 async def judge_answer(
     question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
 ) -> dict[str, Verdict]:
-    """JudgedLine a free-form answer by both measures, at the same time.
+    """Judge a free-form answer by both measures, at the same time.
 
     Args:
         question: With the reference answers that the judge is shown.
@@ -78,7 +78,7 @@ async def judge_measure(
     prompts: PromptSet,
     meter: UsageMeter,
 ) -> Verdict:
-    """JudgedLine a free-form answer by one measure; the rest is as for :func:`judge_answer`."""
+    """Judge a free-form answer by one measure; the rest is as for :func:`judge_answer`."""
     judge = JUDGES[measure]
     try:
         return await model.ask(

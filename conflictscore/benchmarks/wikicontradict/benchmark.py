@@ -117,8 +117,8 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
         data: The published flat file.
         form: ``free-form``.
         seed: Decides nothing here.
-        nli_judge: Whether answers are rated by the NLI model that comes along
-            (:class:`.judge.NliRating`), and not by a language model.
+        nli_judge: Whether the bundled NLI model rates answers (:class:`.judge.NliRating`) instead of a
+            language model.
 
     Raises:
         InputError: The file cannot be used; see :func:`read_questions`.

@@ -116,7 +116,7 @@ def test_a_missing_column_is_named_with_those_that_are_there(file: Path, column:
 def test_a_column_that_stands_twice_is_named(file: Path) -> None:
     for column in ("Question", "Best Incorrect Answer"):
         write_csv(file, [row()], [*COLUMNS, column])
-        assert refusal(file) == f", row 1: the column {column} stands there more than once"
+        assert refusal(file) == f", row 1: the column {column} appears more than once"
 
 
 def test_multiple_choice_of_the_original_version_is_one_clear_line(file: Path) -> None:
@@ -146,7 +146,7 @@ def test_rows_are_counted_as_in_a_spreadsheet(file: Path) -> None:
 def test_a_row_that_goes_on_is_refused_with_its_number_of_cells(file: Path) -> None:
     write_csv(file, MANY[:1])
     file.write_text(file.read_text("utf-8").replace("Lamps", "Lamps,old"), "utf-8")
-    assert refusal(file).startswith(", row 2, field Source: the row goes on after it; it has 9")
+    assert refusal(file).startswith(", row 2, field Source: the row continues after it; it has 9")
 
 
 def test_a_byte_that_is_no_utf_8_names_row_and_field(file: Path) -> None:
