@@ -170,8 +170,8 @@ def _check_row(cells: list[str], header: list[str], where: str) -> None:
         )
     if len(cells) > len(header):
         raise InputError(
-            f"{where}, field {header[-1]}: the row continues after it; it has {len(cells)} cells, and"
-            f" the header {len(header)}; is a cell with a comma not in quotes?"
+            f"{where}, field {header[-1]}: the row continues after it; it has {len(cells)} cells,"
+            f" and the header {len(header)}; is a cell with a comma not in quotes?"
         )
     for column, cell in zip(header, cells, strict=True):
         if _undecodable(cell):

@@ -117,7 +117,7 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
         data: The published flat file.
         form: ``free-form``.
         seed: Decides nothing here.
-        nli_judge: Whether the bundled NLI model rates answers (:class:`.judge.NliRating`) instead of a
+        nli_judge: Whether the bundled NLI model rates answers (:class:`.judge.NliRating`), not a
             language model.
 
     Raises:
