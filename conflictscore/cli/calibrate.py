@@ -42,14 +42,14 @@ Examples:
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Pairs that people labelled, as JSON lines: id, claim and docs (text, label), or claim,"
-    " document and label. May be given several times. Measure on other data than this.",
+    " document and label. May be given several times. Do not measure on the same data.",
 )
 @click.option("--split", metavar="NAME", help="Only the lines of this split, such as train.")
 @click.option(
     "--sample",
     type=click.IntRange(min=3),
     metavar="N",
-    help="N pairs a file, drawn by --seed, as many of each label. Default: all.",
+    help="N pairs from each file, drawn by --seed, with each label equally often. Default: all.",
 )
 @click.option(
     "--seed",
@@ -57,12 +57,13 @@ Examples:
     default=0,
     show_default=True,
     metavar="S",
-    help="Decides the sample, and the halves that the calibration is measured on.",
+    help="Decides the sample and the halves that the calibration is measured on.",
 )
 @click.option(
     "--bias",
     is_flag=True,
-    help="Also fit a bias a label, which changes labels: for a labeler that leans to one side.",
+    help="Also fit a bias for each label, which may change labels: for a labeler that leans to one"
+    " side.",
 )
 @click.option(
     "--out",
@@ -70,7 +71,7 @@ Examples:
     default=Path("calibration.json"),
     show_default=True,
     metavar="FILE",
-    help="The calibration. It is refused for another labeler or model.",
+    help="Where the calibration is written. It is refused for another labeler or model.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
@@ -86,10 +87,10 @@ def calibrate(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Make the probabilities of a labeler honest, by pairs that people labelled.
+    """Calibrate a labeler's probabilities on pairs that people labelled.
 
-    Fits a temperature, and with --bias a bias a label, for --labeler choice or nli. What it brings
-    is measured on claims that it was not fitted on: each half with what the other half gives.
+    Fits a temperature, and with --bias a bias for each label, for --labeler choice or nli. The gain
+    is measured on claims that were not used for fitting: each half with the fit of the other half.
     """
     import asyncio
 
@@ -135,7 +136,7 @@ def _pairs(
         read = read_pairs(file, split=split)
         if not read:
             of_split = "" if split is None else f" of the split {split!r}"
-            raise InputError(f"--data {file}: there is no labelled pair{of_split} in it")
+            raise InputError(f"--data {file}: it has no labelled pair{of_split}")
         pairs += read if sample is None else balanced_sample(read, sample, seed)
     return pairs
 
@@ -145,7 +146,7 @@ def _giving_logprobs(opened: OpenLabeler) -> "LogprobLabeler":
 
     if not isinstance(opened.labeler, LogprobLabeler) or opened.labeler.identity is None:
         raise ConfigurationError(
-            f"{opened.labeler.name} gives no probabilities; give --labeler choice or nli"
+            f"{opened.labeler.name} gives no probabilities; use --labeler choice or nli"
         )
     return opened.labeler
 
@@ -153,7 +154,7 @@ def _giving_logprobs(opened: OpenLabeler) -> "LogprobLabeler":
 async def _ask(
     labeler: "LogprobLabeler", pairs: Sequence["LabelledPair"], opened: OpenLabeler, *, quiet: bool
 ) -> list["Scored"]:
-    """What the labeler says of each pair, those that it fails on left out."""
+    """What the labeler says about each pair, except those that it fails on."""
     from rich.console import Console
 
     from conflictscore.benchmarks.calibration_fit import raw_logprobs

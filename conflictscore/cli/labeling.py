@@ -18,7 +18,7 @@ _OPTIONS = ("nli_model", "certain", "calibration", "unquoted")
 
 
 class OpenLabeler(NamedTuple):
-    """A labeler, with what it works with."""
+    """A labeler with the model and the cache that it uses."""
 
     labeler: "Labeler"
     cache: "ContentCache | None"
@@ -27,7 +27,7 @@ class OpenLabeler(NamedTuple):
 
     @property
     def local(self) -> bool:
-        """Whether it works on this machine, so that more at a time is no gain."""
+        """Whether it runs on this machine, where more at a time gains nothing."""
         return self.model is None or self.model.is_local
 
 
@@ -82,7 +82,8 @@ def open_labeler(settings: Mapping[str, Any], *, calibrated: bool = True) -> Ope
     kind = LABELERS.get(settings["labeler"])
     if kind and kind.for_answers:
         raise InputError(
-            f"--labeler {settings['labeler']} is for answers, and here are claims: use json"
+            f"--labeler {settings['labeler']} chooses among the claims of an answer; here the"
+            " claims are given: use json"
         )
     chosen = chosen_labeler(settings, calibrated=calibrated)
     if kind and kind.needs == "nothing":

@@ -11,12 +11,12 @@ __all__ = ["model"]
 
 @click.group()
 def model() -> None:
-    """Fetch and list the embedded local models."""
+    """Download and list the embedded local models."""
 
 
 @model.command("list")
 def list_models() -> None:
-    """List the local models, with size, licence, and where they lie."""
+    """List the local models with their size, licence and location."""
     from conflictscore.models import local
 
     for weights in local.CATALOG.values():
@@ -30,10 +30,10 @@ def list_models() -> None:
 @model.command("fetch")
 @click.argument("name", default="")
 def fetch_model(name: str) -> None:
-    """Fetch a local model (by default the one that ``local`` means), once; goes on if stopped."""
+    """Download a local model once, by default the one that ``local`` means; resumes if stopped."""
     from conflictscore.models import local
 
     weights = local.resolve(name.removeprefix("local").removeprefix(":"))
     if isinstance(weights, Path):
-        raise InputError(f"{name} is a file already; use it as --model local:{weights}")
+        raise InputError(f"{name} is a file on this machine; use it as --model local:{weights}")
     click.echo(local.fetched(weights) or local.fetch_with_bar(weights))

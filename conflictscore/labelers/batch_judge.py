@@ -265,7 +265,7 @@ class BatchJudge:
         return divided
 
     def _claims_together(self, pairs: Sequence[Pair]) -> Iterator[tuple[list[Claim], int]]:
-        """So many claims at a time as a call may have and has room for, with their tokens."""
+        """As many claims at a time as a call may have and has room for, with their tokens."""
         claims: list[Claim] = []
         total = 0
         for claim in {claim.number: claim for claim, _ in pairs}.values():

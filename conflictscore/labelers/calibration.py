@@ -63,7 +63,7 @@ UNCALIBRATED = Calibration(temperature=1.0, fitted_on="nothing")
 
 
 class FittedCalibration(BaseModel):
-    """A calibration, and what it was fitted for: it is nothing to any other."""
+    """A calibration and what it was fitted for; it is of no use for anything else."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -77,7 +77,7 @@ class FittedCalibration(BaseModel):
 
 
 def shipped_calibration(model: str, prompt_sha256: str) -> Calibration:
-    """The calibration of ``choice`` that comes with this package for a model and its prompt.
+    """The bundled calibration of ``choice`` for a model and its prompt.
 
     Returns:
         :data:`UNCALIBRATED` for another model, or where the prompt is no longer the same.
@@ -112,7 +112,7 @@ def read_calibration(
         if found != wanted:
             raise ConfigurationError(
                 f"{path} was fitted for the {what} {found}, and this is {wanted}:"
-                " fit it again, or take it away"
+                " fit it again or remove it"
             )
     return fitted.calibration
 

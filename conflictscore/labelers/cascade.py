@@ -1,4 +1,4 @@
-"""The cascade: what is easy is settled cheaply, and the judge sees the pairs that are not."""
+"""The cascade: easy pairs are settled cheaply, and the judge sees only the hard ones."""
 
 import re
 import unicodedata
@@ -37,7 +37,7 @@ Place = tuple[int, int]
 
 
 class Certain(NamedTuple):
-    """How probable a verdict of the cheap labeler must be to stand, 0 to 1, by its label."""
+    """The score from which a verdict of the cheap labeler stands, 0 to 1, by its label."""
 
     supports: float = 0.9
     contradicts: float = 0.9
@@ -109,7 +109,7 @@ class Cascade:
         return Cascade(self._cheap, judge, self._certain)
 
     def with_each(self, change: Callable[[Labeler], Labeler]) -> "Cascade":
-        """The same cascade with its labelers changed so."""
+        """The same cascade with each of its labelers changed."""
         return Cascade(change(self._cheap), change(self._judge), self._certain)
 
     @property
@@ -197,7 +197,7 @@ def open_cascade(
     calibration: Calibration | Path | None = None,
     certain: float | None = None,
 ) -> Cascade:
-    """Open the cascade of an NLI model and the judge of the run it is given to.
+    """Open a cascade of an NLI model and the judge of the run.
 
     Args:
         nli_model: The model's folder; None for the bundled one.
@@ -218,7 +218,7 @@ def _place(pair: Pair) -> Place:
 
 
 def _deciding(cheap: Iterable[EvidenceLabel], judged: Iterable[EvidenceLabel]) -> list[Place]:
-    """The cheap verdicts without which their claim would have one side alone."""
+    """The cheap verdicts without which their claim would have only one side."""
     sides: dict[int, dict[Label, list[Place | None]]] = {}
     for verdict in judged:
         if verdict.label in (Label.SUPPORTS, Label.CONTRADICTS):
@@ -236,7 +236,7 @@ def _decided_by(labeler: Labeler, verdict: EvidenceLabel) -> EvidenceLabel:
 
 
 def _share_no_word(claim: Claim, document: Document) -> bool:
-    """Whether, as far as can be seen, no telling word or number of a claim is in a document."""
+    """Whether, as far as can be seen, a document has no telling word or number of a claim."""
     telling = _telling(claim.text)
     spaced = all(letter < _FIRST_WITHOUT_SPACES for letter in claim.text if letter.isalpha())
     if len(telling) < _LEAST_WORDS or not spaced:

@@ -1,4 +1,4 @@
-"""The cheap judge: one letter a pair, with its log-probabilities, at a fraction of the cost."""
+"""The cheap judge: one letter per pair, with its log-probabilities, at a fraction of the cost."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
@@ -25,7 +25,7 @@ def choice_prompt_sha256(prompts: PromptSet) -> str:
 
 
 class ChoiceJudge:
-    """One call of one token a pair; ``score`` is the calibrated probability of the label."""
+    """Asks for one token per pair; ``score`` is the calibrated probability of the label."""
 
     def __init__(
         self,

@@ -39,7 +39,7 @@ _SCHEMA = _Verdict.model_json_schema()
 
 
 class JsonJudge:
-    """One call a pair; the quoted snippet is checked against the document."""
+    """Makes one call per pair and checks the quoted snippet against the document."""
 
     def __init__(
         self,

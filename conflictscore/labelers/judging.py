@@ -30,7 +30,7 @@ def judging(
     meter: UsageMeter,
     cache: ContentCache | None = None,
 ) -> list[Work]:
-    """Tell the stored labels of pairs, and give back the work that gets the others.
+    """Report the stored labels of pairs and return the work that gets the others.
 
     Each verdict is stored and told the moment it is there; a pair that could not be judged is
     UNLABELLED, with the reason, and not stored.
@@ -89,7 +89,7 @@ def judging(
 
 
 def unlabelled(pair: Pair, reason: str) -> EvidenceLabel:
-    """What stands for a pair that has no verdict."""
+    """The label of a pair that has no verdict."""
     claim, document = pair
     return EvidenceLabel(
         claim=claim.number, document=document.number, label=Label.UNLABELLED, error=reason

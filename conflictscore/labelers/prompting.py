@@ -23,7 +23,7 @@ class JudgePrompt(NamedTuple):
 
 
 def rules_of(template: str, endpoint: str) -> str:
-    """The template with the rules that the template of a judge of single pairs is filled with.
+    """The template of the rules that go into a single-pair judge's prompt.
 
     They stand in every call, so most judges get them in brief (``label_rules_brief``). At length
     (``label_rules``) they go to a model that may say nothing but a letter, and to the ``json``
@@ -78,7 +78,7 @@ def as_shown(document: Document) -> str:
 
 
 def stands_in(snippet: str, document: Document) -> bool:
-    """Whether the document says this, white space and case folded, quotes and ends trimmed."""
+    """Whether the snippet is in the document, ignoring case, white space and surrounding quotes."""
     words = _folded(snippet.strip("\"'“”‘’… ."))
     return bool(words) and words in _folded(f"{document.title}\n{document.text}")
 

@@ -1,4 +1,4 @@
-"""What every labeler offers."""
+"""What a labeler has to offer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -19,7 +19,7 @@ class Labeler(Protocol):
 
     @property
     def name(self) -> str:
-        """How records call it, such as ``choice(local:qwen2.5-coder-1.5b-instruct)``."""
+        """Its name in records, such as ``choice(local:qwen2.5-coder-1.5b-instruct)``."""
 
     @property
     def identity(self) -> Mapping[str, Any] | None:
@@ -45,14 +45,14 @@ class Labeler(Protocol):
 
 @runtime_checkable
 class TableLabeler(Labeler, Protocol):
-    """A labeler that judges many pairs better together than one by one."""
+    """A labeler that prefers to judge many pairs together."""
 
     async def label_all(
         self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
     ) -> None:
         """Judge pairs in whatever batches suit.
 
-        It is cancelled where the time is used up: what was told until then is kept.
+        It is cancelled when the time is up; what was reported until then is kept.
 
         Args:
             pairs: What to judge, at least one pair, each with a claim and document number of its

@@ -1,4 +1,4 @@
-"""Which labelers there are, by name, and what each one needs: the one source of help and errors."""
+"""Every labeler by name, with what it needs: the one source of help and errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -76,11 +76,11 @@ class LabelerKind:
 
     @property
     def for_answers(self) -> bool:
-        """Whether it chooses among the claims of an answer, and has no use for given claims."""
+        """Whether it chooses among the claims of an answer, so that given claims do not suit it."""
         return self.claims != _ALL
 
     def open(self, **options: Any) -> "Labeler | LabelerFactory":
-        """Open it with these options; what needs the judging model is a factory still.
+        """Open it with these options; one that needs the judging model stays a factory.
 
         Raises:
             ConfigurationError: An option is wrong, or its extra is missing.

@@ -107,7 +107,7 @@ def _ordered(
     max_claims: int | None,
     by_worth: bool,
 ) -> list[Pair]:
-    """The pairs to judge, document by document, or those that are likely to tell most first."""
+    """The pairs to judge, document by document, or the most telling ones first."""
     most = len(claims) if max_claims is None else max_claims
     worth = telling(claims, documents) if by_worth or most < len(claims) else []
     chosen = most_telling(worth, most) if most < len(claims) else range(len(claims))
@@ -126,7 +126,7 @@ def _folded(pairs: Sequence[Pair]) -> list[list[Pair]]:
 
 
 def telling(claims: Sequence[Claim], documents: Sequence[Document]) -> list[list[float]]:
-    """How much each document is likely to say of each claim, from 0 to 1.
+    """How much each document is likely to say about each claim, from 0 to 1.
 
     The share of a claim's words that stand in the document, each weighted by how few of the
     documents have it: a word of all of them tells nothing.
@@ -152,7 +152,7 @@ def telling(claims: Sequence[Claim], documents: Sequence[Document]) -> list[list
 
 
 def most_telling(rows: Sequence[Sequence[float]], most: int) -> list[int]:
-    """The indices of the claims that the documents say most of, ascending.
+    """The indices of the claims that the documents say most about, ascending.
 
     A claim counts by the two documents that say most of it, since a conflict takes two.
     """

@@ -1,4 +1,4 @@
-"""One call of a model: joined where it is under way, in its turn, and again where that can help."""
+"""One call of a model: shared with equal calls, made in its turn, and repeated if that may help."""
 
 import asyncio
 import time
@@ -29,7 +29,7 @@ SYNCHRONOUS: ContextVar[bool] = ContextVar("conflictscore_synchronous", default=
 async def call(
     runnable: Runnable[In, Out], value: In, config: RunnableConfig | None = None, **parameters: Any
 ) -> Out:
-    """Call a runnable by the face that its caller used.
+    """Call a runnable synchronously or asynchronously, as its caller was called.
 
     An async client belongs to the event loop that it was first used in. A model or retriever that
     a caller uses in a loop of their own, and hands to a graph that they then invoke synchronously,
@@ -55,7 +55,7 @@ async def dispatch(
     gate: Gate | None,
     retries: Retries | None,
 ) -> Out:
-    """Make a call when it is its turn, and again where that can help.
+    """Make a call when it is its turn, and again if that may help.
 
     A call that waits for its next attempt holds no place. A provider that says when to come back is
     sent nothing by anyone until then.
@@ -128,7 +128,7 @@ _flights: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Flight]] = Wea
 async def joined(
     key: str | None, work: Callable[[], Coroutine[Any, Any, Out]]
 ) -> AsyncIterator[tuple[Awaitable[Out], bool]]:
-    """Do some work, or join the same work that is under way in this event loop.
+    """Do some work, or join the same work if it is in progress in this event loop.
 
     The work goes on until it is done or the last of those who wait for it is cancelled; it is over
     by the time that the last one's cancellation goes on.

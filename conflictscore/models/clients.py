@@ -1,4 +1,4 @@
-"""What differs between the clients of providers: how a reply was cut, how JSON is asked for."""
+"""How clients of providers differ: in saying that a reply was cut, in asking for JSON."""
 
 import json
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _CUT = {
 
 
 def was_cut(message: BaseMessage) -> bool:
-    """Whether a reply ended because it had all the tokens that it was allowed.
+    """Whether a reply ended at its token limit.
 
     Args:
         message: The reply, with what its client put into ``response_metadata``.
@@ -43,7 +43,7 @@ def was_cut(message: BaseMessage) -> bool:
 
 
 def tokens_of(reply: Any) -> int:
-    """The tokens that a call took by its reply, or by a parsed reply; 0 where it does not say."""
+    """The tokens that a reply, parsed or not, says the call took; 0 if it does not say."""
     message = reply["raw"] if isinstance(reply, Mapping) else reply
     usage = message.usage_metadata if isinstance(message, AIMessage) else None
     return usage["total_tokens"] if usage else 0
@@ -71,14 +71,14 @@ def completes(chat: BaseChatOpenAI) -> bool:
 
 @lru_cache
 def response_format(schema: str) -> dict[str, Any]:
-    """What OpenAI's API calls a JSON schema, in JSON, that is to be kept to strictly."""
+    """A JSON schema, given as JSON, in the form of OpenAI's strict ``response_format``."""
     function = convert_to_openai_function(json.loads(schema), strict=True)
     form = {"name": function["name"], "schema": function["parameters"], "strict": True}
     return {"type": "json_schema", "json_schema": form}
 
 
 def without_retries(chat: BaseChatModel) -> BaseChatModel:
-    """The same chat model, which fails at the first failure where its client can be told to."""
+    """The same chat model without retries, if its client can be told so."""
     if not isinstance(chat, BaseChatOpenAI):
         return chat
     client = chat.root_client.with_options(max_retries=0)
@@ -93,5 +93,5 @@ def without_retries(chat: BaseChatModel) -> BaseChatModel:
 
 
 def secrets_of(chat: BaseChatModel) -> list[str]:
-    """The keys that a chat model holds, which must stand in no message."""
+    """The keys that a chat model holds, which must not appear in any message."""
     return [item.get_secret_value() for item in vars(chat).values() if isinstance(item, SecretStr)]

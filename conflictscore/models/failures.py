@@ -57,11 +57,12 @@ def clear_error(
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             return ConfigurationError(
                 f"{endpoint} refused the key for {provider} (HTTP {error.status_code});"
-                " check OPENAI_API_KEY and what the key may use"
+                " check OPENAI_API_KEY and what it may be used for"
             )
         case openai.NotFoundError():
             return ConfigurationError(
-                f"{endpoint} knows no model {provider} (HTTP 404); check --model and --base-url"
+                f"{endpoint} does not know the model {provider} (HTTP 404);"
+                " check --model and --base-url"
             )
         case openai.RateLimitError() if error.code == "insufficient_quota":
             return ConfigurationError(
@@ -69,7 +70,7 @@ def clear_error(
             )
         case openai.APITimeoutError():
             return ProviderError(
-                f"{provider} at {endpoint} gave no answer in time", provider=provider
+                f"{provider} at {endpoint} did not answer in time", provider=provider
             )
         case openai.APIStatusError():
             return ProviderError(
@@ -89,7 +90,7 @@ def clear_error(
 
 
 def without_logprobs(provider: str) -> ConfigurationError:
-    """What is wrong with a model that says nothing of how likely each letter was."""
+    """The error for a model that gives no log-probabilities."""
     return ConfigurationError(
         f"{provider} gives no log-probabilities, which the labeler 'choice' needs;"
         " use --labeler json"
@@ -101,7 +102,7 @@ def _on_logprobs(error: openai.APIStatusError) -> bool:
 
 
 def _safe(text: str, secrets: Sequence[str]) -> str:
-    """One bounded line in which every secret, and all that looks like one, is blotted out."""
+    """One bounded line in which everything that is or looks like a secret is blotted out."""
     for secret in secrets:
         if len(secret) >= _SECRET_CHARS:
             text = text.replace(secret, "[secret]")
@@ -109,7 +110,7 @@ def _safe(text: str, secrets: Sequence[str]) -> str:
 
 
 class Trouble(NamedTuple):
-    """A failure of a provider that another time may not have."""
+    """A failure of a provider that may not happen again."""
 
     kind: Literal["refused", "late", "failed"]
     """``refused``: too many calls for it now. ``late``: no answer in time. ``failed``: the rest."""
@@ -120,7 +121,7 @@ class Trouble(NamedTuple):
 
 
 def trouble_of(error: Exception) -> Trouble | None:
-    """What a client's error says of its endpoint.
+    """What a client's error says about its endpoint.
 
     Errors of other clients than OpenAI's are known by the ``status_code`` and ``response`` that
     they carry; a client that carries none is not read.

@@ -73,7 +73,7 @@ def fit_documents(
 
 
 def _share_out(sizes: Sequence[int], room: int) -> list[int]:
-    """Give each its size where that is below an even share; the rest share what remains."""
+    """Give each its size if that is below an even share; the others share the rest."""
     shares = [0] * len(sizes)
     for left, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
         shares[index] = min(sizes[index], max(0, room) // (len(sizes) - left))

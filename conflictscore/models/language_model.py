@@ -64,7 +64,7 @@ class _Form(NamedTuple):
 
 @dataclass(frozen=True)
 class LanguageModel:
-    """A LangChain chat model with what the loop needs to know of it.
+    """A LangChain chat model with what the loop needs to know about it.
 
     The three ways to ask share one rule: a reply that cannot be read is asked for once more, with
     the reason (template ``retry``), and then raises :class:`UnreadableReplyError`. All raise
@@ -181,7 +181,7 @@ class LanguageModel:
         meter: UsageMeter,
         max_tokens: int,
     ) -> Coroutine[Any, Any, T]:
-        """Ask for one JSON object, held to a schema by the server where it can do that.
+        """Ask for one JSON object, held to a schema by the server if it can do that.
 
         Args:
             prompt: The whole prompt.
@@ -258,7 +258,7 @@ class LanguageModel:
         parameters: Mapping[str, Any],
         config: RunnableConfig | None = None,
     ) -> AIMessage:
-        """What the model says to messages that are no prompt of ours.
+        """The model's reply to messages that are not a prompt of ours.
 
         The call is scheduled as all others are. It is never kept or folded, and what the client
         raises in the end is raised as it is.
@@ -274,7 +274,7 @@ class LanguageModel:
         return message
 
     def _json_form(self, schema: Mapping[str, Any], max_tokens: int) -> _Form:
-        """What gives an object of this form: a message with it or, where it is parsed, both."""
+        """What is called for such an object; it gives a message, or that and the parsed object."""
         chat = self._sender
         if isinstance(chat, BaseChatOpenAI) and completes(chat):
             # not by with_structured_output, whose chain costs twice the processor time of a call
@@ -295,7 +295,7 @@ class LanguageModel:
 
     @cached_property
     def _sender(self) -> BaseChatModel:
-        """The chat model that is called: one that does not try again where we do."""
+        """The chat model that is called, without retries of its own if we retry."""
         return self.chat if self.retries is None else without_retries(self.chat)
 
     async def _ask(
@@ -307,7 +307,7 @@ class LanguageModel:
         meter: UsageMeter,
         history: Sequence[BaseMessage] = (),
     ) -> T:
-        """Ask, and once more with the reason where what came back cannot be read."""
+        """Ask, and once more with the reason if the reply cannot be read."""
         asked = [m.model_copy(update={"content": _sendable(m.text)}) for m in history]
         asked.append(HumanMessage(_sendable(prompt)))
         config, kind = _config(meter), (form.name, form.max_tokens.bit_length())
@@ -331,7 +331,7 @@ class LanguageModel:
                 asked += [AIMessage(_sendable(error.reply) or "(nothing)"), again]
 
     def _joinable(self, messages: Sequence[BaseMessage], form: _Form) -> str | None:
-        """What tells a call from others that may join it; None where none may."""
+        """The key by which equal calls are one; None for a call that is not shared."""
         if self.cache is None or not (self.deterministic and form.repeatable) or not self.identity:
             return None
         said = [(message.type, message.text) for message in messages]
@@ -395,7 +395,7 @@ def _sendable(text: str) -> str:
 
 
 def _json_in(text: str) -> Any:
-    """The JSON value that a text is; None where it is none."""
+    """The JSON value of a text; None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

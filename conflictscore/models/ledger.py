@@ -1,4 +1,4 @@
-"""What the models of a run cost, call by call, and the budget and pace that the calls keep to."""
+"""What the models of a run cost, call by call, and the budget and pace that they keep to."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -64,7 +64,7 @@ class Ledger:
             ConfigurationError: ``max_cost`` is no number from 0, or comes without prices.
         """
         if max_cost is not None and not (isfinite(max_cost) and max_cost >= 0):
-            raise ConfigurationError(f"--max-cost is {max_cost}; give US dollars, from 0")
+            raise ConfigurationError(f"--max-cost is {max_cost}; give US dollars, 0 or more")
         if max_cost is not None and prices is None:
             raise ConfigurationError("a budget in US dollars (--max-cost) needs prices")
         self._max_calls, self._max_tokens, self._max_cost = max_calls, max_tokens, max_cost
@@ -124,7 +124,7 @@ class Ledger:
         if self._silent is not None:
             raise ConfigurationError(
                 f"{self._silent} does not report its tokens, so no budget can be kept;"
-                " go on without --max-tokens and --max-cost, or use another model"
+                " run without --max-tokens and --max-cost, or use another model"
             )
         tokens = sum(used.input_tokens + used.output_tokens for used in self.spent.values())
         if self._max_tokens is not None and tokens >= self._max_tokens:
@@ -146,7 +146,7 @@ class Ledger:
                 self._silent = model
 
     def register(self, model: LanguageModel) -> None:
-        """Take note of a model whose calls will be counted.
+        """Register a model whose calls will be counted.
 
         Two models of one name at two endpoints are counted as one, whose price only a price file
         can tell.
@@ -164,7 +164,7 @@ class Ledger:
     def pace(
         self, endpoint: str, per_minute: float, of: Literal["requests", "tokens"] = "requests"
     ) -> Pace:
-        """What holds the calls to an endpoint to a pace; the same for all its models."""
+        """The pace of the calls to an endpoint; the same for all its models."""
         if not (isfinite(per_minute) and per_minute > 0):
             raise ConfigurationError(f"{_PACES[of]} is {per_minute}; give {of} a minute, above 0")
         made = Pace(per_minute, taken=1)
@@ -239,7 +239,7 @@ def _with(
 
 
 def _unreported(usage: Usage) -> bool:
-    """Whether calls were answered without a word about their tokens; no prompt has none."""
+    """Whether calls were answered without reporting tokens; every prompt has some."""
     return bool(usage.calls) and not usage.input_tokens
 
 

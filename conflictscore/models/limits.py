@@ -1,4 +1,4 @@
-"""What holds calls back: the places at an endpoint, its pace, and the budget of a run."""
+"""What calls wait for: a place at the endpoint, its pace, and the budget of the run."""
 
 import asyncio
 import threading
@@ -140,7 +140,7 @@ class ConcurrencyLimit:
 
 
 def _told(waiter: _Waiter) -> bool:
-    """Whether it will hear that it has a place, for which it is then answerable."""
+    """Whether it will learn that it has a place, which it then has to give back."""
 
     def settle() -> None:
         if not waiter.place.done():
@@ -238,7 +238,7 @@ class CongestionWindow:
 
 
 class Pace:
-    """Gives everyone who asks a time from which on they may go, one after the other.
+    """Gives everyone who asks the time from which they may go, one after the other.
 
     Unlike LangChain's rate limiter it takes amounts, such as tokens, can be told later what an
     amount really was, and does not poll.
@@ -254,7 +254,7 @@ class Pace:
         self._lock = threading.Lock()
 
     async def wait(self, amount: float) -> None:
-        """Wait for one's time; who is cancelled meanwhile leaves a gap, and nobody goes sooner."""
+        """Wait for one's time; a caller who is cancelled leaves a gap, and nobody goes sooner."""
         with self._lock:
             now = time.monotonic()
             mine = max(now, self._free_at)
@@ -263,7 +263,7 @@ class Pace:
             await asyncio.sleep(mine - now)
 
     def correct(self, more: float) -> None:
-        """Take so much more for what has gone, or less where it is negative."""
+        """Take so much more for what has gone, or less if it is negative."""
         with self._lock:
             self._free_at += more * self._seconds_each
 
@@ -300,6 +300,6 @@ class Gate:
         return expected
 
     def settle(self, expected: int, used: int) -> None:
-        """Say what a call that was answered really needed; 0 where that is not known."""
+        """Report what a call really needed, once it was answered; 0 if that is not known."""
         if self.tokens is not None and used:
             self.tokens.correct(used - expected)

@@ -56,7 +56,7 @@ class Price:
     """For input that the provider found in its prompt cache; None where it costs as any other."""
 
     def of(self, usage: Usage) -> float | None:
-        """US dollars; None where calls were answered without a word about their tokens."""
+        """US dollars; None if calls were answered without reporting tokens."""
         cached_input = self.input if self.cached_input is None else self.cached_input
         if self.input == self.output == cached_input == 0:
             return 0.0
@@ -68,14 +68,14 @@ class Price:
 
 
 class PriceTable:
-    """Prices by model; one that is not known is unknown, never 0."""
+    """Prices by model; an unknown price is unknown, never 0."""
 
     def __init__(self, own: Mapping[str, Price]) -> None:
         self._own = dict(own)
 
     @classmethod
     def load(cls, path: Path | None = None) -> "PriceTable":
-        """The prices of genai-prices, with those of a file in their place where it has any.
+        """The prices of genai-prices, overridden by those of a file.
 
         Args:
             path: A price file; None for none.
@@ -151,7 +151,7 @@ def _read(path: Path) -> dict[str, Price]:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or 'it cannot be read'}") from None
     except ValueError as error:  # not UTF-8, or no TOML
-        raise InputError(f"{path}: it is no TOML file: {error}") from None
+        raise InputError(f"{path}: it is not a TOML file: {error}") from None
     try:
         entries = _File.model_validate(content).models
     except ValidationError as error:
@@ -166,7 +166,7 @@ def _read(path: Path) -> dict[str, Price]:
 
 @cache
 def _published(model: str, endpoint: str | None) -> Price | None:
-    """The price that genai-prices has at an endpoint, by default OpenAI's own; None for none.
+    """The price in genai-prices for an endpoint, by default OpenAI's own; None if it has none.
 
     A model that costs something a request too has none, since tokens alone do not give its cost.
     """

@@ -39,7 +39,7 @@ _LETTERS_GRAMMAR = 'root ::= "A" | "B" | "C"'
 
 
 def default_spec() -> str:
-    """The model where none is named: OpenAI's where its key is set, otherwise the local one."""
+    """The model used if none is named: OpenAI's if its key is set, otherwise the local one."""
     return f"openai:{OPENAI_DEFAULT}" if os.environ.get("OPENAI_API_KEY") else "local"
 
 
@@ -74,9 +74,7 @@ def open_model(
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
     if provider == "local":
         if base_url:
-            raise ConfigurationError(
-                "--base-url goes with a model of that endpoint, not with local"
-            )
+            raise ConfigurationError("--base-url needs a model of that endpoint; local has none")
         return _open_local(name, context_window, cache)
     if provider == "openai" or not name or base_url:
         model = name if provider == "openai" else spec
@@ -127,7 +125,7 @@ def _open_openai(
 ) -> LanguageModel:
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise ConfigurationError("OPENAI_API_KEY holds characters that no key has; set it anew")
+        raise ConfigurationError("OPENAI_API_KEY holds characters that no key has; set it again")
     if not key and not base_url:
         raise ConfigurationError(
             f"openai:{name} needs a key: set OPENAI_API_KEY, or use --model local, which needs none"
@@ -135,7 +133,7 @@ def _open_openai(
     if base_url and not _is_web_address(base_url):
         # the address is not shown: there may be a password in it
         raise ConfigurationError(
-            "--base-url (or OPENAI_BASE_URL) is no http or https address; write http://HOST:PORT/v1"
+            "--base-url (or OPENAI_BASE_URL) is not an http or https address; write http://HOST:PORT/v1"
         )
     chat = ChatOpenAI(
         model=name,
@@ -209,7 +207,7 @@ def _open_local(name: str, context_window: int | None, cache: ContentCache | Non
 
 
 def _told(program: str | None) -> dict[str, Any]:
-    """What a server of the user's own replies by, besides the model: itself and its settings."""
+    """What the replies of a user's own server depend on besides the model: it and its settings."""
     if program is None:
         return {}
     told = sorted(item for item in os.environ.items() if item[0].startswith("LLAMA_ARG_"))
@@ -226,7 +224,7 @@ def _thinking_room(chat: BaseChatModel) -> int:
 
 
 def _without_credentials(url: str) -> str:
-    """The address with no user, password or query in it, for records and cache keys."""
+    """The address without user, password and query, for records and cache keys."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))

@@ -13,7 +13,7 @@ __all__ = ["UsageMeter"]
 
 
 class UsageMeter(BaseCallbackHandler):
-    """Adds up calls and tokens, as the provider reports them, of the calls it is passed to."""
+    """Adds up the calls it is passed to, with their tokens as the provider reports them."""
 
     run_inline = True
     """LangChain hands everything else to a worker thread, dozens of times a call."""

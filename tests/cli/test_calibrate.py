@@ -150,8 +150,8 @@ def test_a_key_that_is_refused_is_one_line(
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        (["--labeler", "json"], "json(scripted) gives no probabilities; give --labeler choice"),
-        (["--labeler", "choice", "--split", "x"], "no labelled pair of the split 'x' in it"),
+        (["--labeler", "json"], "json(scripted) gives no probabilities; use --labeler choice"),
+        (["--labeler", "choice", "--split", "x"], "no labelled pair of the split 'x'"),
         (["--labeler", "choice", "--data", "lamps_groups.jsonl"] * 2, "it is given twice"),
         (["--labeler", "nli", "--unquoted", "keep"], "--unquoted needs --labeler json"),
         (["--labeler", "choice", "--out", "a/b"], "--out a/b: the folder a does not exist"),

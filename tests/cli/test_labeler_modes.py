@@ -64,4 +64,5 @@ def test_what_chooses_the_claims_of_an_answer_has_no_use_where_claims_are_given(
     ]
     refused = CliRunner().invoke(main, [*command, "--base-url", "http://127.0.0.1:9/v1"])
     assert refused.exit_code == 2
-    assert f"--labeler {labeler} is for answers, and here are claims: use json" in refused.stderr
+    said = "chooses among the claims of an answer; here the claims are given: use json"
+    assert f"--labeler {labeler} {said}" in refused.stderr

@@ -126,7 +126,7 @@ class TestServerFailure:
         with OpenAIServer(then(Fault.hang(3600))) as server:
             error = await failure(ask, calling(server, timeout=0.1))
         assert isinstance(error, ProviderError)
-        assert "gave no answer in time" in str(error)
+        assert "did not answer in time" in str(error)
 
     @every_way
     @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ class TestWrongSetting:
         with OpenAIServer(then("hello"), models=["small"]) as server:
             error = await failure(question, calling(server))
         assert isinstance(error, ConfigurationError)
-        assert "knows no model test-model" in str(error)
+        assert "does not know the model test-model" in str(error)
         assert "--model" in str(error)
 
 

@@ -138,7 +138,7 @@ class TestOwnFile:
                 "field models.m.cached_input:",
             ),
             ("[m]\ninput = 1\noutput = 1\n", "field models: Field required"),
-            ("[models.m\n", "it is no TOML file"),
+            ("[models.m\n", "it is not a TOML file"),
         ],
     )
     def test_a_fault_is_named_with_file_and_field(
@@ -156,5 +156,5 @@ class TestOwnFile:
             PriceTable.load(tmp_path / "no-such.toml")
         damaged = tmp_path / "damaged.toml"
         damaged.write_bytes(b"\xff\xfe\x00")
-        with pytest.raises(InputError, match=r"damaged\.toml: it is no TOML file"):
+        with pytest.raises(InputError, match=r"damaged\.toml: it is not a TOML file"):
             PriceTable.load(damaged)

@@ -185,7 +185,7 @@ def test_the_local_model_is_served_by_the_llama_server_that_the_environment_name
     model = tmp_path / "any.gguf"
     model.write_bytes(b"GGUF")
     monkeypatch.setenv("CONFLICTSCORE_LLAMA_SERVER", str(tmp_path / "mine"))
-    with pytest.raises(ConfigurationError, match=r"mine is no program .* llama-server"):
+    with pytest.raises(ConfigurationError, match=r"mine cannot be run; .* llama-server"):
         open_model(f"local:{model}")
 
 

@@ -48,7 +48,7 @@ def resolve(model: str | Path | None) -> Path:
     """The folder of a model.
 
     Args:
-        model: A folder; None for the model that comes with this package.
+        model: A folder; None for the bundled model.
 
     Raises:
         ConfigurationError: There is no such model.
@@ -71,7 +71,7 @@ def read_folder(path: Path) -> ModelFolder:
     """
     for name in _FILES:
         if not (path / name).is_file():
-            raise ConfigurationError(f"{path} is no NLI model: it has no {name}")
+            raise ConfigurationError(f"{path} is not an NLI model: it has no {name}")
     source = path / "config.json"
     try:
         config = json.loads(source.read_bytes())
@@ -97,7 +97,7 @@ def read_folder(path: Path) -> ModelFolder:
 def _number(config: Mapping[str, Any], field: str, source: Path) -> int | None:
     value = config.get(field)
     if value is not None and (type(value) is not int or value < 0):
-        raise ConfigurationError(f"{source}: {field} is {value!r}, not a number from 0")
+        raise ConfigurationError(f"{source}: {field} is {value!r}, not a number of 0 or more")
     return value
 
 

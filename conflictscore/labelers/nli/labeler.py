@@ -159,7 +159,7 @@ class NliLabeler:
                 yield reading
 
     def _groups(self, pairs: Sequence[Pair]) -> Iterator[list[_Reading]]:
-        """Pairs in their order, so many at a time as keep all threads busy."""
+        """Pairs in their order, as many at a time as keep all threads busy."""
         cut: dict[tuple[int, str, str], Premises] = {}
         group: list[_Reading] = []
         for claim, document in pairs:
@@ -215,12 +215,12 @@ class NliLabeler:
 def open_nli(
     nli_model: str | Path | None = None, calibration: Calibration | Path | None = None
 ) -> NliLabeler:
-    """Open the judge as settings name what it takes; see :meth:`NliLabeler.open`."""
+    """Open the judge by the option names of ``LABELERS``; see :meth:`NliLabeler.open`."""
     return NliLabeler.open(nli_model, calibration=calibration)
 
 
 def verdict_on(window: Mapping[Label, float]) -> Label:
-    """The label of one window: a side where it is more likely than no word on the claim.
+    """The label of one window: a side if it is more likely than IRRELEVANT.
 
     Args:
         window: The probability of each label.

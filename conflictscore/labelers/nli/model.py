@@ -1,4 +1,4 @@
-"""An NLI model, loaded once a process and tried out before it judges.
+"""An NLI model, loaded once per process and tried out before it judges.
 
 Each pair goes through by itself, on one thread, and as many at a time as there are cores. On a CPU
 that is as fast as batches from about 50 tokens on, and nothing is padded. Above all a pair's
@@ -248,7 +248,7 @@ class NliModel:
         return [dict(zip(self._labels, row, strict=True)) for row in rows]
 
     def _try_out(self) -> None:
-        """Meet what the files do not say before the first pair does."""
+        """Find what the files do not say before the first pair is judged."""
         pair = self.tokenizer.pairs([""], "")[0]
         largest = [*pair.ids, self.tokenizer.largest_id]
         side = pair.sides[-1]
@@ -268,7 +268,7 @@ class NliModel:
                 self.logits([TokenPair(ids, sides)])
             except ProviderError as error:
                 raise ConfigurationError(
-                    f"{self.folder} is no NLI model: {trouble} ({error})"
+                    f"{self.folder} is not an NLI model: {trouble} ({error})"
                 ) from error
 
 

@@ -1,4 +1,4 @@
-"""The model files known by name: what each is, what it must hash to, and where it can be had."""
+"""The model files known by name: what each is, its hash, and where it can be downloaded."""
 
 from conflictscore.storage.weights import Weights, Wheel
 

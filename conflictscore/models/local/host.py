@@ -30,7 +30,7 @@ _LAST_WORDS_S = 1.0
 
 
 def main() -> None:
-    """Start the server, say where it listens or why it does not, and wait for the end."""
+    """Start the server, report its address or why it has none, and wait for the end."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     settings = json.loads(sys.stdin.readline())

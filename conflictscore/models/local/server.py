@@ -65,7 +65,7 @@ class LocalServer:
         parallel: int = PARALLEL,
         program: str | Path | None = None,
     ) -> None:
-        """Load the model and start to listen; takes from a second to a minute.
+        """Load the model and start listening; takes from a second to a minute.
 
         Args:
             path: A GGUF model file.
@@ -161,7 +161,7 @@ class LocalServer:
                 f"{self._program} does not serve {file}: {reason};"
                 " is it a llama-server of llama.cpp, and new enough for this model?"
             )
-        reason = logged[1].rpartition(": ")[2] if logged else "the process ended without a word"
+        reason = logged[1].rpartition(": ")[2] if logged else "the process ended without a message"
         raise ConfigurationError(
             f"llama.cpp cannot load {file}: {reason}; fetch the file again, choose another model,"
             " or ask for a smaller context window where the memory is too small"
@@ -226,9 +226,7 @@ def _found(program: str | Path) -> str:
     """The program's path: a name is looked for on PATH, as a shell does."""
     if found := shutil.which(program):
         return str(Path(found).absolute())
-    raise ConfigurationError(
-        f"{program} is no program that can be run; give the path of a llama-server"
-    )
+    raise ConfigurationError(f"{program} cannot be run; give the path of a llama-server")
 
 
 def _check_magic(file: Path) -> None:
@@ -239,7 +237,7 @@ def _check_magic(file: Path) -> None:
         raise ConfigurationError(f"cannot read the model file {file}: {error.strerror}") from error
     if magic != _MAGIC:
         raise ConfigurationError(
-            f"{file} is no GGUF model file; give the path of a .gguf file, or a model name"
+            f"{file} is not a GGUF model file; give the path of a .gguf file, or a model name"
         )
 
 
@@ -268,7 +266,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str, Any]:
-    """Send the settings and read the answer; an empty one where the process died."""
+    """Send the settings and read the answer; an empty one if the process died."""
     assert process.stdin is not None  # noqa: S101 (both are pipes: see _spawn)
     assert process.stdout is not None  # noqa: S101 (as above)
     try:
@@ -282,7 +280,7 @@ def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str
 
 
 def _confined_cores() -> int:
-    """Cores this process is confined to; 0 where it may use all, and llama.cpp knows best."""
+    """Cores this process is confined to; 0 if it may use all, and llama.cpp knows best."""
     if not hasattr(os, "sched_getaffinity"):
         return 0
     usable = len(os.sched_getaffinity(0))

@@ -242,7 +242,7 @@ def test_ctrl_c_leaves_calls_in_flight_to_the_owner(smollm2_path: Path, program:
 def test_a_program_that_cannot_serve_the_model_is_named_with_what_it_said(
     smollm2_path: Path, tmp_path: Path, program: Path
 ) -> None:
-    with pytest.raises(ConfigurationError, match=r"nowhere is no program that can be run"):
+    with pytest.raises(ConfigurationError, match=r"nowhere cannot be run"):
         LocalServer(smollm2_path, program=tmp_path / "nowhere")
     program.write_text("#!/bin/sh\necho 'error: invalid argument: --jinja' >&2\nexit 1\n")
     with pytest.raises(ConfigurationError, match=r"does not serve .* argument: --jinja; is it a"):
@@ -345,7 +345,7 @@ def test_a_file_that_is_missing_or_no_model_is_named(tmp_path: Path) -> None:
     for content in (b"", b"<html>"):
         page = tmp_path / "page.gguf"
         page.write_bytes(content)
-        with pytest.raises(ConfigurationError, match=r"page\.gguf is no GGUF model file"):
+        with pytest.raises(ConfigurationError, match=r"page\.gguf is not a GGUF model file"):
             LocalServer(page)
 
 

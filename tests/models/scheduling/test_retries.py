@@ -191,7 +191,7 @@ async def test_one_that_never_answers_is_given_up_on_after_so_many_attempts() ->
     with OpenAIServer(then(Fault.hang(3600))) as server:
         error = await failure(trying(server, Retries(attempts=2), timeout=0.1))
     assert isinstance(error, ProviderError)
-    assert "gave no answer in time" in str(error)
+    assert "did not answer in time" in str(error)
     assert len(server.requests) == 2
 
 
