@@ -27,6 +27,7 @@ __all__ = [
     "Run",
     "RunStatus",
     "Usage",
+    "differs",
 ]
 
 
@@ -236,6 +237,7 @@ class ConflictReport(Record):
 
         Documents stand by their numbers. ``labels`` holds what each side was counted from.
         """
+        copies = self.duplicates
         return {
             "cs_c": self.cs_c,
             "cs_r": self.cs_r,
@@ -253,10 +255,8 @@ class ConflictReport(Record):
                     "contradicts": list(evidence.contradicts),
                     "irrelevant": list(evidence.irrelevant),
                     "unlabelled": list(evidence.unlabelled),
-                    "independent_supports": evidence.independent(Label.SUPPORTS, self.duplicates),
-                    "independent_contradicts": evidence.independent(
-                        Label.CONTRADICTS, self.duplicates
-                    ),
+                    "independent_supports": evidence.independent(Label.SUPPORTS, copies),
+                    "independent_contradicts": evidence.independent(Label.CONTRADICTS, copies),
                     "labels": [
                         pair.model_dump(mode="json", exclude={"claim"}) for pair in evidence.labels
                     ],
@@ -326,6 +326,11 @@ class Usage(Record):
             cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
         )
+
+
+def differs(before: str, after: str) -> bool:
+    """Whether two answers differ by more than white space and case."""
+    return before.casefold().split() != after.casefold().split()
 
 
 class RunStatus(StrEnum):
@@ -398,12 +403,8 @@ class Run(Record):
 
     @property
     def flipped(self) -> bool:
-        """Whether the answer that stands differs from the first by more than white space and case.
-
-        Where it does, and the loop went to its end, ``flip`` says more.
-        """
-        before, after = self.first_answer or "", self.answer or ""
-        return before.casefold().split() != after.casefold().split()
+        """Whether the answer that stands differs from the first; ``flip`` says more at the end."""
+        return differs(self.first_answer or "", self.answer or "")
 
     @property
     def report(self) -> ConflictReport | None:

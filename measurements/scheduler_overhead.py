@@ -27,8 +27,8 @@ import httpx2
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
 
+from conflictscore.graph.chains import ScoringGraph
 from conflictscore.graph.create import create_conflict_scorer
-from conflictscore.graph.scoring import ScoringGraph
 from conflictscore.labelers import LabelerName
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import open_model

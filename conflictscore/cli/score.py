@@ -45,7 +45,7 @@ def score(
     **settings: Any,
 ) -> None:
     """Score an answer that exists already: ConflictScore (CS-C and CS-R) against documents."""
-    from conflictscore.graph.scoring import build_scoring_graph
+    from conflictscore.graph.chains import build_scoring_graph
     from conflictscore.reporting.run_log import check_log
     from conflictscore.retrieval.documents import clean_text
     from conflictscore.retrieval.files import read_documents

@@ -8,26 +8,26 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableLambda
-from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime, get_runtime
 
 from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, timed
 from conflictscore.threads import errand
 
-__all__ = ["bind", "chain", "in_callers_thread", "route", "run_for_sync_caller"]
+__all__ = ["Node", "bind", "in_callers_thread", "route", "run_for_sync_caller"]
 
 T = TypeVar("T")
-_Node = Callable[[RagState, RunRuntime], Awaitable[dict[str, Any]]]
+Node = Callable[[RagState, RunRuntime], Awaitable[dict[str, Any]]]
+"""An async function of state and runtime that returns a state update."""
 
 
-def bind(node: _Node, default: RunContext) -> RunnableLambda[RagState, dict[str, Any]]:
+def bind(node: Node, default: RunContext) -> RunnableLambda[RagState, dict[str, Any]]:
     """Make a graph node of an async function.
 
     Args:
@@ -55,26 +55,6 @@ def route(path: Callable[[RagState, RunContext], str], default: RunContext) -> C
         return path(state, _runtime(default).context)
 
     return chosen
-
-
-def chain(
-    nodes: Sequence[_Node], context: RunContext, start: type
-) -> StateGraph[RagState, RunContext, Any, RagState]:
-    """A graph of nodes that run one after the other.
-
-    Args:
-        nodes: The nodes.
-        context: The context of a run that brings none of its own.
-        start: What a run starts from, a TypedDict.
-    """
-    graph = StateGraph(RagState, context_schema=RunContext, input_schema=start)
-    before = START
-    for node in nodes:
-        graph.add_node(node.__name__, bind(node, context))
-        graph.add_edge(before, node.__name__)
-        before = node.__name__
-    graph.add_edge(before, END)
-    return graph
 
 
 def _runtime(default: RunContext) -> Runtime[RunContext]:

@@ -7,7 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from conflictscore.graph.scoring import ScoringGraph, build_scoring_graph
+from conflictscore.graph.chains import ScoringGraph, build_scoring_graph
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
 from conflictscore.graph.settings import LoopOptions, LoopSettings, Model, ScoringOptions, takes
 from conflictscore.labelers.registry import claim_choice, make_labeler

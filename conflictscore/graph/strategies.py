@@ -7,7 +7,7 @@ from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import TypedDict
 
 from conflictscore.errors import InputError
-from conflictscore.graph.binding import chain
+from conflictscore.graph.chains import chain
 from conflictscore.nodes.cite import cite, classify_and_cite, take_type
 from conflictscore.nodes.classify import classify
 from conflictscore.nodes.retrieve import retrieve

@@ -22,9 +22,9 @@ except ModuleNotFoundError:
         "agents need the package langchain: pip install 'conflictscore[langchain]'"
     ) from None
 
+from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, CallWatch, Response
 from conflictscore.middleware.approval import decide_on
-from conflictscore.middleware.doors import OnFailure
-from conflictscore.middleware.turn import CallWatch, Response, Settings, Turn
+from conflictscore.middleware.doors import FailurePolicy
 from conflictscore.records import Regeneration
 
 __all__ = ["ConflictScoreMiddleware", "ConflictState"]
@@ -98,7 +98,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         retriever: BaseRetriever | None = None,
         regeneration: Regeneration = "paper",
         approve_flips: bool = False,
-        on_failure: OnFailure = "pass_through",
+        on_failure: FailurePolicy = "pass_through",
         **settings: Unpack[CorrectionOptions],
     ) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
             opened = run_context(chosen.judge, None, replace(chosen, judge=None))
         # the address is the judge's alone: the model that answers is the agent's own
         judge = opened.decomposer if opened else None
-        self._settings = Settings(
+        self._settings = AgentSettings(
             retriever=retriever,
             loop=replace(chosen, judge=judge, base_url=None),
             prompts=prompts,
@@ -139,7 +139,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         async def call(asked: ModelRequest[Any], hidden: bool) -> ModelResponse[Any]:
             return await in_callers_thread(lambda: watch.call(handler, asked, hidden=hidden))
 
-        return run_for_sync_caller(Turn(request, self._settings, watch, call).response())
+        return run_for_sync_caller(AgentTurn(request, self._settings, watch, call).response())
 
     async def awrap_model_call(
         self,
@@ -154,7 +154,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
             # where the agent is, and not inside a node of the loop
             return await asyncio.create_task(calling, context=outside.copy())
 
-        return await Turn(request, self._settings, watch, call).response()
+        return await AgentTurn(request, self._settings, watch, call).response()
 
     def after_model(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Ask for a person's decision on a flip that was proposed.

@@ -27,16 +27,16 @@ from langchain_core.tracers.langchain import LangChainTracer
 
 from conflictscore.models.calls import call
 
-__all__ = ["Form", "apart", "running", "with_parameters"]
+__all__ = ["AnswerForm", "apart", "running", "with_parameters"]
 
-Call = CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun
+_Call = CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun
 
-_run: ContextVar[Call | None] = ContextVar("conflictscore_chat_run", default=None)
+_run: ContextVar[_Call | None] = ContextVar("conflictscore_chat_run", default=None)
 """The run that a message is made for; LangChain does not hand it to ``_stream``."""
 
 
 @contextmanager
-def running(run: Call | None) -> Iterator[None]:
+def running(run: _Call | None) -> Iterator[None]:
     """Make this the run that a message is made for."""
     token = _run.set(run)
     try:
@@ -46,7 +46,7 @@ def running(run: Call | None) -> Iterator[None]:
 
 
 @contextmanager
-def apart(run: Call | None, only: BaseCallbackHandler | None = None) -> Iterator[Context]:
+def apart(run: _Call | None, only: BaseCallbackHandler | None = None) -> Iterator[Context]:
     """Where runnables are children of this run, and have to do with nothing else around it.
 
     A graph that is called within another one would take its checkpoints, context and streams for
@@ -111,7 +111,7 @@ class Spent(BaseCallbackHandler):
                 self.usage = add_usage(self.usage, message.usage_metadata)
 
 
-class Form:
+class AnswerForm:
     """The form of one answer.
 
     Attributes:

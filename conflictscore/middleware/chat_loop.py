@@ -17,11 +17,10 @@ from langchain_core.messages.ai import add_usage
 from langchain_core.messages.tool import tool_call_chunk
 
 from conflictscore.graph.self_correction import SelfCorrectionGraph
-from conflictscore.middleware.doors import HIDDEN, OnFailure, excused
-from conflictscore.middleware.messages import Asked, asked_in
-from conflictscore.nodes.decide import differs
+from conflictscore.middleware.doors import HIDDEN, FailurePolicy, excused
+from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.nodes.state import RunContext, run_of
-from conflictscore.records import Run, Usage
+from conflictscore.records import Run, Usage, differs
 
 __all__ = ["ChatLoop", "as_chunk", "in_words"]
 
@@ -41,7 +40,7 @@ class ChatLoop:
 
     context: RunContext
     graph: SelfCorrectionGraph
-    on_failure: OnFailure
+    on_failure: FailurePolicy
 
     @property
     def chat(self) -> BaseChatModel:
@@ -79,7 +78,7 @@ class ChatLoop:
         """What the answering model says by itself."""
         return await self.context.generator.reply(messages, parameters, HIDDEN)
 
-    def _out_of_reach(self, asked: Asked, draft: AIMessage) -> str | None:
+    def _out_of_reach(self, asked: ChatQuestion, draft: AIMessage) -> str | None:
         """Why the model's own reply cannot be scored; None where it can."""
         if asked.other_content:
             return "not scored: the conversation holds more than text"

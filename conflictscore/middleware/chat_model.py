@@ -24,9 +24,9 @@ from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.graph.settings import LoopOptions, LoopSettings, Model
 from conflictscore.labelers import Labeler, LabelerName
-from conflictscore.middleware.chat_calls import Form, apart, running, with_parameters
+from conflictscore.middleware.chat_calls import AnswerForm, apart, running, with_parameters
 from conflictscore.middleware.chat_loop import ChatLoop, as_chunk, in_words
-from conflictscore.middleware.doors import OnFailure
+from conflictscore.middleware.doors import FailurePolicy
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import default_spec
 from conflictscore.prompts import PromptSet
@@ -110,7 +110,7 @@ class SelfCorrectingChatModel(BaseChatModel):
     """The time that a reply may take; see :func:`create_self_correcting_rag`."""
     max_claims: int | None = None
     """The most claims of an answer to label; None for all."""
-    on_failure: OnFailure = "raise"
+    on_failure: FailurePolicy = "raise"
     """What happens when a search or a model fails: ``pass_through`` returns the model's own reply
     with a note. A wrong key or setting is always raised."""
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -121,7 +121,7 @@ class SelfCorrectingChatModel(BaseChatModel):
 
     _opening: Any = PrivateAttr(default_factory=threading.Lock)
     _opened: _Opened | None = PrivateAttr(default=None)
-    _form: Form | None = PrivateAttr(default=None)
+    _form: AnswerForm | None = PrivateAttr(default=None)
 
     def __init__(
         self, model: Model | None = None, retriever: BaseRetriever | None = None, **settings: Any
@@ -226,20 +226,20 @@ class SelfCorrectingChatModel(BaseChatModel):
         about = {"kwargs": kwargs, "schema": schema}
 
         def fill(value: LanguageModelInput, config: RunnableConfig) -> Any:
-            form = Form(writer, ask)
+            form = AnswerForm(writer, ask)
             chat = self._filling(form)
             message = chat.invoke(value, config, ls_structured_output_format=about)
             return form.result(message, include_raw=include_raw)
 
         async def afill(value: LanguageModelInput, config: RunnableConfig) -> Any:
-            form = Form(writer, ask)
+            form = AnswerForm(writer, ask)
             chat = await asyncio.to_thread(self._filling, form)
             message = await chat.ainvoke(value, config, ls_structured_output_format=about)
             return form.result(message, include_raw=include_raw)
 
         return RunnableLambda(fill, afunc=afill, name="structured_answer")
 
-    def _filling(self, form: Form) -> Self:
+    def _filling(self, form: AnswerForm) -> Self:
         """This model, for the one call whose reply is put into a form."""
         self._open()  # what is opened is opened for all copies
         copy = self.model_copy(update={"cache": False})

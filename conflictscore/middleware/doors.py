@@ -19,7 +19,7 @@ from conflictscore.records import Run
 
 __all__ = [
     "HIDDEN",
-    "OnFailure",
+    "FailurePolicy",
     "PassedOnError",
     "correct",
     "excused",
@@ -31,7 +31,7 @@ __all__ = [
 HIDDEN: RunnableConfig = {"tags": ["nostream"]}
 """Keeps the tokens of what is called out of LangGraph's ``messages`` stream."""
 
-OnFailure = Literal["raise", "pass_through"]
+FailurePolicy = Literal["raise", "pass_through"]
 """What a failed search or model leads to: an error, or the answer as it is with a note."""
 
 
@@ -74,7 +74,7 @@ def whole(run: Run) -> dict[str, Any]:
     return run.summary("flip", "attempts", "reason")
 
 
-def excused(error: Exception, on_failure: OnFailure) -> str:
+def excused(error: Exception, on_failure: FailurePolicy) -> str:
     """The reason to give with an answer that was left as it is.
 
     Finding nothing is not a failure. A wrong key or setting always ends the call, and so does what

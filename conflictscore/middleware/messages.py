@@ -19,7 +19,7 @@ from conflictscore.nodes.state import RagInput
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import to_documents
 
-__all__ = ["Asked", "asked_in", "documents_from_messages"]
+__all__ = ["ChatQuestion", "asked_in", "documents_from_messages"]
 
 _TEXT_KEYS = ("page_content", "text", "content", "snippet")
 """Where a search result has its text; the first that holds any counts."""
@@ -34,7 +34,7 @@ _ROLES: Mapping[type[BaseMessage], str] = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class ChatQuestion:
     """A conversation, read as a question with a history."""
 
     question: str
@@ -66,11 +66,11 @@ class Asked:
         return start if draft is None else {**start, "draft_answer": draft}
 
 
-def asked_in(messages: Sequence[BaseMessage]) -> Asked:
+def asked_in(messages: Sequence[BaseMessage]) -> ChatQuestion:
     """Read a conversation as a question with a history."""
     human = [index for index, m in enumerate(messages) if isinstance(m, HumanMessage)]
     last = human[-1] if human else len(messages)
-    return Asked(
+    return ChatQuestion(
         question=messages[last].text.strip() if human else "",
         history=[
             {"role": role, "content": text}

@@ -11,9 +11,9 @@ from conflictscore.nodes.state import (
     attempts_of,
     time_left,
 )
-from conflictscore.records import Attempt, ClaimEvidence, Method
+from conflictscore.records import Attempt, ClaimEvidence, Method, differs
 
-__all__ = ["decide", "differs", "flipped_by", "may_look_again", "unexplained"]
+__all__ = ["decide", "flipped_by", "may_look_again", "unexplained"]
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -78,8 +78,3 @@ def flipped_by(attempts: tuple[Attempt, ...]) -> Attempt | None:
         return None
     kept = takewhile(lambda a: not differs(a.answer.text, last.answer.text), reversed(attempts))
     return list(kept)[-1]
-
-
-def differs(before: str, after: str) -> bool:
-    """Whether two answers differ by more than white space and case."""
-    return before.casefold().split() != after.casefold().split()

@@ -10,9 +10,8 @@ from pydantic import ValidationError
 
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.models.calls import call
-from conflictscore.nodes.decide import differs
 from conflictscore.nodes.state import RagState, RunRuntime
-from conflictscore.records import Answer, Document
+from conflictscore.records import Answer, Document, differs
 from conflictscore.retrieval.documents import to_documents
 from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.retrieval.search_notes import collecting

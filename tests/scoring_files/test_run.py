@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
+from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.create import run_context
-from conflictscore.graph.scoring import build_scoring_graph
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.rows import Row

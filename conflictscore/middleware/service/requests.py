@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from conflictscore.errors import InputError
 from conflictscore.middleware.chat_loop import in_words
-from conflictscore.middleware.messages import Asked, asked_in
+from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.nodes.conversation import Turn
 from conflictscore.nodes.retrieve import check_question, given_documents
@@ -115,7 +115,7 @@ class ChatRequest:
 
     body: Mapping[str, Any] = field(repr=False)
     """All that was sent."""
-    asked: Asked = field(repr=False)
+    asked: ChatQuestion = field(repr=False)
     stream: bool
     include_usage: bool
     unchecked: str | None
@@ -208,7 +208,7 @@ def read_run(body: Mapping[str, Any]) -> RagInput:
     return start
 
 
-def _out_of_reach(body: _Body, asked: Asked) -> str | None:
+def _out_of_reach(body: _Body, asked: ChatQuestion) -> str | None:
     if (body.n or 1) > 1:
         return f"n is {body.n}, and only a single answer can be checked"
     if body.logprobs:

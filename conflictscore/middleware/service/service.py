@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.graph.self_correction import build_self_correction_graph
-from conflictscore.middleware.messages import Asked
+from conflictscore.middleware.messages import ChatQuestion
 from conflictscore.middleware.service.admission import Access, Slots
 from conflictscore.middleware.service.background import Background, paced
 from conflictscore.middleware.service.metrics import Metrics
@@ -178,7 +178,7 @@ class Service:
                 param="model",
             )
 
-    def nothing_to_check_with(self, asked: Asked) -> str | None:
+    def nothing_to_check_with(self, asked: ChatQuestion) -> str | None:
         """Why a run cannot have documents; None where it can."""
         if asked.documents or self.context.retriever is not None:
             return None

@@ -6,8 +6,12 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.graph.answering import AnsweringGraph, build_answering_graph
-from conflictscore.graph.scoring import ScoringGraph, build_scoring_graph
+from conflictscore.graph.chains import (
+    AnsweringGraph,
+    ScoringGraph,
+    build_answering_graph,
+    build_scoring_graph,
+)
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import REPLY_TOKENS, ask_with_documents

@@ -5,7 +5,7 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
-from conflictscore.graph.answering import AnsweringGraph, build_answering_graph
+from conflictscore.graph.chains import AnsweringGraph, build_answering_graph
 from conflictscore.records import Method
 
 __all__ = ["CONTROL_RAG", "RESAMPLE"]

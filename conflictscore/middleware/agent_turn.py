@@ -26,7 +26,7 @@ from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware.approval import propose, with_run
 from conflictscore.middleware.doors import (
     HIDDEN,
-    OnFailure,
+    FailurePolicy,
     PassedOnError,
     correct,
     excused,
@@ -42,13 +42,13 @@ from conflictscore.nodes.state import Doubt, Given, RagInput, RagState, RunConte
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Method, Run
 
-__all__ = ["CallWatch", "Response", "Settings", "Turn"]
+__all__ = ["AgentSettings", "AgentTurn", "CallWatch", "Response"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
 
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
-Call = Callable[[ModelRequest[Any], bool], Awaitable[ModelResponse[Any]]]
+_Call = Callable[[ModelRequest[Any], bool], Awaitable[ModelResponse[Any]]]
 
 _log = logging.getLogger(__name__)
 
@@ -114,7 +114,7 @@ class CallWatch(UsageMeter):
 
 
 @dataclass(frozen=True)
-class Settings:
+class AgentSettings:
     """What a middleware was set up with."""
 
     retriever: BaseRetriever | None
@@ -122,7 +122,7 @@ class Settings:
     """Its judge is open, or None where the agent's own model judges."""
     prompts: PromptSet
     approve_flips: bool
-    on_failure: OnFailure
+    on_failure: FailurePolicy
 
 
 class _Said(NamedTuple):
@@ -137,11 +137,11 @@ class _Said(NamedTuple):
         return ExtendedModelResponse(ModelResponse(result=result), Command(update=update))
 
 
-class Turn:
+class AgentTurn:
     """One model call of an agent, with what is done about its answer; it is who answers there."""
 
     def __init__(
-        self, request: ModelRequest[Any], settings: Settings, watch: CallWatch, call: Call
+        self, request: ModelRequest[Any], settings: AgentSettings, watch: CallWatch, call: _Call
     ) -> None:
         """Read the question and the documents from the agent's state.
 

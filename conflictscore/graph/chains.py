@@ -1,0 +1,71 @@
+"""Graphs without a loop: one answer with no score, and the score of an answer that exists."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from conflictscore.graph.binding import Node, bind
+from conflictscore.nodes.decompose import decompose
+from conflictscore.nodes.generate import generate
+from conflictscore.nodes.label import label
+from conflictscore.nodes.receive import receive
+from conflictscore.nodes.record import record
+from conflictscore.nodes.retrieve import retrieve
+from conflictscore.nodes.score import score
+from conflictscore.nodes.state import RagInput, RagState, RunContext, ScorerInput
+
+__all__ = [
+    "AnsweringGraph",
+    "ScoringGraph",
+    "build_answering_graph",
+    "build_scoring_graph",
+    "chain",
+]
+
+AnsweringGraph = CompiledStateGraph[RagState, RunContext, RagInput, RagState]
+ScoringGraph = CompiledStateGraph[RagState, RunContext, ScorerInput, RagState]
+
+
+def build_answering_graph(context: RunContext) -> AnsweringGraph:
+    """Build ``retrieve → generate``; the final state has ``draft``, an Answer, and ``documents``.
+
+    Args:
+        context: The collaborators; its method decides between ``rag`` and ``control-rag``.
+    """
+    return chain((retrieve, generate), context, RagInput).compile(name="answering_rag")
+
+
+def build_scoring_graph(
+    context: RunContext, *, checkpointer: BaseCheckpointSaver[str] | None = None
+) -> ScoringGraph:
+    """Build ``receive → decompose → label → score → record``.
+
+    Args:
+        context: The collaborators; neither generator nor retriever is called.
+        checkpointer: Any LangGraph checkpointer; the state is plain JSON.
+    """
+    graph = chain((receive, decompose, label, score, record), context, ScorerInput)
+    return graph.compile(checkpointer=checkpointer, name="conflict_scorer")
+
+
+def chain(
+    nodes: Sequence[Node], context: RunContext, start: type
+) -> StateGraph[RagState, RunContext, Any, RagState]:
+    """A graph of nodes that run one after the other.
+
+    Args:
+        nodes: The nodes.
+        context: The context of a run that brings none of its own.
+        start: What a run starts from, a TypedDict.
+    """
+    graph = StateGraph(RagState, context_schema=RunContext, input_schema=start)
+    before = START
+    for node in nodes:
+        graph.add_node(node.__name__, bind(node, context))
+        graph.add_edge(before, node.__name__)
+        before = node.__name__
+    graph.add_edge(before, END)
+    return graph
