@@ -53,8 +53,8 @@ class Entry(NamedTuple):
     """Whether documents must be found; otherwise its questions bring their own."""
     open: "Callable[..., Benchmark]"
     """From data file, form and seed to the whole benchmark, with ``flags`` by name."""
-    judged: bool = False
-    """Whether a model judges its free-form answers."""
+    judged_by: str = ""
+    """The first measure by which a model judges its free-form answers; empty where none does."""
     methods: tuple[str, ...] = COMMON_METHODS
     """The values of ``Benchmark.offered``, for the help."""
     several: bool = False

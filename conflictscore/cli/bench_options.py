@@ -124,7 +124,7 @@ def _running(entry: "Entry") -> list[_Option]:
         metavar="SPEC",
         help="The model that judges free-form answers. Default: that of --judge.",
     )
-    return [*([judge] if entry.judged else []), *_settings, *_limits]
+    return [*([judge] if entry.judged_by else []), *_settings, *_limits]
 
 
 _settings = [

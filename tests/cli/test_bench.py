@@ -157,7 +157,7 @@ def test_every_benchmark_is_a_command_whose_help_has_an_example_and_its_methods(
         assert f"conflictscore bench {entry.name} --data" in said
         assert ", ".join(entry.methods) in said.replace("- ", "-"), "lines end at hyphens too"
         assert ("--search" in said) is entry.searches
-        assert ("--answer-judge" in said) is entry.judged
+        assert ("--answer-judge" in said) is bool(entry.judged_by)
         assert ("--form" in said) is (len(entry.forms) > 1)
         assert Path(__file__).parents[2].joinpath(entry.docs).is_file()
 
@@ -177,7 +177,7 @@ def test_what_an_entry_names_is_what_its_benchmark_offers(name: str) -> None:
         opened = open_benchmark(name, file, form=form)
         assert entry.methods == tuple(opened.offered)
         assert opened.name == name
-        assert bool(opened.templates) is (entry.judged and form == "free-form")
+        assert bool(opened.templates) is (bool(entry.judged_by) and form == "free-form")
 
 
 def test_a_method_that_a_benchmark_does_not_offer_is_refused(server: OpenAIServer) -> None:

@@ -12,7 +12,7 @@ ENTRY = Entry(
     forms=("multiple-choice", "free-form"),
     searches=True,
     open=lazily("truthfulqa.benchmark:truthfulqa"),
-    judged=True,
+    judged_by="truthful",
     examples=(
         "record --questions TruthfulQA.csv --search serper --out truthfulqa.jsonl",
         "bench truthfulqa --data TruthfulQA.csv --search recorded:truthfulqa.jsonl --dry-run",

@@ -17,7 +17,7 @@ ENTRY = Entry(
     forms=("free-form",),
     searches=False,
     open=lazily("wikicontradict.benchmark:wikicontradict"),
-    judged=True,
+    judged_by="correct",
     methods=(*COMMON_METHODS, "no-documents", "first-document", "second-document"),
     flags={
         "nli_judge": "Rate answers with the bundled NLI model instead of a language"

@@ -9,6 +9,7 @@ from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_o
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
 from conflictscore.benchmarks.harness.report.measures import change_words, is_graded
 from conflictscore.benchmarks.published import PaperFigures
+from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.reporting.figure_text import counted, p_value, percent, points, span
 
 __all__ = ["NEEDED_PAIRS", "findings"]
@@ -21,15 +22,6 @@ NEEDED_PAIRS = next(pairs for pairs in count(1) if 2 * 0.5**pairs < _ALPHA)
 """The fewest pairs that differ with which the exact McNemar test can fall below 0.05: when all of
 them go one way, its two-sided p is ``2 / 2**pairs``. By a graded measure, with fewer than these p
 rests on an approximation or cannot fall so low either."""
-
-_JUDGE_CHECKS = {
-    "truthful": "truthfulqa",
-    "conflicts recall": "natconfqa",
-    "correct": "wikicontradict",
-}
-"""By a benchmark's first measure, which answers rated by people its judge can be held against."""
-_UNCHECKED = ("expected behaviour",)
-"""First measures of benchmarks that come without answers rated by people."""
 
 
 def findings(figures: Figures, paper: PaperFigures | None) -> tuple[str, ...]:
@@ -90,12 +82,13 @@ def _judges(figures: Figures) -> Iterator[str]:
     """Who says how good the answers are, where that is a model."""
     first = figures.measures[0]
     names = ", ".join(figures.measures).capitalize()
-    if known := _JUDGE_CHECKS.get(first):
+    judged = next((entry for entry in BENCHMARKS.values() if entry.judged_by == first), None)
+    if judged and judged.check:
         yield (
             f"{names}: a model's verdicts, and worth as much as that judge agrees with people"
-            f" (conflictscore judge-check --benchmark {known})."
+            f" (conflictscore judge-check --benchmark {judged.name})."
         )
-    elif first in _UNCHECKED:
+    elif judged:
         yield (
             f"{names}: a model's verdicts, and the benchmark brings none of people to hold them to."
         )
