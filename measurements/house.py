@@ -43,6 +43,8 @@ _SETTINGS = frozenset(
         "duplicates",
         "judge",
         "labeler",
+        "ledger",
+        "max_calls",
         "max_claims",
         "max_rounds",
         "method",

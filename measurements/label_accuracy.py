@@ -31,6 +31,7 @@ from conflictscore.models.spec import default_spec, open_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, Label
+from conflictscore.storage.record_file import RecordFile, RecordLines, json_line
 
 __all__ = ["calibration_error", "main", "read_rows"]
 
@@ -52,14 +53,8 @@ def calibration_error(judged: Sequence[tuple[float, bool]]) -> float:
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Rows written so far; half a last line, as a kill leaves it, is dropped."""
-    if not path.exists():
-        return []
-    text = path.read_text("utf-8")
-    complete = text[: text.rfind("\n") + 1]
-    if complete != text:
-        path.write_text(complete, "utf-8")
-    return [json.loads(line) for line in complete.splitlines()]
+    """Rows written so far; half a last line, as a kill leaves it, is left out."""
+    return [json.loads(line.text) for line in RecordLines(path)] if path.exists() else []
 
 
 async def _row(judge: JsonJudge | ChoiceJudge, pair: LabelledPair) -> dict[str, Any]:
@@ -169,10 +164,12 @@ async def _collect(judge: JsonJudge | ChoiceJudge, sample: list[LabelledPair], o
     done = {row["id"] for row in read_rows(out) if _made_by(judge).items() <= row.items()}
     todo = [pair for pair in sample if pair.id not in done]
     started = time.perf_counter()
-    with out.open("a", encoding="utf-8") as rows:
+    with RecordFile(out) as rows:
+        for _ in rows.lines:
+            pass
+        rows.resume()
         for count, future in enumerate(asyncio.as_completed([_row(judge, p) for p in todo]), 1):
-            rows.write(json.dumps(await future) + "\n")
-            rows.flush()
+            rows.append(json_line(await future))
             pace = (time.perf_counter() - started) / count
             click.echo(f"\r{count} of {len(todo)}, {pace:.2f} s a pair", nl=False, err=True)
 

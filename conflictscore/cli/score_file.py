@@ -18,9 +18,9 @@ from conflictscore.errors import ConflictScoreError, InputError
 
 if TYPE_CHECKING:
     from conflictscore.nodes.state import RunContext
+    from conflictscore.scoring_files.engine import Engine
     from conflictscore.scoring_files.rows import Source
     from conflictscore.scoring_files.run import Summary
-    from conflictscore.scoring_files.scoring import Engine
 
 __all__ = ["score_file"]
 
@@ -134,7 +134,7 @@ def _engine(
 
         opener = partial(open_context, dict(settings))
         return RayEngine(opener, concurrency=concurrency, workers=workers)
-    from conflictscore.scoring_files.scoring import LocalEngine
+    from conflictscore.scoring_files.engine import LocalEngine
 
     return LocalEngine(context, concurrency)
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from conflictscore.progress import CountBar, Display, bar_beside, counting_bar
 from conflictscore.reporting.figure_text import counted, one_line, seconds
 from conflictscore.retrieval.recording.recorder import RecordingReport
-from conflictscore.scoring_files.scoring import Result
+from conflictscore.scoring_files.engine import Result
 
 __all__ = ["PairProgress", "RecordingProgress", "RunProgress", "ScoreFileProgress", "how_far"]
 

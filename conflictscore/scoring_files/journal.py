@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.scoring_files.engine import Outcome, flawed
 from conflictscore.scoring_files.rows import ADDED
-from conflictscore.scoring_files.scoring import Outcome, flawed
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line
 
 __all__ = ["Journal", "WaitingLines", "outcome_in", "unwritable"]

@@ -16,8 +16,8 @@ from uuid import uuid4
 
 from conflictscore.errors import ConfigurationError, ConflictScoreError
 from conflictscore.nodes.state import RunContext
+from conflictscore.scoring_files.engine import Ended, LocalEngine, Result, failed_result
 from conflictscore.scoring_files.rows import ADDED, Row
-from conflictscore.scoring_files.scoring import Ended, LocalEngine, Result, failed_result
 from conflictscore.threads import together
 
 __all__ = ["RayEngine", "score_batch"]
@@ -62,7 +62,7 @@ class RayEngine:
         self._workers = workers
 
     async def run(self, rows: Iterator[Row], ended: Ended) -> None:
-        """Score all rows; see :class:`~.scoring.Engine`."""
+        """Score all rows; see :class:`~.engine.Engine`."""
         with redirect_stdout(sys.stderr):  # Ray tells of dead workers on what may be piped on
             await self._run(rows, ended)
 

@@ -22,10 +22,10 @@ from pydantic import ValidationError
 from conflictscore.errors import InputError, ProviderError
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Record, Usage
+from conflictscore.scoring_files.engine import Engine, Result
 from conflictscore.scoring_files.journal import Journal, unwritable
 from conflictscore.scoring_files.parquet import ParquetOutput, ParquetRows
 from conflictscore.scoring_files.rows import JsonLines, Row, Source
-from conflictscore.scoring_files.scoring import Engine, Result
 from conflictscore.storage.locking import lock_folder
 from conflictscore.storage.manifests import differences, write_whole
 

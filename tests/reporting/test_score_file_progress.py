@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from conflictscore.reporting.progress import ScoreFileProgress
-from conflictscore.scoring_files.scoring import Outcome, Result
+from conflictscore.scoring_files.engine import Outcome, Result
 
 
 class Clock:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from conflictscore.scoring_files.engine import Outcome
 from conflictscore.scoring_files.journal import Journal, WaitingLines
-from conflictscore.scoring_files.scoring import Outcome
 from measurements.instant_judge import instant_context
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
 

@@ -21,8 +21,8 @@ from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.nodes.state import RunContext
+from conflictscore.scoring_files.engine import Ended, LocalEngine, Result, score_row
 from conflictscore.scoring_files.rows import Row
-from conflictscore.scoring_files.scoring import Ended, LocalEngine, Result, score_row
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.locking import lock
 from measurements.instant_judge import instant_context
