@@ -15,9 +15,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from conflictscore.errors import ContextWindowError, ProviderError, UnreadableReplyError
-from conflictscore.labelers.judging import unlabelled
 from conflictscore.labelers.prompting import as_shown, stands_in
 from conflictscore.labelers.protocol import Pair
+from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.fitting import fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter

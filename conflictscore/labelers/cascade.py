@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import Calibration
-from conflictscore.labelers.judging import judging
 from conflictscore.labelers.protocol import Labeler, Pair
+from conflictscore.labelers.verdicts import judging
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from math import log
 
-from conflictscore.labelers.judging import content_of, judging, unlabelled
 from conflictscore.labelers.protocol import Labeler, Pair
+from conflictscore.labelers.verdicts import content_of, judging, unlabelled
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel
 from conflictscore.storage.cache import ContentCache

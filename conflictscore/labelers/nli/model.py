@@ -12,10 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.labelers.nli.folder import ModelFolder, read_folder, resolve
@@ -26,7 +25,6 @@ __all__ = [
     "LEAST_TOKENS",
     "MOST_TOKENS",
     "NliModel",
-    "PairSession",
     "PairTokenizer",
     "TokenPair",
     "shared_model",
@@ -45,9 +43,6 @@ _ROUNDED_UP = 1024
 _MOST_THREADS = 16
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-_CLASSES = 3
-
-Logits = NDArray[np.float32]
 
 
 class TokenPair(NamedTuple):
@@ -124,77 +119,6 @@ def _readable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-class PairSession:
-    """A graph, loaded. Thread-safe: all who use it share its threads.
-
-    Attributes:
-        threads: How many pairs go through at a time.
-    """
-
-    def __init__(self, graph: Path) -> None:
-        """Load a graph.
-
-        Raises:
-            ConfigurationError: It cannot be loaded, or asks for inputs that texts do not have.
-        """
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 4  # what goes wrong is raised
-        onnxruntime.disable_telemetry_events()
-        try:
-            self._session = onnxruntime.InferenceSession(
-                str(graph), options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # the library's errors have no base of their own
-            raise ConfigurationError(f"cannot load {graph}: {_first_line(error)}") from error
-        self._name = graph.parent.name
-        self.threads = min(os.cpu_count() or 1, _MOST_THREADS)
-        self._pool = ThreadPoolExecutor(self.threads, "conflictscore nli")
-        self._types = {}
-        for node in self._session.get_inputs():
-            if node.type not in _INTEGERS or node.name not in _INPUTS:
-                raise ConfigurationError(
-                    f"{graph} asks for an input {node.name} ({node.type}); one of an NLI"
-                    f" cross-encoder has {', '.join(_INPUTS)}, of integers"
-                )
-            self._types[node.name] = _INTEGERS[node.type]
-
-    def logits(self, pairs: Sequence[TokenPair]) -> Logits:
-        """Run the model; blocks.
-
-        Returns:
-            Shape (pairs, 3), in the model's own order.
-
-        Raises:
-            ProviderError: The model failed, or gave something else than three numbers.
-        """
-        return np.stack(list(self._pool.map(self._run, pairs)))
-
-    def _run(self, pair: TokenPair) -> Logits:
-        values = dict(zip(_INPUTS, (pair.ids, [1] * len(pair.ids), pair.sides), strict=True))
-        feed = {name: np.array([values[name]], kind) for name, kind in self._types.items()}
-        try:
-            found = np.asarray(self._session.run(None, feed)[0], np.float32)
-        except Exception as error:  # the library's errors have no base of their own
-            raise ProviderError(
-                f"the NLI model {self._name} failed: {_first_line(error)}", provider="nli"
-            ) from error
-        if found.shape != (1, _CLASSES) or not np.isfinite(found).all():
-            raise ProviderError(
-                f"the NLI model {self._name} gave {found.tolist()} for a pair,"
-                f" not {_CLASSES} numbers",
-                provider="nli",
-            )
-        logits: Logits = found[0]
-        return logits
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
-
-
 class NliModel:
     """A three-way cross-encoder and its tokenizer. Thread-safe.
 
@@ -234,18 +158,35 @@ class NliModel:
                 f"{path} reads {self.pair_tokens} tokens at most;"
                 f" an NLI labeler needs at least {LEAST_TOKENS}"
             )
-        self._session = PairSession(path / "model.onnx")
-        self.threads = self._session.threads
+        self._session, self._types = _graph(path / "model.onnx")
+        self.threads = min(os.cpu_count() or 1, _MOST_THREADS)
+        self._pool = ThreadPoolExecutor(self.threads, "conflictscore nli")
         self._try_out()
 
     def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
-        """What the model says of each pair, before any calibration; blocks.
+        """What the model says about each pair, before any calibration; blocks.
 
         Raises:
-            ProviderError: The model failed.
+            ProviderError: The model failed, or gave something else than three numbers.
         """
-        rows = self._session.logits(pairs).tolist()
-        return [dict(zip(self._labels, row, strict=True)) for row in rows]
+        return list(self._pool.map(self._run, pairs))
+
+    def _run(self, pair: TokenPair) -> dict[Label, float]:
+        values = dict(zip(_INPUTS, (pair.ids, [1] * len(pair.ids), pair.sides), strict=True))
+        feed = {name: np.array([values[name]], kind) for name, kind in self._types.items()}
+        name = self.folder.name
+        try:
+            found = np.asarray(self._session.run(None, feed)[0], np.float32)
+        except Exception as error:  # the library's errors have no base of their own
+            raise ProviderError(
+                f"the NLI model {name} failed: {_first_line(error)}", provider="nli"
+            ) from error
+        if found.shape != (1, len(self._labels)) or not np.isfinite(found).all():
+            raise ProviderError(
+                f"the NLI model {name} gave {found.tolist()} for a pair, not 3 numbers",
+                provider="nli",
+            )
+        return dict(zip(self._labels, found[0].tolist(), strict=True))
 
     def _try_out(self) -> None:
         """Find what the files do not say before the first pair is judged."""
@@ -270,6 +211,37 @@ class NliModel:
                 raise ConfigurationError(
                     f"{self.folder} is not an NLI model: {trouble} ({error})"
                 ) from error
+
+
+def _graph(path: Path) -> tuple[Any, dict[str, Any]]:
+    """The graph, ready to run, and the type of each of its inputs.
+
+    Raises:
+        ConfigurationError: It cannot be loaded, or asks for inputs that texts do not have.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # what goes wrong is raised
+    onnxruntime.disable_telemetry_events()
+    try:
+        session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:  # the library's errors have no base of their own
+        raise ConfigurationError(f"cannot load {path}: {_first_line(error)}") from error
+    for node in session.get_inputs():
+        if node.type not in _INTEGERS or node.name not in _INPUTS:
+            raise ConfigurationError(
+                f"{path} asks for an input {node.name} ({node.type}); one of an NLI"
+                f" cross-encoder has {', '.join(_INPUTS)}, of integers"
+            )
+    return session, {node.name: _INTEGERS[node.type] for node in session.get_inputs()}
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def shared_model(model: str | Path | None) -> NliModel:

