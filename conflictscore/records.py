@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 __all__ = [
+    "RUN_DETAILS",
     "Answer",
     "Attempt",
     "Claim",
@@ -429,8 +430,7 @@ class Run(Record):
         A run of typed regeneration has that and the type of the conflict at the end.
 
         Args:
-            *more: Further fields to show: ``asked``, ``options``, ``flip``, ``attempts``,
-                ``reason`` or ``timings``.
+            *more: Further fields to show, of ``RUN_DETAILS``.
             texts: Whether documents have their text and metadata.
         """
         report, final = self.report, self.final_report
@@ -449,3 +449,7 @@ class Run(Record):
     def typed_summary(self) -> dict[str, Any]:
         """What typed regeneration adds to a run's summary; nothing without it."""
         return self.model_dump(mode="json", include=_TYPED) if self.regeneration == "typed" else {}
+
+
+RUN_DETAILS = tuple(name for name in Run.model_fields if name not in {*_SHOWN, *_TYPED, "status"})
+"""The fields of a run that its summary shows only where they are asked for."""

@@ -2,9 +2,13 @@
 
 import logging
 import os
+import signal
+import socket
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,10 +22,14 @@ from conflictscore.cli.options import (
 from conflictscore.cli.running import open_context, open_retriever
 from conflictscore.errors import InputError
 
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
 __all__ = ["serve"]
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 _CALLS = 64
+_BACKLOG = 2048
 
 _SERVE_EXAMPLES = """\b
 Examples:
@@ -169,7 +177,6 @@ def serve(
     """
     from conflictscore.middleware.service import ServiceSettings, create_app
     from conflictscore.middleware.service.admission import is_this_machine
-    from conflictscore.middleware.service.server import serve as serve_app
 
     keys = _keys(key_file)
     if not keys and not options["no_auth"] and not is_this_machine(host):
@@ -201,8 +208,49 @@ def serve(
             err=True,
         )
 
-    serve_app(app, host=host, port=port, grace=settings.grace, listening=listening)
+    _serve_until_stopped(app, host, port, settings.grace, listening)
     click.echo("stopped", err=True)
+
+
+def _serve_until_stopped(
+    app: "FastAPI", host: str, port: int, grace: float, listening: Callable[[str], None]
+) -> None:
+    """Serve until SIGTERM or Ctrl-C; a second Ctrl-C does not wait for running requests."""
+    import asyncio
+
+    import uvicorn
+
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = found[0]
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        listener = socket.create_server(
+            address, family=family, backlog=_BACKLOG, dualstack_ipv6=both
+        )
+    except (OSError, OverflowError) as error:
+        raise InputError(f"--host {host} --port {port}: cannot be listened on ({error})") from error
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=max(1, round(grace)),
+    )
+    server = uvicorn.Server(config)
+
+    def end(number: int, stack: FrameType | None) -> None:
+        server.should_exit = True
+
+    # uvicorn raises a signal once more when all is over
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with listener:
+            shown = f"[{host}]" if ":" in host else host
+            listening(f"http://{shown}:{listener.getsockname()[1]}")
+            asyncio.run(server.serve([listener]))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _keys(path: Path | None) -> tuple[str, ...]:

@@ -8,13 +8,13 @@ from conflictscore.middleware.service.refusals import plain_reason
 from conflictscore.nodes.state import RagInput, RunContext, run_of
 from conflictscore.records import Run
 
-__all__ = ["Event", "LoopRun", "Trouble"]
+__all__ = ["Event", "LoopFailure", "LoopRun"]
 
 Event = Mapping[str, Any]
 Stage = Literal["search", "answer", "judge", "regeneration"]
 
 
-class Trouble(NamedTuple):
+class LoopFailure(NamedTuple):
     """What failed on the way to a final answer."""
 
     stage: Stage
@@ -56,7 +56,7 @@ class LoopRun:
         """What is known of the run by now."""
         return run_of(self._state)
 
-    async def go(self) -> Trouble | None:
+    async def go(self) -> LoopFailure | None:
         """Run to the end; what failed, or None where the answer was checked."""
         events = cast(
             "AsyncIterator[tuple[str, dict[str, Any]]]",
@@ -76,8 +76,8 @@ class LoopRun:
                         if self._stands is not None:
                             self._stands(self)
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
-            return Trouble(self.stage, plain_reason(error), error)
-        return self.trouble()
+            return LoopFailure(self.stage, plain_reason(error), error)
+        return self.failure()
 
     def _heard(self, event: Event) -> None:
         match event["event"]:
@@ -92,15 +92,17 @@ class LoopRun:
             case "decision":
                 self._last = True
 
-    def trouble(self) -> Trouble | None:
+    def failure(self) -> LoopFailure | None:
         """What failed so far without an error that ended the loop."""
         run = self.known
         report = run.report
         if self.stage == "regeneration" and len(run.attempts) == 1:
-            return Trouble("regeneration", run.reason or "")
+            return LoopFailure("regeneration", run.reason or "")
         if report is not None and report.error:
-            return Trouble("judge", report.error)
+            return LoopFailure("judge", report.error)
         if report is not None and report.claims and report.cs_c is None:
             errors = (pair.error for evidence in report.claims for pair in evidence.labels)
-            return Trouble("judge", f"no claim could be checked against a document: {next(errors)}")
+            return LoopFailure(
+                "judge", f"no claim could be checked against a document: {next(errors)}"
+            )
         return None

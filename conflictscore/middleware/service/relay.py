@@ -132,7 +132,7 @@ class Relay:
         loop = LoopRun(service.graph, asked.start(text), service.observing)
         try:
             async with asyncio.timeout(service.settings.timeout):
-                trouble = await loop.go()
+                failure = await loop.go()
         except TimeoutError:
             service.failed("timeout", ticket)
             late = "the answer was not scored in time"
@@ -142,9 +142,9 @@ class Relay:
             raise
         else:
             run = ticket.ended(loop.known, RunStatus.OBSERVED)
-            if trouble is not None:
-                service.failed(trouble.stage, ticket, trouble.error)
-                run = ticket.ended(run, RunStatus.FAILED, trouble.reason)
+            if failure is not None:
+                service.failed(failure.stage, ticket, failure.error)
+                run = ticket.ended(run, RunStatus.FAILED, failure.reason)
         service.finish(ticket, run)
         return None
 

@@ -11,14 +11,14 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from conflictscore.middleware.service.admission import read_body
-from conflictscore.middleware.service.answering import Answering
+from conflictscore.middleware.service.checked_answer import CheckedAnswer
 from conflictscore.middleware.service.completions import Completion, CompletionStream
-from conflictscore.middleware.service.metrics import CONTENT_TYPE
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError
 from conflictscore.middleware.service.relay import Relay
 from conflictscore.middleware.service.requests import ChatRequest, read_chat, read_json, read_run
 from conflictscore.middleware.service.service import Service, Ticket
 from conflictscore.middleware.service.stepwise import Stepwise
+from conflictscore.middleware.service.telemetry import CONTENT_TYPE
 from conflictscore.middleware.service.upstream import OWN_NAME
 from conflictscore.middleware.service.wire import EventStream, JsonResponse
 
@@ -51,8 +51,8 @@ Owner = Annotated[str, Depends(owner_of)]
 
 
 @dataclass(frozen=True)
-class Place:
-    """Room to work in, up to the end of the response."""
+class Admitted:
+    """A request that is being served, up to the end of its response."""
 
     deadline: float
     body: Mapping[str, Any]
@@ -60,7 +60,7 @@ class Place:
     """What is released after the response."""
 
 
-async def place_for(request: Request, service: Shared, owner: Owner) -> AsyncIterator[Place]:
+async def admitted(request: Request, service: Shared, owner: Owner) -> AsyncIterator[Admitted]:
     """Wait for room, and read the body.
 
     Raises:
@@ -69,20 +69,20 @@ async def place_for(request: Request, service: Shared, owner: Owner) -> AsyncIte
     deadline = time.monotonic() + service.settings.timeout
     async with service.slots.one(deadline), AsyncExitStack() as held:
         body = read_json(await read_body(request, service.settings.max_body))
-        yield Place(deadline, body, held)
+        yield Admitted(deadline, body, held)
 
 
-Room = Annotated[Place, Depends(place_for)]
+Admission = Annotated[Admitted, Depends(admitted)]
 
 
 @routes.post("/v1/chat/completions")
-async def chat(request: Request, service: Shared, owner: Owner, room: Room) -> Response:
+async def chat(request: Request, service: Shared, owner: Owner, admission: Admission) -> Response:
     """A chat completion, streamed or not."""
-    asked = read_chat(room.body)
+    asked = read_chat(admission.body)
     service.check_model(asked.model)
-    ticket = service.begin(owner, asked.model, room.deadline)
+    ticket = service.begin(owner, asked.model, admission.deadline)
     try:
-        return await _answered(request, service, asked, ticket, room.held)
+        return await _answered(request, service, asked, ticket, admission.held)
     except RefusedError as refusal:
         refusal.run = ticket.headers("failed")
         raise
@@ -95,7 +95,7 @@ async def _answered(
         return await _while_there(request, Relay(service, asked, ticket, held).response())
     standing: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
     early = asked.stream or (service.settings.answer_early and service.background.has_room)
-    answering = Answering(service, asked, ticket, standing.set_result if early else None)
+    answering = CheckedAnswer(service, asked, ticket, standing.set_result if early else None)
     work = asyncio.create_task(answering.completion())
     if asked.stream:
         held.push_async_callback(_stop, work)
@@ -153,13 +153,13 @@ async def _stop(task: "asyncio.Task[Any]") -> None:
 
 
 @routes.post("/v1/runs")
-async def run(request: Request, service: Shared, owner: Owner, room: Room) -> Response:
+async def run(request: Request, service: Shared, owner: Owner, admission: Admission) -> Response:
     """One run of the loop, as a stream of its steps."""
-    start = read_run(room.body)
-    ticket = service.begin(owner, OWN_NAME, room.deadline)
+    start = read_run(admission.body)
+    ticket = service.begin(owner, OWN_NAME, admission.deadline)
     stepwise = Stepwise(service, start, ticket)
     work = asyncio.create_task(stepwise.go())
-    room.held.push_async_callback(_stop, work)
+    admission.held.push_async_callback(_stop, work)
     frames = stepwise.frames(work, service.settings.heartbeat)
     return EventStream(frames, ticket.headers("pending"))
 

@@ -14,13 +14,13 @@ from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.middleware.messages import ChatQuestion
 from conflictscore.middleware.service.admission import Access, Slots
 from conflictscore.middleware.service.background import Background, paced
-from conflictscore.middleware.service.metrics import Metrics
+from conflictscore.middleware.service.kept_runs import KeptRuns
 from conflictscore.middleware.service.refusals import RefusedError, plain_reason
-from conflictscore.middleware.service.run_store import RunStore
 from conflictscore.middleware.service.settings import Mode, ServiceSettings
+from conflictscore.middleware.service.telemetry import Metrics
 from conflictscore.middleware.service.upstream import Upstream
 from conflictscore.nodes.state import RunContext
-from conflictscore.records import Run, RunStatus
+from conflictscore.records import RUN_DETAILS, Run, RunStatus
 
 __all__ = ["STOPPED", "Service", "Ticket"]
 
@@ -32,7 +32,6 @@ STOPPED = "it was stopped: the caller went away, or the service was told to stop
 _OBSERVED_AT_ONCE = 8
 _OBSERVED_GAP_S = 0.01
 """At most 100 labels a second of what was observed, in all."""
-_RECORDED = ("asked", "options", "flip", "attempts", "reason", "timings")
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Service:
         self.graph = build_self_correction_graph(context)
         self.upstream = Upstream(context.generator, timeout=settings.timeout)
         self.metrics = Metrics()
-        self.runs = RunStore(
+        self.runs = KeptRuns(
             most=settings.runs_kept, most_bytes=settings.runs_bytes, path=settings.runs_file
         )
         self.background = Background(
@@ -131,7 +130,7 @@ class Service:
             "mode": ticket.mode,
             "model": ticket.model,
             "status": run.status.value,
-            **run.summary(*_RECORDED),
+            **run.summary(*RUN_DETAILS),
         }
         self.metrics.run(run)
         try:

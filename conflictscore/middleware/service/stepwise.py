@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from conflictscore.errors import NoDocumentsError
-from conflictscore.middleware.service.loop_run import Event, LoopRun, Trouble
+from conflictscore.middleware.service.loop_run import Event, LoopFailure, LoopRun
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of
 from conflictscore.middleware.service.service import Service, Ticket
 from conflictscore.middleware.service.wire import ALIVE, frame
@@ -39,14 +39,14 @@ class Stepwise:
         with service.finishing(ticket, lambda: loop.known):
             try:
                 async with asyncio.timeout(ticket.seconds_left):
-                    trouble = await loop.go()
+                    failure = await loop.go()
             except TimeoutError as error:
-                trouble = Trouble(loop.stage, "the time is up", error)
-            if trouble is not None:
-                service.failed(trouble.stage, ticket, trouble.error)
-                if trouble.error is not None:
-                    raise self._refusal(trouble.error) from trouble.error
-        run, notes = loop.known, [trouble.reason] if trouble else []
+                failure = LoopFailure(loop.stage, "the time is up", error)
+            if failure is not None:
+                service.failed(failure.stage, ticket, failure.error)
+                if failure.error is not None:
+                    raise self._refusal(failure.error) from failure.error
+        run, notes = loop.known, [failure.reason] if failure else []
         return service.finish(ticket, ticket.ended(run, run.status, *notes))
 
     async def frames(

@@ -104,8 +104,8 @@ class Upstream:
                     limit.answered(kind, began)
                     yield UpstreamReply(response)
             except openai.OpenAIError as error:
-                trouble = trouble_of(error)
-                if trouble is not None and trouble.kind in ("refused", "late"):
+                failure = trouble_of(error)
+                if failure is not None and failure.kind in ("refused", "late"):
                     limit.refused(began)
                 raise refusal_of(error, self._model, handed_on=True) from error
 

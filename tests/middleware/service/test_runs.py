@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.middleware.service.run_store import RunStore
+from conflictscore.middleware.service.kept_runs import KeptRuns
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.middleware.service.serving import (
     QUESTION,
@@ -18,18 +18,18 @@ from tests.middleware.service.serving import (
 )
 
 
-def kept(runs: RunStore, *names: str) -> list[str]:
+def kept(runs: KeptRuns, *names: str) -> list[str]:
     return [name for name in names if runs.get(name, "me") is not None]
 
 
-def finish(runs: RunStore, name: str, **run: Any) -> None:
+def finish(runs: KeptRuns, name: str, **run: Any) -> None:
     runs.begin(name, "me")
     runs.finish(name, {"run": name, **run})
 
 
 class TestKeeping:
     def test_the_run_that_was_used_longest_ago_goes_first(self) -> None:
-        runs = RunStore(most=3, most_bytes=10_000)
+        runs = KeptRuns(most=3, most_bytes=10_000)
         for name in "abc":
             finish(runs, name)
         runs.get("a", "me")
@@ -39,7 +39,7 @@ class TestKeeping:
         assert kept(runs, *"abcd") == ["a", "c", "d"]
 
     def test_as_many_runs_go_as_a_new_one_needs_bytes(self) -> None:
-        runs = RunStore(most=100, most_bytes=300)
+        runs = KeptRuns(most=100, most_bytes=300)
         for name in "abc":
             finish(runs, name, text="x" * 60)
 
@@ -48,7 +48,7 @@ class TestKeeping:
         assert kept(runs, *"abcd") == ["d"]
 
     def test_a_run_too_large_to_keep_drives_out_no_other(self) -> None:
-        runs = RunStore(most=100, most_bytes=300)
+        runs = KeptRuns(most=100, most_bytes=300)
         finish(runs, "a")
 
         finish(runs, "b", text="x" * 300)
@@ -57,7 +57,7 @@ class TestKeeping:
         assert not runs.is_running("b", "me")
 
     def test_a_run_in_progress_is_known_to_its_owner_only(self) -> None:
-        runs = RunStore(most=1, most_bytes=300)
+        runs = KeptRuns(most=1, most_bytes=300)
         runs.begin("a", "me")
 
         assert (runs.is_running("a", "me"), runs.is_running("a", "you")) == (True, False)
@@ -65,12 +65,12 @@ class TestKeeping:
 
     def test_a_file_keeps_them_over_a_restart_within_the_same_bounds(self, tmp_path: Path) -> None:
         path = tmp_path / "runs.sqlite"
-        before = RunStore(most=3, most_bytes=10_000, path=path)
+        before = KeptRuns(most=3, most_bytes=10_000, path=path)
         for name in "abc":
             finish(before, name)
         before.close()
 
-        after = RunStore(most=3, most_bytes=10_000, path=path)
+        after = KeptRuns(most=3, most_bytes=10_000, path=path)
         finish(after, "d")
 
         assert kept(after, *"abcd") == ["b", "c", "d"]
@@ -87,7 +87,7 @@ class TestKeeping:
             path.write_bytes(content)
 
         with pytest.raises(ConfigurationError, match=r"runs\.sqlite cannot be used .*--runs-file"):
-            RunStore(most=1, most_bytes=1, path=path)
+            KeptRuns(most=1, most_bytes=1, path=path)
 
 
 class TestAsking:

@@ -9,12 +9,12 @@ from typing import Any
 
 from conflictscore.errors import ConfigurationError
 
-__all__ = ["RunStore"]
+__all__ = ["KeptRuns"]
 
 _BUSY_SECONDS = 10.0
 
 
-class RunStore:
+class KeptRuns:
     """Finished runs in SQLite, in memory or in a file, each for the owner of one key.
 
     Where there is no room for another one, the run that was last used longest ago goes.

@@ -22,10 +22,10 @@ from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service import Service, Ticket
 from conflictscore.records import Run, RunStatus
 
-__all__ = ["Answering"]
+__all__ = ["CheckedAnswer"]
 
 
-class Answering:
+class CheckedAnswer:
     """The work on one request in the modes ``correct`` and ``annotate``.
 
     Args:
@@ -75,10 +75,10 @@ class Answering:
         context = replace(service.context, answer_parameters=parameters)
         hear_of_it = self._standing if self._stands else None
         loop = self._loop = LoopRun(service.graph, start, context, stands=hear_of_it)
-        trouble = await loop.go()
-        if trouble is None:
+        failure = await loop.go()
+        if failure is None:
             return self._finished(*self._settled())
-        stage, reason, error = trouble
+        stage, reason, error = failure
         if error is not None and loop.standing:
             service.failed("judge", self._ticket, error)
             return self._finished(*self._settled(), f"the check was not finished: {reason}")
@@ -98,7 +98,7 @@ class Answering:
         return draft, why_no_text(draft)
 
     def _standing(self, loop: LoopRun) -> None:
-        if self._stands is not None and loop.trouble() is None:
+        if self._stands is not None and loop.failure() is None:
             status, text = self._settled()
             run = self._ticket.ended(self._known(), status)
             self._stands(completion_of(self._ticket, run, text, base=self._draft, complete=False))
