@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from conflictscore.errors import InputError, NoDocumentsError
 from conflictscore.records import Document
 from conflictscore.retrieval.base import TopKRetriever
-from conflictscore.retrieval.files import read_documents
+from conflictscore.retrieval.document_files import read_documents
 from conflictscore.retrieval.ranking import Ranker, Ranking, RankingField, open_ranker
 from conflictscore.storage.cache import ContentCache
 

@@ -9,7 +9,7 @@ from langchain_core.documents import Document as Retrieved
 
 from conflictscore.records import Document
 
-__all__ = ["Scalar", "clean_text", "is_scalar", "to_documents"]
+__all__ = ["URL_KEYS", "Scalar", "clean_text", "is_scalar", "to_documents"]
 
 Scalar = str | int | float | bool | None
 """What a document's metadata can hold."""
@@ -17,7 +17,8 @@ Scalar = str | int | float | bool | None
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_URL_KEYS = ("url", "source", "link")
+URL_KEYS = ("url", "source", "link")
+"""The metadata that may hold a document's address, the first of them that does."""
 
 
 def clean_text(text: str) -> str:
@@ -41,7 +42,7 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
     seen: set[tuple[str, str]] = set()
     for item in items:
         text = clean_text(item.page_content)
-        url_key = next((key for key in _URL_KEYS if _text(item.metadata, key)), "")
+        url_key = next((key for key in URL_KEYS if _text(item.metadata, key)), "")
         url = _text(item.metadata, url_key)
         if not text or (url, text) in seen:
             continue

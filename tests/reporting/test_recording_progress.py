@@ -7,10 +7,10 @@ from rich.console import Console
 
 from conflictscore.errors import ProviderError
 from conflictscore.reporting.progress import RecordingProgress
-from conflictscore.retrieval.recording.recorder import Failure, RecordingReport
+from conflictscore.retrieval.recording.recorder import FailedQuestion, RecordingReport
 
 START = RecordingReport(wanted=20, before=3)
-FAILURE = Failure("Why\n not?", ProviderError("it \x1b[31mbroke", provider="serper"))
+FAILURE = FailedQuestion("Why\n not?", ProviderError("it \x1b[31mbroke", provider="serper"))
 
 
 def shown(*reports: RecordingReport, terminal: bool) -> str:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from conflictscore.benchmarks.harness.validation import first_fault
 from conflictscore.errors import InputError
 from conflictscore.records import Record
-from conflictscore.retrieval.files import files_of
+from conflictscore.retrieval.document_files import files_of
 from conflictscore.storage import manifests as storage
 
 __all__ = [

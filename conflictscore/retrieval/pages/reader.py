@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.retrieval.base import WrappingRetriever
-from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.documents import URL_KEYS, clean_text
 from conflictscore.retrieval.pages.page import FetchSettings, PageError, PageText
 from conflictscore.retrieval.search_notes import note
 
@@ -26,7 +26,6 @@ _log = logging.getLogger(__name__)
 _AT_ONCE = 8
 """Pages that are read at the same time, and held in memory."""
 _NEEDED = ("httpx", "httpx_secure", "trafilatura")
-_URL_KEYS = ("url", "source", "link")
 
 _WORD = re.compile(r"\w{4,}")
 _WORDS_A_SHARED_ONE = 6
@@ -126,7 +125,7 @@ def _url(metadata: Mapping[str, Any]) -> str | None:
     """The document's web address; None where it has none, or was read when it was recorded."""
     if "text_from" in metadata:
         return None
-    for key in _URL_KEYS:
+    for key in URL_KEYS:
         value = metadata.get(key)
         if isinstance(value, str) and value.strip().lower().startswith(("http:", "https:")):
             return value.strip()

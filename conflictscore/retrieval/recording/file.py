@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from conflictscore.errors import InputError
-from conflictscore.retrieval.recording.format import Recording, Settings, decoded, encoded
+from conflictscore.retrieval.recording.format import Recording, SearchSettings, decoded, encoded
 from conflictscore.retrieval.recording.questions import question_key
 from conflictscore.storage.record_file import RecordFile, RecordLine, RecordLines, no_json
 
@@ -42,7 +42,7 @@ class RecordingIndex:
         """
         self.path = lines.path
         self._places: dict[str, _Place] = {}
-        self.settings: list[Settings] = []
+        self.settings: list[SearchSettings] = []
         try:
             for line in lines:
                 if line.text.strip():
@@ -105,7 +105,7 @@ class RecordingWriter:
         index: What the file held when it was opened.
     """
 
-    def __init__(self, path: str | Path, settings: Settings, *, mix: bool = False) -> None:
+    def __init__(self, path: str | Path, settings: SearchSettings, *, mix: bool = False) -> None:
         """Open the file, and create it if there is none.
 
         Half a line that a kill left at its end is cut off.
@@ -131,7 +131,7 @@ class RecordingWriter:
             self._file.close()
             raise
 
-    def _refuse_other_settings(self, settings: Settings) -> None:
+    def _refuse_other_settings(self, settings: SearchSettings) -> None:
         for other in self.index.settings:
             if other != settings:
                 raise InputError(
@@ -168,7 +168,7 @@ def _is_half(line: RecordLine) -> bool:
     return _BEGINNING.startswith(line.text[: len(_BEGINNING)]) and no_json(line)
 
 
-def _change(before: Settings, now: Settings) -> str:
+def _change(before: SearchSettings, now: SearchSettings) -> str:
     """What differs between two settings, in words."""
     there: dict[str, Any] = {"search": before.search, **before.parameters}
     here: dict[str, Any] = {"search": now.search, **now.parameters}

@@ -53,7 +53,7 @@ from conflictscore.retrieval.documents import Scalar, is_scalar
 
 __all__ = [
     "Recording",
-    "Settings",
+    "SearchSettings",
     "decoded",
     "encodable",
     "encoded",
@@ -86,7 +86,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class Settings(_Part):
+class SearchSettings(_Part):
     """How questions were asked."""
 
     search: str
@@ -135,9 +135,9 @@ class Recording(_Part):
     results: tuple[RecordedResult, ...]
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> SearchSettings:
         """How the question was asked."""
-        return Settings(search=self.search, parameters=self.parameters)
+        return SearchSettings(search=self.search, parameters=self.parameters)
 
 
 class _Line(Recording):

@@ -103,16 +103,12 @@ def _read_jsonl(text: str, shown: str) -> Iterator[str]:
             raise InputError(f"{where}: not JSON; each line holds one JSON object") from None
         if not isinstance(fields, dict):
             raise InputError(f'{where}: not a JSON object such as {{"question": "..."}}')
-        yield _question(fields, where)
-
-
-def _question(fields: Mapping[str, object], where: str) -> str:
-    name = next((name for name in _FIELDS if name in fields), _COLUMN)
-    value = fields.get(name)
-    question = clean_text(value) if isinstance(value, str) else ""
-    if not question:
-        raise InputError(f"{where}, field {name}: it must be a text that is not empty")
-    return question
+        name = next((name for name in _FIELDS if name in fields), _COLUMN)
+        value = fields.get(name)
+        question = clean_text(value) if isinstance(value, str) else ""
+        if not question:
+            raise InputError(f"{where}, field {name}: it must be a text that is not empty")
+        yield question
 
 
 _READERS: Mapping[str, Callable[[str, str], Iterator[str]]] = {

@@ -27,14 +27,14 @@ from conflictscore.retrieval.documents import clean_text
 from conflictscore.retrieval.recording.file import RecordingWriter
 from conflictscore.retrieval.recording.format import (
     Recording,
-    Settings,
+    SearchSettings,
     encodable,
     recorded_result,
 )
 from conflictscore.retrieval.recording.questions import question_key
 from conflictscore.retrieval.search_notes import collecting
 
-__all__ = ["FAILURES_IN_A_ROW", "Failure", "RecordingReport", "record_questions"]
+__all__ = ["FAILURES_IN_A_ROW", "FailedQuestion", "RecordingReport", "record_questions"]
 
 FAILURES_IN_A_ROW = 5
 """How many questions a search may fail, one after the other, until no further one is asked."""
@@ -42,7 +42,7 @@ FAILURES_IN_A_ROW = 5
 _LOGIN = re.compile(r"//[^/?#\s,]*@")
 
 
-class Failure(NamedTuple):
+class FailedQuestion(NamedTuple):
     """A question that was not recorded, and why."""
 
     question: str
@@ -68,7 +68,7 @@ class RecordingReport:
     before: int = 0
     recorded: int = 0
     empty: int = 0
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FailedQuestion, ...] = ()
     stopped: ProviderError | None = None
     cancelled: bool = False
 
@@ -78,7 +78,7 @@ class RecordingReport:
         return self.wanted - self.before - self.recorded
 
 
-Progress = Callable[[RecordingReport], None]
+OnReport = Callable[[RecordingReport], None]
 
 
 async def record_questions(
@@ -91,7 +91,7 @@ async def record_questions(
     concurrency: int = 2,
     limit: int | None = None,
     mix: bool = False,
-    on_progress: Progress = lambda report: None,
+    on_progress: OnReport = lambda report: None,
 ) -> RecordingReport:
     """Record what the retriever finds for each question that the file does not hold yet.
 
@@ -121,7 +121,7 @@ async def record_questions(
         raise InputError(f"concurrency must be at least 1, and is {concurrency}")
     wanted = _distinct(questions)
     how = {"search": _LOGIN.sub("//", search), "parameters": dict(parameters)}
-    settings = Settings.model_validate_json(encodable(json.dumps(how, ensure_ascii=False)))
+    settings = SearchSettings.model_validate_json(encodable(json.dumps(how, ensure_ascii=False)))
     with RecordingWriter(out, settings, mix=mix) as writer:
         todo = [question for question in wanted if question not in writer.index]
         report = RecordingReport(len(wanted), before=len(wanted) - len(todo))
@@ -161,10 +161,10 @@ class _Recorder:
 
     retriever: BaseRetriever
     writer: RecordingWriter
-    settings: Settings
+    settings: SearchSettings
     todo: Iterator[str]
     report: RecordingReport
-    on_progress: Progress
+    on_progress: OnReport
     over: bool = False
     failed_in_a_row: int = 0
 
@@ -212,7 +212,7 @@ class _Recorder:
             )
 
     def _failed(self, question: str, error: ConflictScoreError) -> None:
-        failures = (*self.report.failures, Failure(question, error))
+        failures = (*self.report.failures, FailedQuestion(question, error))
         self.report = replace(self.report, failures=failures)
         if isinstance(error, ProviderError):  # anything else is a matter of this one question
             self.failed_in_a_row += 1

@@ -9,9 +9,9 @@ import pytest
 
 from conflictscore.errors import InputError
 from conflictscore.retrieval.recording.file import RecordingIndex, RecordingWriter
-from conflictscore.retrieval.recording.format import Recording, Settings, encoded
+from conflictscore.retrieval.recording.format import Recording, SearchSettings, encoded
 
-SETTINGS = Settings(search="serper", parameters={"top_k": 10})
+SETTINGS = SearchSettings(search="serper", parameters={"top_k": 10})
 
 
 def recording(question: str, search: str = "serper", top_k: int = 10) -> Recording:

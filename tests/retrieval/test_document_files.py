@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from conflictscore.errors import InputError, NoDocumentsError
 from conflictscore.records import Document
-from conflictscore.retrieval.files import read_documents
+from conflictscore.retrieval.document_files import read_documents
 
 
 @pytest.fixture(autouse=True)
