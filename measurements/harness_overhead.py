@@ -28,6 +28,7 @@ from conflictscore.benchmarks.harness.methods.registry import method_of
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.run import Limits, arun_benchmark
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.ledger import Ledger
 from conflictscore.nodes.state import documents_of
 from conflictscore.records import Attempt, Document
@@ -131,7 +132,9 @@ def _setup(address: str, http: httpx2.AsyncClient) -> Setup:
         temperature=0.0,
         use_responses_api=False,
     )
-    return Setup.open(RunSettings(methods=_METHODS), model=chat, labeler="json", cache=False)
+    return Setup.open(
+        RunSettings(methods=_METHODS), LoopSettings(labeler="json", cache=False), model=chat
+    )
 
 
 async def _harness(

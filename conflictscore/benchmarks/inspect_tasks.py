@@ -34,6 +34,7 @@ from conflictscore.benchmarks.harness.shortening import shortened
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.benchmarks.registry import BENCHMARKS, open_benchmark, usual_methods
 from conflictscore.errors import ConfigurationError, ProviderError
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.nodes.state import RunContext
@@ -133,9 +134,6 @@ def _task(
     names = _several(methods)
     settings = RunSettings(
         methods=chosen_methods(opened.offered if "all" in names else names),
-        max_rounds=max_rounds,
-        max_claims=max_claims,
-        duplicates=duplicates,
         guard_margin=guard_margin,
         resample_temperature=resample_temperature,
         seed=seed,
@@ -159,7 +157,15 @@ def _task(
         hashes=dict(benchmark.hashes),
         versions=versions(),
     )
-    bench = _Bench(benchmark, settings, retriever, labeler, context_window, templates)
+    loop = LoopSettings(
+        labeler=labeler,
+        context_window=context_window,
+        prompts=templates,
+        max_rounds=max_rounds,
+        max_claims=max_claims,
+        duplicates=duplicates,
+    )
+    bench = _Bench(benchmark, settings, loop, retriever)
     measured = Measured(
         methods=settings.methods,
         measures=benchmark.measures,
@@ -279,15 +285,12 @@ class _Bench:
         self,
         benchmark: Benchmark,
         settings: RunSettings,
+        loop: LoopSettings,
         retriever: BaseRetriever | None,
-        labeler: Literal["json", "choice"],
-        context_window: int | None,
-        prompts: PromptSet,
     ) -> None:
-        self.settings = settings
+        self.settings, self._loop = settings, loop
         self.questions = {question.id: question for question in benchmark.questions}
-        self._benchmark, self._retriever, self._labeler = benchmark, retriever, labeler
-        self._context_window, self._prompts = context_window, prompts
+        self._benchmark, self._retriever = benchmark, retriever
         self._found = _Found()
 
     def session(self, on_failure: Callable[[Exception], None], cache: ContentCache) -> Session:
@@ -296,7 +299,7 @@ class _Bench:
 
         def opened(model: Model) -> LanguageModel:
             known = language_model(
-                model, on_failure=on_failure, context_window=self._context_window
+                model, on_failure=on_failure, context_window=self._loop.context_window
             )
             return attach(known, ledger)
 
@@ -304,15 +307,12 @@ class _Bench:
         judge = opened(get_model(role="judge")) if "judge" in roles else None
         setup = Setup.open(
             self.settings,
+            replace(self._loop, judge=judge, cache=cache),
             model=generator,
             retriever=self._retriever,
-            labeler=self._labeler,
-            judge=judge,
             answer_judge=opened(get_model(role="answer_judge"))
             if "answer_judge" in roles
             else None,
-            prompts=self._prompts,
-            cache=cache,
         )
         resampler = _resampler(generator, self.settings)
         return Session(

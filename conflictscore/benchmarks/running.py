@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from langchain_core.retrievers import BaseRetriever
 
@@ -19,7 +19,7 @@ from conflictscore.benchmarks.harness.setup import (
 from conflictscore.benchmarks.registry import open_benchmark, usual_methods
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
-from conflictscore.graph.settings import Model
+from conflictscore.graph.settings import LoopSettings, Model, takes
 from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.prices import PriceTable
 from conflictscore.prompts import PromptSet
@@ -28,6 +28,21 @@ from conflictscore.storage.cache import ContentCache
 __all__ = ["run_benchmark"]
 
 
+class BenchmarkOptions(TypedDict, total=False):
+    """The settings of the loop that a benchmark takes; see :class:`LoopSettings`."""
+
+    labeler: Labeler | LabelerName | LabelerFactory | None
+    judge: Model | None
+    base_url: str | None
+    context_window: int | None
+    prompts: PromptSet | str | Path | None
+    max_rounds: int
+    max_claims: int | None
+    duplicates: Literal["vote", "once"]
+    cache: ContentCache | bool
+
+
+@takes(BenchmarkOptions)
 def run_benchmark(
     benchmark: str | Benchmark,
     folder: str | Path,
@@ -37,21 +52,12 @@ def run_benchmark(
     model: Model | None = None,
     retriever: BaseRetriever | None = None,
     methods: Sequence[str] | None = None,
-    labeler: Labeler | LabelerName | LabelerFactory | None = None,
-    judge: Model | None = None,
     answer_judge: Model | None = None,
-    base_url: str | None = None,
-    context_window: int | None = None,
-    prompts: PromptSet | str | Path | None = None,
     limit: int | None = None,
     sample: int | None = None,
     seed: int = 0,
-    max_rounds: int = 1,
-    max_claims: int | None = None,
-    duplicates: Literal["vote", "once"] = "vote",
     guard_margin: float = 0.0,
     resample_temperature: float = 0.7,
-    cache: ContentCache | bool = True,
     concurrency: int = 4,
     rate_limit: float | None = None,
     max_tokens: int | None = None,
@@ -61,6 +67,7 @@ def run_benchmark(
     retry_failed: bool = False,
     retrieval: Mapping[str, Any] | None = None,
     listener: Listener | None = None,
+    **settings: Unpack[BenchmarkOptions],
 ) -> BenchmarkRun:
     """Run a benchmark, or go on with the run that the folder holds; nothing is paid for twice.
 
@@ -116,27 +123,19 @@ def run_benchmark(
             raise InputError(f"the benchmark {benchmark} needs data, its official file")
         benchmark = open_benchmark(benchmark, data, form=form, seed=seed)
     chosen, selection = benchmark.selected(limit=limit, sample=sample, seed=seed)
-    settings = RunSettings(
+    decided = RunSettings(
         methods=chosen_methods(usual_methods(chosen.offered) if methods is None else methods),
-        max_rounds=max_rounds,
-        max_claims=max_claims,
-        duplicates=duplicates,
         guard_margin=guard_margin,
         resample_temperature=resample_temperature,
         seed=seed,
     )
-    refuse_methods(chosen, settings.methods)  # before a model is fetched
+    refuse_methods(chosen, decided.methods)  # before a model is fetched
     setup = Setup.open(
-        settings,
+        decided,
+        LoopSettings(**settings),
         model=model,
         retriever=retriever,
-        labeler=labeler,
-        judge=judge,
         answer_judge=answer_judge,
-        base_url=base_url,
-        context_window=context_window,
-        prompts=prompts,
-        cache=cache,
     )
     return run_for_sync_caller(
         arun_benchmark(

@@ -98,9 +98,6 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     methods = chosen_methods(_names(settings["methods"], tuple(benchmark.offered)))
     refuse_methods(benchmark, methods)
     decided = RunSettings(
-        max_rounds=settings["max_rounds"],
-        max_claims=settings["max_claims"],
-        duplicates=settings["duplicates"],
         guard_margin=settings["guard_margin"],
         resample_temperature=settings["resample_temperature"],
         seed=settings["seed"],
@@ -162,8 +159,7 @@ def _open(
     """Models and retriever, how documents are found, and the hashes of what they are found in."""
     from conflictscore.benchmarks.harness.manifest import sha256_of_file, sha256_of_tree
     from conflictscore.benchmarks.harness.setup import Setup
-    from conflictscore.cli.labeling import chosen_labeler
-    from conflictscore.cli.running import chosen_spec, open_retriever
+    from conflictscore.cli.running import chosen_spec, loop_settings, open_retriever
 
     hashes: dict[str, str] = {}
     retrieval: dict[str, Any] = {"documents": "of the questions"}
@@ -183,15 +179,10 @@ def _open(
                 hashes["recording"] = sha256_of_file(Path(path))
     setup = Setup.open(
         decided,
+        loop_settings(settings, max_rounds=settings["max_rounds"]),
         model=chosen_spec(settings),
         retriever=retriever,
-        labeler=chosen_labeler(settings),
-        judge=settings["judge"],
         answer_judge=settings.get("answer_judge"),
-        base_url=settings["base_url"],
-        context_window=settings["context_window"],
-        prompts=settings["prompts"],
-        cache=not settings["no_cache"],
     )
     return setup, retrieval, hashes
 

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from langgraph.graph.state import CompiledStateGraph
 
+    from conflictscore.graph.settings import LoopSettings
     from conflictscore.nodes.state import RunContext
 
 __all__ = [
     "chosen_spec",
     "deliver",
+    "loop_settings",
     "open_context",
     "open_retriever",
     "run_graph",
@@ -27,14 +29,26 @@ __all__ = [
 
 def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
     """Open what a run needs, from the model options and further :class:`LoopSettings`."""
-    from conflictscore.cli.labeling import chosen_labeler
     from conflictscore.graph.create import run_context
-    from conflictscore.graph.settings import LoopSettings
     from conflictscore.models.ledger import Ledger
 
     calls, tokens = settings.get("max_calls"), settings.get("max_tokens")
     retriever = more.pop("retriever", None)
-    loop = LoopSettings(
+    loop = loop_settings(
+        settings,
+        budget_seconds=settings["budget_seconds"],
+        ledger=Ledger(max_calls=calls, max_tokens=tokens) if calls or tokens else None,
+        **more,
+    )
+    return run_context(chosen_spec(settings), retriever, loop)
+
+
+def loop_settings(settings: Mapping[str, Any], **more: Any) -> "LoopSettings":
+    """What shapes a run, from the options of models and evidence, and further settings."""
+    from conflictscore.cli.labeling import chosen_labeler
+    from conflictscore.graph.settings import LoopSettings
+
+    return LoopSettings(
         labeler=chosen_labeler(settings),
         judge=settings["judge"],
         base_url=settings["base_url"],
@@ -42,12 +56,9 @@ def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
         prompts=settings["prompts"],
         cache=not settings["no_cache"],
         duplicates=settings["duplicates"],
-        budget_seconds=settings["budget_seconds"],
         max_claims=settings["max_claims"],
-        ledger=Ledger(max_calls=calls, max_tokens=tokens) if calls or tokens else None,
         **more,
     )
-    return run_context(chosen_spec(settings), retriever, loop)
 
 
 def chosen_spec(settings: Mapping[str, Any]) -> str:

@@ -152,7 +152,7 @@ def _session(
         tell,
         questions=benchmark.questions,
         recorded=[r for r in recorded if (r.question, r.step, r.key) not in retried],
-        max_rounds=setup.settings.max_rounds,
+        max_rounds=setup.loop.max_rounds,
         stand_ins=benchmark.stand_ins,
     )
 
@@ -187,7 +187,7 @@ def _asking(setup: Setup, model: LanguageModel, prompts: NotedPrompts) -> Any:
     """
     if isinstance(setup.context.labeler, Cascade):
         return make_labeler(None, model, prompts)
-    chosen = setup.labeler
+    chosen = setup.loop.labeler
     named = isinstance(chosen, str) and LABELERS[chosen].needs == "model"
     if chosen is None or named or callable(chosen):
         return make_labeler(chosen, model, prompts)

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
@@ -20,7 +19,7 @@ from conflictscore.benchmarks.harness.methods.registry import (
 from conflictscore.errors import InputError
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings, Model
-from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
+from conflictscore.labelers import Labeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.nodes.state import RunContext
@@ -55,12 +54,6 @@ class RunSettings:
 
     methods: tuple[str, ...] = COMMON_METHODS
     """``rag`` is always among them, since the others are paired with it."""
-    max_rounds: int = 1
-    """The most regenerations, 1 to 20."""
-    max_claims: int | None = None
-    """The most claims of an answer to label; None for all."""
-    duplicates: Literal["vote", "once"] = "vote"
-    """Whether near-duplicate documents count each, or once on each side."""
     guard_margin: float = 0.0
     """What ``guarded-rag`` asks of a flip: the new answer's share of support is above the first
     one's by more than this, in [0, 1)."""
@@ -70,8 +63,6 @@ class RunSettings:
     """Decides the placebos' donors, and the second sample where the model takes a seed."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.max_rounds <= 20:
-            raise InputError(f"max_rounds is {self.max_rounds}; give 1 to 20")
         if not 0 <= self.guard_margin < 1:
             raise InputError(f"guard_margin is {self.guard_margin}; give 0 or more, below 1")
         if not 0 <= self.resample_temperature < inf:
@@ -133,69 +124,48 @@ class Setup:
     """Models, retriever and settings, opened and not yet called."""
 
     settings: RunSettings
+    loop: LoopSettings
     context: RunContext
     answer_judge: LanguageModel
-    labeler: Labeler | LabelerName | LabelerFactory | None
 
     @classmethod
     def open(
         cls,
         settings: RunSettings,
+        loop: LoopSettings,
         *,
         model: Model | None = None,
         retriever: BaseRetriever | None = None,
-        labeler: Labeler | LabelerName | LabelerFactory | None = None,
-        judge: Model | None = None,
         answer_judge: Model | None = None,
-        base_url: str | None = None,
-        context_window: int | None = None,
-        prompts: PromptSet | str | Path | None = None,
-        cache: ContentCache | bool = True,
-        max_calls: int | None = None,
     ) -> "Setup":
         """Open what a run needs.
 
         Args:
-            settings: What decides the figures.
+            settings: What decides the figures, beside the loop's settings.
+            loop: What shapes the loop, with at least one round. The calls of a labeler of your own
+                are not counted. The cache keeps replies and verdicts of deterministic models for
+                other runs too; without one they are kept in the run's folder alone.
             model: What answers; as for :func:`~conflictscore.create_self_correcting_rag`.
             retriever: Where documents come from, where questions bring none of their own.
-            labeler: ``json``, ``choice``, or one of your own, whose calls are then not counted.
-            judge: The model that decomposes and labels; by default the one that answers.
-            answer_judge: The model that judges free-form answers; by default ``judge``.
-            base_url: An OpenAI-compatible endpoint for specs.
-            context_window: Tokens of prompt and reply; by default what is known of the model.
-            prompts: A folder of templates that override the default ones, or a prompt set.
-            cache: Where replies and verdicts of deterministic models are kept for other runs too;
-                False keeps them in the run's folder alone.
-            max_calls: The most calls in flight at an endpoint.
+            answer_judge: The model that judges free-form answers; by default the loop's judge.
 
         Raises:
             InputError: A setting is out of range.
             ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
         """
-        more: dict[str, Any] = {
-            "base_url": base_url,
-            "context_window": context_window,
-            "max_calls": max_calls,
-        }
+        if loop.max_rounds < 1:
+            raise InputError(f"max_rounds is {loop.max_rounds}; give 1 to 20")
         looks_again = any(
             METHODS[name].step == LOOP and method_of(name).looks_again for name in settings.methods
         )
-        loop = LoopSettings(
-            labeler=labeler,
-            judge=judge,
-            prompts=prompts,
-            max_rounds=settings.max_rounds if looks_again else 0,
-            cache=cache,
-            duplicates=settings.duplicates,
-            max_claims=settings.max_claims,
-            **more,
+        context = run_context(
+            model, retriever, loop if looks_again else replace(loop, max_rounds=0)
         )
-        context = run_context(model, retriever, loop)
         grader = context.decomposer
         if answer_judge is not None:
-            grader = run_context(answer_judge, None, LoopSettings(cache=cache, **more)).generator
-        return cls(settings, context, grader, labeler)
+            alone = replace(loop, judge=None, labeler=None)
+            grader = run_context(answer_judge, None, alone).generator
+        return cls(settings, loop, context, grader)
 
     def worded(self, benchmark: Benchmark) -> "Setup":
         """The same, asking in the words of a benchmark.
@@ -229,9 +199,9 @@ class Setup:
                 "set": context.prompts.name,
                 "sha256": context.prompts.sha256_of(*templates_read(benchmark, settings.methods)),
             },
-            "max_rounds": settings.max_rounds,
-            "max_claims": settings.max_claims,
-            "duplicates": settings.duplicates,
+            "max_rounds": self.loop.max_rounds,
+            "max_claims": self.loop.max_claims,
+            "duplicates": self.loop.duplicates,
             "guard_margin": settings.guard_margin,
             "resample_temperature": settings.resample_temperature,
             "seed": settings.seed,
@@ -276,14 +246,12 @@ class Setup:
         cache: ContentCache | None,
     ) -> RunContext:
         """The same collaborators with other models, templates and cache."""
-        loop = LoopSettings(
-            labeler=self.labeler,
+        loop = replace(
+            self.loop,
             judge=decomposer,
             prompts=prompts,
             max_rounds=self.context.max_rounds,
             cache=False if cache is None else cache,
-            duplicates=self.settings.duplicates,
-            max_claims=self.context.max_claims,
         )
         return run_context(generator, self.context.retriever, loop)
 

@@ -16,6 +16,7 @@ from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.run import Limits, arun_benchmark
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup
 from conflictscore.benchmarks.truthfulqa.judges import STAND_INS, judge_answer
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.records import ConflictType
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.typed_world import TypedWorld
@@ -167,14 +168,12 @@ async def run_quiz(
     """Run a quiz, its replies kept in the run's folder alone."""
     settings = RunSettings(methods=tuple(name for name in methods), **more.pop("settings", {}))
     chat = scripted_model(model) if isinstance(model, OpenAIServer) else model
-    setup = Setup.open(
-        settings,
-        model=chat,
+    loop = LoopSettings(
         labeler=more.pop("labeler", "choice"),
         cache=more.pop("cache", False),
-        retriever=more.pop("retriever", None),
         prompts=more.pop("prompts", None),
     )
+    setup = Setup.open(settings, loop, model=chat, retriever=more.pop("retriever", None))
     return await arun_benchmark(
         benchmark,
         folder,

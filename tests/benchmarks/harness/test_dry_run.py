@@ -17,6 +17,7 @@ from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, GR
 from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup
 from conflictscore.benchmarks.truthfulqa.judges import STAND_INS, judge_answer
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.prices import Price, PriceTable
 from conflictscore.models.usage import UsageMeter
@@ -109,13 +110,11 @@ def planned(
         assumptions=assumptions,
     )
     setup = Setup.open(
-        RunSettings(methods=tuple(methods), **settings),
+        RunSettings(methods=tuple(methods)),
+        LoopSettings(judge=judge, labeler=labeler, cache=False, **settings),
         model=model,
-        judge=judge,
         answer_judge=answer_judge,
-        labeler=labeler,
         retriever=FindsNothing(),
-        cache=False,
     )
     free = documents is not None
     return estimate(benchmark, setup, prices=PRICES, free_search=free, recorded=recorded)
