@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
     from conflictscore.benchmarks.harness.figures import Figures
     from conflictscore.benchmarks.judge_check import JudgeCheck
-    from conflictscore.benchmarks.published import BenchmarkTable, PaperFigures
+    from conflictscore.benchmarks.published import PaperFigures
+    from conflictscore.reporting.plain_table import Card
 
 __all__ = ["CheckEntry", "Entry", "lazily"]
 
@@ -69,7 +70,7 @@ class Entry(NamedTuple):
     none."""
     published: "Callable[[str], PaperFigures | None] | None" = None
     """What a paper reports for one of its forms; None where no paper does."""
-    tables: "Callable[[Figures], Sequence[BenchmarkTable]] | None" = None
+    tables: "Callable[[Figures], Sequence[Card]] | None" = None
     """Tables of its own, of the figures of a run; none where the run is of another benchmark."""
     check: CheckEntry | None = None
     """None where no answers are published that people judged."""

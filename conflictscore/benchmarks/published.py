@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.registry import BENCHMARKS
+from conflictscore.reporting.plain_table import Card
 
-__all__ = ["BenchmarkTable", "PaperFigures", "PaperTransitions", "own_tables", "paper_figures"]
+__all__ = ["PaperFigures", "PaperTransitions", "own_tables", "paper_figures"]
 
 
 @dataclass(frozen=True)
@@ -26,18 +27,6 @@ class PaperTransitions:
     p_value: float
     """Of corrections against harms by the exact McNemar test, two-sided. Ours: the paper gives
     none."""
-
-
-@dataclass(frozen=True)
-class BenchmarkTable:
-    """A table of texts that a benchmark has of its own, or that stands in a paper."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    """As many cells as there are columns."""
-    note: str
-    """What explains it; of a paper's table, where it stands."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +50,7 @@ class PaperFigures:
     types: tuple[tuple[str, float], ...] = ()
     """Models with their accuracy, in [0, 1], in telling the type of the conflict."""
     types_source: str = ""
-    tables: tuple[BenchmarkTable, ...] = ()
+    tables: tuple[Card, ...] = ()
     """Those that no run can be held against cell by cell."""
 
     def value(self, method: str, measure: str) -> float | None:
@@ -88,7 +77,7 @@ def paper_figures(benchmark: str, form: str) -> PaperFigures | None:
     return entry.published(form) if entry and entry.published else None
 
 
-def own_tables(figures: Figures) -> list[BenchmarkTable]:
+def own_tables(figures: Figures) -> list[Card]:
     """The tables that benchmarks make of a run's figures, beside those that all runs have."""
     makers = [entry.tables for entry in BENCHMARKS.values() if entry.tables]
     return [table for make in makers for table in make(figures)]

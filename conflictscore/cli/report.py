@@ -10,8 +10,7 @@ from conflictscore.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conflictscore.benchmarks.harness.report.annotations import Annotation
-    from conflictscore.benchmarks.harness.report.page.run import ReportRun
+    from conflictscore.benchmarks.harness.report.page.run import Annotation, ReportRun
 
 __all__ = ["export", "report"]
 

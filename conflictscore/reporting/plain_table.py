@@ -1,11 +1,53 @@
 """Small tables of numbers at a terminal, whose texts are never read as markup."""
 
+from dataclasses import dataclass
+
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["add_row", "aside", "heading", "plain_table"]
+__all__ = ["Card", "add_row", "aside", "heading", "plain_table", "print_card"]
+
+
+@dataclass(frozen=True)
+class Card:
+    """A table of texts with what stands around it."""
+
+    title: str
+    """Empty for a table that belongs to the one above."""
+    columns: tuple[str, ...] = ()
+    """None for rows without a head."""
+    rows: tuple[tuple[str, ...], ...] = ()
+    """As many cells as there are columns."""
+    note: str = ""
+    """What explains it, a line each."""
+    after: tuple[str, ...] = ()
+    """Sentences that belong to it."""
+    free_text: bool = False
+    """Whether the first column may hold long text, which folds; names of methods stay whole."""
+    faint: frozenset[int] = frozenset()
+    """Rows that are another's, such as a paper's."""
+    bold: bool = True
+    """Whether the title is a heading."""
+    gap: int = 1
+    """Spaces between the cells of rows without a head."""
+
+
+def print_card(card: Card, console: Console) -> None:
+    """Print a card, below an empty line."""
+    console.print(Text(f"\n{card.title}" if card.title else "", style="bold" if card.bold else ""))
+    if card.rows:
+        table = Table.grid(padding=(0, card.gap))
+        if card.columns:
+            table = plain_table(*card.columns, free_text=card.free_text)
+        for number, row in enumerate(card.rows):
+            add_row(table, *row, style="dim" if number in card.faint else "")
+        console.print(table)
+    for line in card.note.splitlines():
+        aside(console, line)
+    for sentence in card.after:
+        console.print(Text(sentence))
 
 
 def plain_table(first: str, *others: str, free_text: bool = False) -> Table:

@@ -1,7 +1,8 @@
 """What the paper reports: one of its models stands beside each method, and all in tables below."""
 
 from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR, GROUNDING, RECALL
-from conflictscore.benchmarks.published import BenchmarkTable, PaperFigures
+from conflictscore.benchmarks.published import PaperFigures
+from conflictscore.reporting.plain_table import Card
 
 __all__ = ["PUBLISHED"]
 
@@ -66,7 +67,7 @@ PUBLISHED = {
         ),
         types_source='"DRAGged into Conflicts", Table 4, 458 questions',
         tables=(
-            BenchmarkTable(
+            Card(
                 note='"DRAGged into Conflicts", Table 5',
                 title="Expected behaviour by model, %",
                 columns=("model", *_STRATEGY_NAMES),
@@ -75,7 +76,7 @@ PUBLISHED = {
                     for model, by_strategy in _TABLE_5.items()
                 ),
             ),
-            BenchmarkTable(
+            Card(
                 note='"DRAGged into Conflicts", Table 6, Gemini 2.5 Flash Thinking',
                 title="Expected behaviour by type of conflict, %",
                 columns=("type", *_STRATEGY_NAMES),

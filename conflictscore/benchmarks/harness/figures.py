@@ -216,3 +216,30 @@ class Figures(Record):
     coverage: Interval
     """Labelled pairs / pairs, by question, of the first answers."""
     cost: Cost
+
+    def is_graded(self, measure: str) -> bool:
+        """Whether a measure's values are numbers in [0, 1] rather than yes or no.
+
+        Of a measure that no method was judged by, nothing is known, and it is not graded.
+        """
+        return any(isinstance(m.measures.get(measure), Interval) for m in self.methods)
+
+    def falls(self, measure: str) -> bool:
+        """Whether less is better by this measure."""
+        return measure in self.falling
+
+    def change_words(self, measure: str) -> tuple[str, str]:
+        """What a change for the better and one for the worse are called, by this measure."""
+        if self.falls(measure):
+            return "lower", "higher"
+        return ("higher", "lower") if self.is_graded(measure) else ("corrected", "harmed")
+
+    def change_titles(self) -> tuple[str, str]:
+        """The same for two columns that all measures share."""
+        kinds = {self.change_words(measure) for measure in self.measures}
+        if len(kinds) == 1:
+            better, worse = kinds.pop()
+            return better.capitalize(), worse.capitalize()
+        if self.falling:
+            return "Better", "Worse"
+        return "Corrected, or higher", "Harmed, or lower"

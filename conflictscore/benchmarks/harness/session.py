@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
 
-from conflictscore.benchmarks.harness.benchmark import AnswerJudge, Benchmark
+from conflictscore.benchmarks.harness.benchmark import SCORES, AnswerJudge, Benchmark
 from conflictscore.benchmarks.harness.failing import reason_of, refuse_odd_values
 from conflictscore.benchmarks.harness.listening import Listener
 from conflictscore.benchmarks.harness.methods.asker import Asker
@@ -27,7 +27,6 @@ from conflictscore.benchmarks.harness.methods.registry import (
 )
 from conflictscore.benchmarks.harness.records import Question, QuestionResult, StepRecord, Verdict
 from conflictscore.benchmarks.harness.results import first_answer_usage, results
-from conflictscore.benchmarks.harness.scores import score_verdicts
 from conflictscore.benchmarks.harness.setup import Ready, RunSettings
 from conflictscore.benchmarks.harness.spending import Place, Spending
 from conflictscore.errors import (
@@ -38,7 +37,7 @@ from conflictscore.errors import (
 )
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Attempt, ConflictReport, Document, Usage
+from conflictscore.records import Attempt, ConflictReport, Document, Label, Usage
 
 __all__ = ["MemoryStore", "Session", "Store", "now"]
 
@@ -231,7 +230,7 @@ class Session:
     ) -> dict[str, Any]:
         """What the loop has scored already is not scored again."""
         report = known or await self._asker.score(text, documents)
-        return {"verdicts": _plain(score_verdicts(report)), "report": report.to_json()}
+        return {"verdicts": _plain(_score_verdicts(report)), "report": report.to_json()}
 
     async def _step(
         self,
@@ -351,3 +350,21 @@ def _donors(questions: Sequence[Question], seed: int) -> dict[str, Question]:
     return {
         question.id: donor for question, donor in zip(circle, [*circle[1:], circle[0]], strict=True)
     }
+
+
+def _score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
+    """CS-C and CS-R as verdicts by measure, with what they were counted from.
+
+    An answer without a claim, or without a labelled one, is unjudged: nothing is known of it.
+    """
+    if report.error is not None or report.cs_c is None or report.cs_r is None:
+        unlabelled = "none of its claims has a label" if report.claims else "it makes no claim"
+        return dict.fromkeys(SCORES, Verdict(value=None, error=report.error or unlabelled))
+    pairs = [pair for claim in report.claims for pair in claim.labels]
+    labelled = sum(pair.label is not Label.UNLABELLED for pair in pairs)
+    counts = (
+        f"{len(report.conflicting)} of {len(report.claims)} claims have documents on both sides;"
+        f" {labelled} of {len(pairs)} pairs of claim and document are labelled"
+    )
+    values = dict(zip(SCORES, (report.cs_c, report.cs_r), strict=True))
+    return {name: Verdict(value=value, explanation=counts) for name, value in values.items()}

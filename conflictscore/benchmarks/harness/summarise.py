@@ -15,6 +15,7 @@ from conflictscore.benchmarks.harness.figures import (
     Proportion,
     Scores,
     Transitions,
+    TypeAccuracy,
 )
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP, METHODS, method_of
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
@@ -26,8 +27,7 @@ from conflictscore.benchmarks.harness.statistics import (
     proportion,
     wilcoxon_pratt,
 )
-from conflictscore.benchmarks.harness.told_types import told_types
-from conflictscore.records import ConflictReport, Usage
+from conflictscore.records import ConflictReport, ConflictType, Usage
 
 __all__ = ["figures"]
 
@@ -103,7 +103,7 @@ def figures(
         categories=_categories(results, ordered, measures, graded),
         scores=tuple(_scores(results, method) for method in others if METHODS[method].step == LOOP),
         claims=tuple(_claims(results, m) for m in ordered) if set(SCORES) & set(measures) else (),
-        types=told_types(results, ordered),
+        types=_told_types(results, ordered),
         coverage=_mean(_reports(results, BASELINE), lambda report: report.coverage),
         cost=run_cost(results, net, money=money, first_usage=first_usage),
     )
@@ -300,4 +300,38 @@ def _scores(results: Sequence[QuestionResult], method: str) -> Scores:
         cs_c_after=cs_c_after,
         cs_r_before=cs_r_before,
         cs_r_after=cs_r_after,
+    )
+
+
+def _told_types(
+    results: Sequence[QuestionResult], methods: Sequence[str]
+) -> tuple[TypeAccuracy, ...]:
+    """A figure for each of these methods that tells a type; none where people told no type.
+
+    Args:
+        results: One a question.
+        methods: The methods of the run, in their order.
+    """
+    known = [(r, r.question.conflict_type) for r in results if r.question.conflict_type]
+    if not known:
+        return ()
+    return tuple(
+        _type_accuracy(
+            method, [(true, r.predicted[method]) for r, true in known if method in r.predicted]
+        )
+        for method in methods
+        if method_of(method).tells_type
+    )
+
+
+def _type_accuracy(
+    method: str, told: Sequence[tuple[ConflictType, ConflictType | None]]
+) -> TypeAccuracy:
+    """Of people's type and the method's, by question."""
+    there = [kind for kind in ConflictType if any(kind in pair for pair in told)]
+    return TypeAccuracy(
+        method=method,
+        accuracy=proportion(sum(true is said for true, said in told), len(told)),
+        untold=sum(said is None for _, said in told),
+        confusion={true: {said: told.count((true, said)) for said in there} for true in there},
     )

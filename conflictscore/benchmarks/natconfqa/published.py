@@ -1,6 +1,7 @@
 """What the paper reports: one of its models stands beside each method, and all in a table below."""
 
-from conflictscore.benchmarks.published import BenchmarkTable, PaperFigures
+from conflictscore.benchmarks.published import PaperFigures
+from conflictscore.reporting.plain_table import Card
 
 __all__ = ["PUBLISHED"]
 
@@ -41,7 +42,7 @@ PUBLISHED = {
         },
         note="o4-mini was the judge there",
         tables=(
-            BenchmarkTable(
+            Card(
                 note="NatConfQA, Table 1",
                 title="F1 by model on questions with conflict, default to conflict-aware, %",
                 columns=("model", "answers", "conflicts"),
@@ -50,7 +51,7 @@ PUBLISHED = {
                     for model, (a, b, c, d) in _TABLE_1.items()
                 ),
             ),
-            BenchmarkTable(
+            Card(
                 note="NatConfQA, Table 2, mean of eight models with 90 % intervals",
                 title="Recall of conflicts by kind of question, %",
                 columns=("prompt", "yes/no", "wh, all conflict", "wh, mixed"),

@@ -1,8 +1,8 @@
 """The three ratings of a run, counted back from the two measures that are made of them."""
 
 from conflictscore.benchmarks.harness.figures import Figures, Proportion
-from conflictscore.benchmarks.published import BenchmarkTable
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
+from conflictscore.reporting.plain_table import Card
 
 __all__ = ["rating_tables"]
 
@@ -10,7 +10,7 @@ _TEMPLATES = ("no-documents", "first-document", "second-document", "rag", "contr
 """The methods that ask by the paper's prompt templates 1 to 5."""
 
 
-def rating_tables(figures: Figures) -> tuple[BenchmarkTable, ...]:
+def rating_tables(figures: Figures) -> tuple[Card, ...]:
     """How answers were rated: the paper's templates by number, and then the other methods.
 
     Args:
@@ -30,7 +30,7 @@ def rating_tables(figures: Figures) -> tuple[BenchmarkTable, ...]:
             shown = str(number) if known else ""
             rows.append((number, (method.method, shown, *cells, f"{some.n:,}")))
     return (
-        BenchmarkTable(
+        Card(
             title="Ratings",
             columns=("method", "template", "correct", "partially correct", "incorrect", "n"),
             rows=tuple(cells for _, cells in sorted(rows, key=lambda row: row[0])),

@@ -1,25 +1,21 @@
-"""What a run cost, what failed in it, and what it would cost, for a person at a terminal."""
+"""What a run cost and what failed in it, for a person at a terminal."""
 
-from collections.abc import Iterable
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Iterable, Iterator
 
 from conflictscore.benchmarks.harness.figures import Cost
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.records import Usage
 from conflictscore.reporting.figure_text import counted, money, one_line, seconds
-from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
+from conflictscore.reporting.plain_table import Card
 
-__all__ = ["print_cost", "print_failures"]
+__all__ = ["cost_cards", "failure_cards"]
 
 _SHOWN_REASONS = 5
 _CHANGES = ("corrected", "harmed")
 
 
-def print_failures(results: Iterable[QuestionResult], console: Console) -> None:
-    """Print why methods failed and why answers are unjudged; equal reasons folded, few shown.
+def failure_cards(results: Iterable[QuestionResult]) -> Iterator[Card]:
+    """Why methods failed and why answers are unjudged; equal reasons folded, few shown.
 
     Questions are counted, so a reason that several methods of a question share counts once.
     """
@@ -33,67 +29,70 @@ def print_failures(results: Iterable[QuestionResult], console: Console) -> None:
                 if verdict.error is not None:
                     unjudged.setdefault(one_line(verdict.error), set()).add(result.question.id)
     for what, reasons in (("Failed", failed), ("Unjudged", unjudged)):
-        if not reasons:
-            continue
-        heading(console, what)
-        table = Table.grid(padding=(0, 2))
-        for reason, questions in list(reasons.items())[:_SHOWN_REASONS]:
-            add_row(table, counted(len(questions), "question"), reason)
-        console.print(table)
-        if (more := len(reasons) - _SHOWN_REASONS) > 0:
-            aside(console, f"and {counted(more, 'more reason')}")
+        if reasons:
+            shown = list(reasons.items())[:_SHOWN_REASONS]
+            more = len(reasons) - len(shown)
+            yield Card(
+                what,
+                (),
+                tuple((counted(len(ids), "question"), reason) for reason, ids in shown),
+                f"and {counted(more, 'more reason')}" if more else "",
+                gap=2,
+            )
 
 
-def print_cost(
-    cost: Cost, console: Console, *, verbose: bool, changes: tuple[str, str] = _CHANGES
-) -> None:
-    """Print calls and tokens by model, money, time, and what a net correction cost.
+def cost_cards(cost: Cost, *, verbose: bool, changes: tuple[str, str] = _CHANGES) -> Iterator[Card]:
+    """Calls and tokens by model, money, time, and what a net correction cost.
 
     Args:
         cost: What the run cost.
-        console: Where to.
         verbose: Also calls and tokens by step.
         changes: What a change for the better and one for the worse are called.
     """
-    heading(console, "Cost")
     if not cost.usage:
-        console.print(Text("no model was called"))
+        yield Card("Cost", after=("no model was called",))
         return
-    _print_usage("model", cost.usage.items(), console)
-    if verbose:
-        console.print()
-        _print_usage("step", ((step, used) for step, used in cost.by_step.items()), console)
+    told = [f"dollars: {money(cost.money, cost.unknown_prices)}"]
     if found := sum(used.cache_read_tokens for used in cost.usage.values()):
-        console.print(Text(f"of the tokens in, {found:,} were in a provider's prompt cache"))
-    console.print(Text(f"dollars: {money(cost.money, cost.unknown_prices)}"))
-    console.print(Text(f"time of all steps together: {seconds(cost.seconds)}"))
+        told.insert(0, f"of the tokens in, {found:,} were in a provider's prompt cache")
+    told.append(f"time of all steps together: {seconds(cost.seconds)}")
+    yield _usage("Cost", "model", cost.usage.items(), () if verbose else told)
+    if verbose:
+        yield _usage("", "step", cost.by_step.items(), told)
     if not cost.net_corrections:
         return
-    console.print()
-    net_name = "net corrections" if changes == _CHANGES else " less ".join(changes)
-    table = plain_table("method", net_name, "dollars for each", "tokens for each")
+    rows = []
     for method, net in cost.net_corrections.items():
         dollars = cost.money_per_net_correction.get(method)
         tokens = cost.tokens_per_net_correction.get(method)
-        add_row(
-            table,
-            method,
-            f"{net:+,}" if net else "0",
-            "no gain" if net <= 0 else money(dollars),
-            "no gain" if net <= 0 else "unknown" if tokens is None else f"{tokens:,.0f}",
+        rows.append(
+            (
+                method,
+                f"{net:+,}" if net else "0",
+                "no gain" if net <= 0 else money(dollars),
+                "no gain" if net <= 0 else "unknown" if tokens is None else f"{tokens:,.0f}",
+            )
         )
-    console.print(table)
+    net_name = "net corrections" if changes == _CHANGES else " less ".join(changes)
+    yield Card("", ("method", net_name, "dollars for each", "tokens for each"), tuple(rows))
 
 
-def _print_usage(what: str, usages: Iterable[tuple[str, Usage]], console: Console) -> None:
-    table = plain_table(what, "calls", "from the cache", "tokens in", "tokens out", free_text=True)
-    for name, used in usages:
-        add_row(
-            table,
-            one_line(name),
-            f"{used.calls:,}",
-            f"{used.cached_calls:,}",
-            f"{used.input_tokens:,}",
-            f"{used.output_tokens:,}",
-        )
-    console.print(table)
+def _usage(
+    title: str, what: str, usages: Iterable[tuple[str, Usage]], after: Iterable[str]
+) -> Card:
+    return Card(
+        title,
+        (what, "calls", "from the cache", "tokens in", "tokens out"),
+        tuple(
+            (
+                one_line(name),
+                f"{used.calls:,}",
+                f"{used.cached_calls:,}",
+                f"{used.input_tokens:,}",
+                f"{used.output_tokens:,}",
+            )
+            for name, used in usages
+        ),
+        free_text=True,
+        after=tuple(after),
+    )

@@ -12,7 +12,6 @@ from typing import Any
 from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, flip_kind, justification
-from conflictscore.benchmarks.harness.report.measures import is_graded
 from conflictscore.benchmarks.harness.report.page.run import ReportRun
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import Usage
@@ -109,7 +108,7 @@ def _columns(runs: Sequence[ReportRun]) -> dict[str, str]:
     kinds: dict[str, str] = {}
     for run in runs:
         for measure in run.figures.measures:
-            kind = "number" if is_graded(run.figures, measure) else kinds.get(measure, "boolean")
+            kind = "number" if run.figures.is_graded(measure) else kinds.get(measure, "boolean")
             kinds[measure] = kind
     measured = {
         f"{measure}{part}": kind

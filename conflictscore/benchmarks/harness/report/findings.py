@@ -7,7 +7,6 @@ from conflictscore.benchmarks.harness.benchmark import ACCURACY, SCORES
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
-from conflictscore.benchmarks.harness.report.measures import change_words, is_graded
 from conflictscore.benchmarks.published import PaperFigures
 from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.reporting.figure_text import counted, p_value, percent, points, span
@@ -57,7 +56,7 @@ def _what_is_missing(figures: Figures) -> Iterator[str]:
     for measure in figures.measures:
         judged = {m.measures[measure].n for m in figures.methods if measure in m.measures}
         if len(judged) > 1:
-            what = "means" if is_graded(figures, measure) else "shares"
+            what = "means" if figures.is_graded(measure) else "shares"
             yield (
                 f"The {what} of {measure} are not over the same questions for every method"
                 f" ({min(judged):,} to {max(judged):,}); the two of a pair are."
@@ -112,7 +111,7 @@ def _comparisons(figures: Figures, paper: PaperFigures | None) -> Iterator[str]:
         for pair in figures.paired
         if pair.measure == figures.measures[0] and not method_of(pair.method).control
     ]
-    graded = is_graded(figures, figures.measures[0])
+    graded = figures.is_graded(figures.measures[0])
     for pair in tested:
         yield _comparison(pair, paper, graded=graded)
     found = [pair for pair in tested if pair.p_value is not None and pair.p_value < _ALPHA]
@@ -178,7 +177,7 @@ def _against_paper(told: str, *, fits: bool, holds_zero: bool) -> str:
 
 
 def _controls(figures: Figures) -> Iterator[str]:
-    better, worse = change_words(figures, figures.measures[0])
+    better, worse = figures.change_words(figures.measures[0])
     for pair in figures.paired:
         control = method_of(pair.method).control
         if pair.measure == figures.measures[0] and control and pair.n:
@@ -196,7 +195,7 @@ def _where_in_conflict(figures: Figures, method: str) -> str:
     moved = next((moved for moved in figures.transitions if moved.method == method), None)
     if moved is None:
         return ""
-    better, worse = change_words(figures, figures.measures[0])
+    better, worse = figures.change_words(figures.measures[0])
     return (
         f" Of the first answers with conflict, {moved.conflict:,} in all and the only ones that a"
         f" second look asks about: {moved.corrections.count:,} {better}, {moved.harms.count:,}"
@@ -205,8 +204,8 @@ def _where_in_conflict(figures: Figures, method: str) -> str:
 
 
 def _few_revised(figures: Figures) -> Iterator[str]:
-    _, worse = change_words(figures, figures.measures[0])
-    harmed = f"{worse} values" if is_graded(figures, figures.measures[0]) else "harms"
+    _, worse = figures.change_words(figures.measures[0])
+    harmed = f"{worse} values" if figures.is_graded(figures.measures[0]) else "harms"
     for moved in figures.transitions:
         harms = moved.harms
         if moved.method not in SECOND_LOOKS:

@@ -13,9 +13,13 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult
-from conflictscore.benchmarks.harness.report.annotations import Annotation, ChangeVerdict, Review
 from conflictscore.benchmarks.harness.report.flips import flip_kind, justification, second_look
-from conflictscore.benchmarks.harness.report.page.run import ReportRun
+from conflictscore.benchmarks.harness.report.page.run import (
+    Annotation,
+    ChangeVerdict,
+    ReportRun,
+    Review,
+)
 from conflictscore.errors import InputError
 from conflictscore.records import EvidenceLabel, Label
 from conflictscore.reporting.files import write_whole

@@ -3,31 +3,39 @@
 Names of models, categories and errors are untrusted text: no markup, no control characters.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from textwrap import fill
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from conflictscore.benchmarks.harness.figures import Figures, Interval, Proportion, Transitions
-from conflictscore.benchmarks.harness.methods.registry import method_of
-from conflictscore.benchmarks.harness.records import QuestionResult
-from conflictscore.benchmarks.harness.report.categories import print_categories
-from conflictscore.benchmarks.harness.report.cost import print_cost, print_failures
-from conflictscore.benchmarks.harness.report.findings import findings
-from conflictscore.benchmarks.harness.report.measures import change_words, falls, is_graded
-from conflictscore.benchmarks.harness.report.pairs import print_pairs
-from conflictscore.benchmarks.harness.report.types import print_types
-from conflictscore.benchmarks.published import (
-    BenchmarkTable,
-    PaperFigures,
-    PaperTransitions,
-    own_tables,
+from conflictscore.benchmarks.harness.figures import (
+    CategoryFigures,
+    Figures,
+    Interval,
+    Paired,
+    Proportion,
+    Transitions,
+    TypeAccuracy,
 )
-from conflictscore.reporting.figure_text import counted, one_line, percent, published, span
-from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
+from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.harness.report.cost import cost_cards, failure_cards
+from conflictscore.benchmarks.harness.report.findings import findings
+from conflictscore.benchmarks.published import PaperFigures, PaperTransitions, own_tables
+from conflictscore.records import ConflictType
+from conflictscore.reporting.figure_text import (
+    counted,
+    one_line,
+    p_value,
+    percent,
+    points,
+    published,
+    span,
+)
+from conflictscore.reporting.plain_table import Card, print_card
 
-__all__ = ["print_figures"]
+__all__ = ["print_figures", "published_types", "told_types"]
 
 _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...] = (
     ("retained", lambda paper: (paper.retained, paper.conflict)),
@@ -38,6 +46,10 @@ _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...]
     ("harms_of_conflict", lambda paper: (paper.harms, paper.conflict)),
 )
 """Rows of the transitions, and the paper's count and total of each."""
+
+_FEW = range(2, 7)
+"""So many categories stand side by side, and are shown without being asked for."""
+_NAME_WIDTH = 11
 
 
 def print_figures(
@@ -63,47 +75,60 @@ def print_figures(
     console.print(Text(f"\n{one_line(title)}", style="bold underline"))
     ended = f"{figures.ended:,} of {counted(figures.questions, 'question')} ended"
     console.print(Text(f"{ended}, {figures.failed:,} failed for at least one method"))
+    for card in _cards(figures, paper, results, verbose):
+        print_card(card, console)
+
+
+def published_types(paper: PaperFigures | None) -> str:
+    """A paper's accuracies in telling the type of a conflict, in one line; empty without any."""
+    if paper is None or not paper.types:
+        return ""
+    models = ", ".join(f"{model} {percent(value)} %" for model, value in paper.types)
+    return f"published: {models} ({paper.types_source})"
+
+
+def told_types(told: TypeAccuracy) -> list[ConflictType]:
+    """The types that a method told at least once, in their usual order."""
+    known = {kind for row in told.confusion.values() for kind, number in row.items() if number}
+    return [kind for kind in ConflictType if kind in known]
+
+
+def _cards(
+    figures: Figures, paper: PaperFigures | None, results: Sequence[QuestionResult], verbose: bool
+) -> Iterator[Card]:
     for measure in figures.measures:
-        _print_measure(figures, measure, paper, console)
-    _print_claims(figures, console)
-    for own in own_tables(figures):
-        _print_table(own, own.title, console, free_text=False)
-    print_pairs(figures, paper, console)
-    _print_transitions(figures, paper, console, verbose=verbose)
-    print_types(figures, paper, console)
-    print_categories(figures, console, verbose=verbose)
-    if verbose:
-        for given in paper.tables if paper else ():
-            _print_table(given, f"In the paper: {given.title}", console, free_text=True)
-    _print_scores(figures, console)
-    print_failures(results, console)
-    changes = change_words(figures, figures.measures[0])
-    print_cost(figures.cost, console, verbose=verbose, changes=changes)
+        yield _measure(figures, measure, paper)
+    yield from _claims(figures)
+    yield from own_tables(figures)
+    yield from _pairs(figures, paper)
+    yield from _transitions(figures, paper, verbose=verbose)
+    yield from _types(figures, paper)
+    yield from _categories(figures, verbose=verbose)
+    if verbose and paper is not None:
+        for given in paper.tables:
+            title = f"In the paper: {given.title}"
+            yield Card(title, given.columns, given.rows, given.note, free_text=True)
+    yield _scores(figures)
+    yield from failure_cards(results)
+    changes = figures.change_words(figures.measures[0])
+    yield from cost_cards(figures.cost, verbose=verbose, changes=changes)
     if sentences := findings(figures, paper):
-        heading(console, "What this can and cannot show")
-        table = Table.grid(padding=(0, 1))
-        for sentence in sentences:
-            add_row(table, "-", sentence)
-        console.print(table)
+        title = "What this can and cannot show"
+        yield Card(title, (), tuple(("-", sentence) for sentence in sentences))
 
 
-def _print_measure(
-    figures: Figures, measure: str, paper: PaperFigures | None, console: Console
-) -> None:
+def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card:
     shown = [method for method in figures.methods if measure in method.measures]
     failed = any(method.failed for method in shown)
     unjudged = any(method.unjudged.get(measure, 0) for method in shown)
-    beside = paper is not None and any(
-        paper.value(method.method, measure) is not None for method in shown
-    )
+    reported = {m.method: paper.value(m.method, measure) for m in shown} if paper else {}
+    beside = any(value is not None for value in reported.values())
     extra = [
         *(["failed"] if failed else []),
         *(["unjudged"] if unjudged else []),
         *(["paper %"] if beside else []),
     ]
-    graded = is_graded(figures, measure)
-    columns = ["mean %", "95 % interval"] if graded else ["%", "95 % interval", "right"]
-    table = plain_table("method", *columns, "n", *extra)
+    rows = []
     for method in shown:
         value = method.measures[measure]
         cells = [method.method, *_estimate(value)]
@@ -114,45 +139,102 @@ def _print_measure(
             cells.append(f"{method.failed:,}")
         if unjudged:
             cells.append(f"{method.unjudged.get(measure, 0):,}")
-        if paper is not None and beside:
-            reported = paper.value(method.method, measure)
-            cells.append("" if reported is None else published(reported))
-        add_row(table, *cells)
-    heading(console, one_line(measure).capitalize())
-    console.print(table)
+        if beside:
+            told = reported[method.method]
+            cells.append("" if told is None else published(told))
+        rows.append(tuple(cells))
+    graded, notes = figures.is_graded(measure), []
     if graded:
-        best = "; 0 is best" if falls(figures, measure) else ""
-        aside(console, f"mean of the values from 0 to 100 %, with a bootstrap interval{best}")
+        best = "; 0 is best" if figures.falls(measure) else ""
+        notes.append(f"mean of the values from 0 to 100 %, with a bootstrap interval{best}")
     if paper is not None and beside:
         source = f"{paper.source}, {paper.model}, {counted(paper.questions, 'question')}"
-        aside(console, " ".join([f"paper: {source}", *([f"({paper.note})"] if paper.note else [])]))
+        notes.append(" ".join([f"paper: {source}", *([f"({paper.note})"] if paper.note else [])]))
+    columns = ("mean %", "95 % interval") if graded else ("%", "95 % interval", "right")
+    return Card(
+        one_line(measure).capitalize(),
+        ("method", *columns, "n", *extra),
+        tuple(rows),
+        "\n".join(notes),
+    )
 
 
-def _print_claims(figures: Figures, console: Console) -> None:
-    if not figures.claims:
-        return
-    table = plain_table("method", "claims", "labelled %", "n")
+def _claims(figures: Figures) -> Iterator[Card]:
+    rows = []
     for one in figures.claims:
         mean = "none" if one.claims.value is None else f"{one.claims.value:.1f}"
-        add_row(table, one.method, mean, percent(one.coverage.value), f"{one.claims.n:,}")
-    heading(console, "Claims of an answer")
-    console.print(table)
-    aside(console, "means over answers that were taken apart; labelled: of pairs with a document")
+        rows.append((one.method, mean, percent(one.coverage.value), f"{one.claims.n:,}"))
+    if rows:
+        yield Card(
+            "Claims of an answer",
+            ("method", "claims", "labelled %", "n"),
+            tuple(rows),
+            "means over answers that were taken apart; labelled: of pairs with a document",
+        )
 
 
-def _print_transitions(
-    figures: Figures, paper: PaperFigures | None, console: Console, *, verbose: bool
-) -> None:
+def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
+    """Each method beside the baseline by each measure, and the second looks beside controls."""
+    for measure in figures.measures:
+        pairs = [pair for pair in figures.paired if pair.measure == measure]
+        yield from _against(BASELINE, figures, pairs, paper)
+    for control in dict.fromkeys(pair.against for pair in figures.controls):
+        pairs = [pair for pair in figures.controls if pair.against == control]
+        yield from _against(control, figures, pairs, None)
+
+
+def _against(
+    other: str, figures: Figures, pairs: Sequence[Paired], paper: PaperFigures | None
+) -> Iterator[Card]:
+    """Pairs by the same measure; a paper's stand below those that it has."""
+    if not pairs:
+        return
+    measure = pairs[0].measure
+    graded = figures.is_graded(measure)
+    counts: tuple[str, ...] = ("both\nright", "both\nwrong", "corrected", "harmed")
+    if graded:
+        counts = ("n", *figures.change_words(measure))
+    rows: list[tuple[str, ...]] = []
+    faint = set()
+    for pair in pairs:
+        before = [pair.n] if graded else [pair.both_right, pair.both_wrong]
+        rows.append(
+            (
+                pair.method,
+                *("" if n is None else f"{n:,}" for n in (*before, pair.corrected, pair.harmed)),
+                p_value(pair.p_value),
+                points(pair.difference.value),
+                span(points(pair.difference.low), points(pair.difference.high)),
+            )
+        )
+        reported = paper.difference(pair.method, measure) if paper else None
+        if paper is not None and reported is not None:
+            # the counts are known for regenerated-rag in multiple choice alone
+            told = paper.transitions if pair.method == "regenerated-rag" else None
+            known = ["", "", ""]
+            if told is not None:
+                known = [f"{told.corrections}", f"{told.harms}", p_value(told.p_value)]
+            faint.add(len(rows))
+            rows.append(("in the paper", *[""] * len(before), *known, points(reported), ""))
+    test = "Wilcoxon signed-rank test with zeros by Pratt" if graded else "exact McNemar test"
+    yield Card(
+        f"Against {other}, question by question: {one_line(measure)}",
+        ("method", *counts, "p", "points", "95 % interval"),
+        tuple(rows),
+        f"p: {test}, two-sided; interval of the difference: bootstrap",
+        faint=frozenset(faint),
+    )
+
+
+def _transitions(figures: Figures, paper: PaperFigures | None, *, verbose: bool) -> Iterator[Card]:
     shown = [
         moved for moved in figures.transitions if verbose or method_of(moved.method).looks_again
     ]
     if shown:
-        heading(console, "Answers with conflict")
+        yield Card("Answers with conflict")
     for moved in shown:
-        told = None
-        if paper is not None and moved.method == "regenerated-rag":
-            told = paper.transitions
-        table = plain_table("", "count", "of", "%", "95 % interval", *(["paper"] if told else []))
+        told = paper.transitions if paper and moved.method == "regenerated-rag" else None
+        rows = []
         for name, reported in _OUTCOMES:
             value: Proportion = getattr(moved, name)
             if name == "neutral" and value.count == 0:
@@ -162,56 +244,145 @@ def _print_transitions(
             if told is not None:
                 count, of = reported(told)
                 cells.append(f"{count} of {of}, {percent(count / of)} %")
-            add_row(table, *cells)
+            rows.append(tuple(cells))
         lost = [
             f"{number:,} {what}"
             for number, what in ((moved.failed, "failed"), (moved.unjudged, "revised but unjudged"))
             if number
         ]
         conflict = counted(moved.conflict, "first answer") + " with conflict"
-        console.print(Text(f"\n{moved.method}: {', '.join([conflict, *lost])}"))
-        console.print(table)
+        yield Card(
+            f"{moved.method}: {', '.join([conflict, *lost])}",
+            ("", "count", "of", "%", "95 % interval", *(["paper"] if told else [])),
+            tuple(rows),
+            bold=False,
+        )
 
 
 def _outcome(name: str, moved: Transitions, figures: Figures) -> str:
     names = {}
-    if is_graded(figures, moved.measure):
-        better, worse = change_words(figures, moved.measure)
+    if figures.is_graded(moved.measure):
+        better, worse = figures.change_words(moved.measure)
         names = {"corrections": better, "harms": worse, "harms_of_conflict": f"{worse} of all"}
     return names.get(name, name.replace("_", " "))
 
 
-def _print_table(given: BenchmarkTable, title: str, console: Console, *, free_text: bool) -> None:
-    table = plain_table(*given.columns, free_text=free_text)
-    for row in given.rows:
-        add_row(table, *row)
-    heading(console, title)
-    console.print(table)
-    aside(console, given.note)
+def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
+    """Accuracies with what stands in a paper, and a confusion matrix a method."""
+    if not figures.types:
+        return
+    yield Card(
+        "Types of conflict",
+        ("method", "%", "95 % interval", "right", "n", "no type told"),
+        tuple(
+            (
+                told.method,
+                *_estimate(told.accuracy),
+                *(f"{n:,}" for n in (told.accuracy.count, told.accuracy.n, told.untold)),
+            )
+            for told in figures.types
+        ),
+        published_types(paper),
+    )
+    for told in figures.types:
+        if columns := told_types(told):
+            names = (k.replace("-", "-\n").replace("misinform", "misinform-\n") for k in columns)
+            yield Card(
+                f"{told.method}: the type it told, by people's type",
+                ("people's type", *names),
+                tuple(
+                    (kind.value, *(f"{row.get(column, 0):,}" for column in columns))
+                    for kind in ConflictType
+                    if (row := told.confusion.get(kind)) is not None
+                ),
+                bold=False,
+            )
 
 
-def _print_scores(figures: Figures, console: Console) -> None:
-    heading(console, "ConflictScore (0 is best)")
-    table = plain_table("method", "", "all answers", "n", "before", "after", "n")
-    for scores in figures.scores:
+def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
+    """A few, such as types of conflict, are columns; many are rows, and shown in verbose only."""
+    few = len(figures.categories) in _FEW
+    if not figures.categories or not (few or verbose):
+        return
+    methods = [method.method for method in figures.methods]
+    for measure in figures.measures:
+        graded = figures.is_graded(measure)
+        what = "mean % (n)" if graded else "% (n)" if few else "right of judged"
+        found = {
+            (category.category, method): category.measures.get(method, {}).get(measure)
+            for category in figures.categories
+            for method in methods
+        }
+        if few:
+            columns = ("method", *map(_column, figures.categories))
+            rows = [
+                (method, *(_with_n(found[c.category, method]) for c in figures.categories))
+                for method in methods
+            ]
+        else:
+            columns = ("category", "n", *(method.replace("-", "-\n") for method in methods))
+            rows = [
+                (_name(c), f"{c.questions:,}", *(_brief(found[c.category, m]) for m in methods))
+                for c in figures.categories
+            ]
+        title = f"By category: {one_line(measure)}, {what}"
+        yield Card(title, columns, tuple(rows), free_text=not few)
+
+
+def _column(category: CategoryFigures) -> str:
+    """The name in lines, so narrow that the five types of conflict fit 80 characters."""
+    words = (part for word in _name(category).split() for part in _cut(word))
+    return fill(" ".join(words), _NAME_WIDTH, break_on_hyphens=False)
+
+
+def _cut(word: str) -> Iterator[str]:
+    if len(word) <= _NAME_WIDTH:
+        yield word
+        return
+    for part in word.split("-"):
+        rest = part
+        while len(rest) > _NAME_WIDTH:
+            yield f"{rest[: _NAME_WIDTH - 2]}-"
+            rest = rest[_NAME_WIDTH - 2 :]
+        yield rest
+
+
+def _name(category: CategoryFigures) -> str:
+    return one_line(category.category) or "(none)"
+
+
+def _brief(value: Proportion | Interval | None) -> str:
+    return f"{value.count}/{value.n}" if isinstance(value, Proportion) else _with_n(value)
+
+
+def _with_n(value: Proportion | Interval | None) -> str:
+    return "" if value is None else f"{percent(value.value)} ({value.n:,})"
+
+
+def _scores(figures: Figures) -> Card:
+    rows = [
+        (
+            scores.method if name == "CS-C" else "",
+            name,
+            _mean(overall),
+            f"{overall.n:,}",
+            _mean(before),
+            _mean(after),
+            f"{after.n:,}",
+        )
+        for scores in figures.scores
         for name, overall, before, after in (
             ("CS-C", scores.cs_c, scores.cs_c_before, scores.cs_c_after),
             ("CS-R", scores.cs_r, scores.cs_r_before, scores.cs_r_after),
-        ):
-            add_row(
-                table,
-                scores.method if name == "CS-C" else "",
-                name,
-                _mean(overall),
-                f"{overall.n:,}",
-                _mean(before),
-                _mean(after),
-                f"{after.n:,}",
-            )
-    if figures.scores:
-        console.print(table)
-        aside(console, "before and after: the answers that were regenerated, over the same ones")
-    console.print(Text(f"coverage of the first answers: {_coverage(figures.coverage)}"))
+        )
+    ]
+    return Card(
+        "ConflictScore (0 is best)",
+        ("method", "", "all answers", "n", "before", "after", "n"),
+        tuple(rows),
+        "before and after: the answers that were regenerated, over the same ones" if rows else "",
+        after=(f"coverage of the first answers: {_coverage(figures.coverage)}",),
+    )
 
 
 def _coverage(covered: Interval) -> str:

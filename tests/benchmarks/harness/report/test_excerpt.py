@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.harness.report.page.excerpt import excerpts
+from conflictscore.benchmarks.harness.report.page.cards import excerpts
 
 FILLER = "The keeper wrote the log by hand every night. " * 100
 

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from conflictscore.benchmarks.harness.report.annotations import ChangeVerdict, Review
 from conflictscore.benchmarks.harness.report.label_studio import export_tasks, read_annotations
+from conflictscore.benchmarks.harness.report.page.run import ChangeVerdict, Review
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.report.lamps import (
     HOSTILE,

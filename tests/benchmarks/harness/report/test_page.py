@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.report.annotations import Annotation, ChangeVerdict, Review
 from conflictscore.benchmarks.harness.report.page.html import web_address
 from conflictscore.benchmarks.harness.report.page.page import render_report, write_report
+from conflictscore.benchmarks.harness.report.page.run import Annotation, ChangeVerdict, Review
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES as RATED
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import ConflictType, Document

@@ -1,28 +1,62 @@
 """Every change of answer, and every conflict that was kept, as the page shows it."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
-from conflictscore.benchmarks.harness.report.annotations import Annotation
 from conflictscore.benchmarks.harness.report.flips import (
     FlipKind,
     flip_kind,
     justification,
     second_look,
 )
-from conflictscore.benchmarks.harness.report.measures import change_words, is_graded
-from conflictscore.benchmarks.harness.report.page.excerpt import Excerpt, excerpts
-from conflictscore.benchmarks.harness.report.page.html import web_address, web_host
-from conflictscore.benchmarks.harness.report.page.run import ReportRun
+from conflictscore.benchmarks.harness.report.page.html import shown, web_address, web_host
+from conflictscore.benchmarks.harness.report.page.run import Annotation, ReportRun
 from conflictscore.records import ConflictType, Document, EvidenceLabel, Label
 from conflictscore.reporting.figure_text import percent
 
-__all__ = ["KEPT", "Card", "Judged", "OtherAnswer", "Passage", "Said", "cards"]
+__all__ = [
+    "KEPT",
+    "Card",
+    "Excerpt",
+    "Judged",
+    "OtherAnswer",
+    "Passage",
+    "Said",
+    "cards",
+    "excerpts",
+]
 
 KEPT = "kept"
 """The kind of a card whose answer did not change."""
+
+_NEAR = 240
+"""Characters shown on either side of a passage at first."""
+_FAR = 600
+"""The same, once the reader asks for more."""
+_LONGEST_PASSAGE = 1200
+_ENDS = "\"'“”‘’… ."  # what a judge puts around a quotation
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A stretch of a document with a passage in it."""
+
+    before: str
+    passage: str
+    """Empty where nothing is marked; then all stands in ``before``."""
+    after: str
+    starts_inside: bool
+    """Whether the document begins earlier."""
+    ends_inside: bool
+    """Whether the document goes on."""
+
+    @property
+    def length(self) -> int:
+        """Characters of the document that it holds."""
+        return len(self.before) + len(self.passage) + len(self.after)
 
 
 @dataclass(frozen=True)
@@ -122,11 +156,11 @@ class Card:
     @property
     def graded(self) -> bool:
         """Whether what it is worth is a number rather than right or wrong."""
-        return is_graded(self.run.figures, self.run.first_measure)
+        return self.run.figures.is_graded(self.run.first_measure)
 
     def direction(self, kind: str) -> str:
         """Where a graded value went, of a correction or a harm."""
-        better, worse = change_words(self.run.figures, self.run.first_measure)
+        better, worse = self.run.figures.change_words(self.run.first_measure)
         return better if kind == FlipKind.CORRECTION else worse
 
     @property
@@ -185,11 +219,11 @@ def cards(run: ReportRun) -> tuple[list[Card], list[Card]]:
     """
     flips, kept = [], []
     for result in run.results:
-        shown = second_look(result)
+        look = second_look(result)
         first = _said(run, result.methods.get(BASELINE))
-        if shown is None or first is None:
+        if look is None or first is None:
             continue
-        for method in dict.fromkeys((shown, "typed-rag")):
+        for method in dict.fromkeys((look, "typed-rag")):
             after = _said(run, result.methods.get(method))
             if after is None:
                 continue
@@ -197,7 +231,7 @@ def cards(run: ReportRun) -> tuple[list[Card], list[Card]]:
             others = tuple(_others(run, result, method))
             if kind is not None:
                 flips.append(Card(run, result, method, kind.value, first, after, others))
-            elif result.conflict and method == shown:
+            elif result.conflict and method == look:
                 kept.append(Card(run, result, method, KEPT, first, after, others))
     return flips, kept
 
@@ -224,3 +258,48 @@ def _others(run: ReportRun, result: QuestionResult, shown: str) -> Iterator[Othe
                 result.donor if method == "placebo" else None,
                 result.predicted.get(method),
             )
+
+
+def excerpts(text: str, snippet: str | None) -> tuple[Excerpt, Excerpt | None]:
+    """What is shown of a document at first, and the longer stretch for who asks for more.
+
+    Args:
+        text: The document.
+        snippet: The judge's quotation. It is looked for with white space and case folded, and
+            without the quotation marks and dots around it.
+
+    Returns:
+        The stretch around the quotation, or the beginning of the document where there is none or
+        it does not stand there; and None where there is no more to show.
+    """
+    whole = shown(text)
+    start, end = _find(whole, shown(snippet)) if snippet else (0, 0)
+    near, far = (_around(whole, start, end, reach) for reach in (_NEAR, _FAR))
+    return near, far if far.length > near.length else None
+
+
+def _around(text: str, start: int, end: int, reach: int) -> Excerpt:
+    end = min(end, start + _LONGEST_PASSAGE)
+    if start == end:
+        reach *= 2
+    first, last = max(0, start - reach), min(len(text), end + reach)
+    return Excerpt(
+        before=text[first:start] if start != end else text[first:last],
+        passage=text[start:end],
+        after=text[end:last] if start != end else "",
+        starts_inside=first > 0,
+        ends_inside=last < len(text),
+    )
+
+
+def _find(text: str, snippet: str) -> tuple[int, int]:
+    words = snippet.strip(_ENDS).casefold().split()
+    folded = text.casefold()
+    found = re.search(r"\s+".join(map(re.escape, words)), folded) if words else None
+    if found is None:
+        return 0, 0
+    if len(folded) == len(text):
+        return found.span()
+    # a letter such as ß is longer when its case is folded
+    origin = [index for index, letter in enumerate(text) for _ in letter.casefold()]
+    return origin[found.start()], origin[found.end() - 1] + 1

@@ -6,7 +6,6 @@ from typing import Literal
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion, Transitions
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
-from conflictscore.benchmarks.harness.report.measures import is_graded
 from conflictscore.benchmarks.harness.report.page.run import ReportRun
 from conflictscore.benchmarks.harness.report.page.tables import MeasureTable
 from conflictscore.reporting.figure_text import percent, span
@@ -97,7 +96,7 @@ def measure_chart(table: MeasureTable) -> Chart:
 def split_chart(runs: Sequence[ReportRun]) -> Chart:
     """What became of the answers with conflict, as one stacked bar a method."""
     rows = []
-    graded = any(is_graded(run.figures, run.first_measure) for run in runs)
+    graded = any(run.figures.is_graded(run.first_measure) for run in runs)
     for run in runs:
         for moved in run.figures.transitions:
             label = f"{moved.method} · {run.name}" if len(runs) > 1 else moved.method
@@ -146,7 +145,7 @@ def category_chart(run: ReportRun, method: str) -> Chart:
     """The baseline and one method by category."""
     rows = []
     measure = run.first_measure
-    what = "means" if is_graded(run.figures, measure) else "right answers of judged ones"
+    what = "means" if run.figures.is_graded(measure) else "right answers of judged ones"
     for category in run.figures.categories:
         before = category.measures.get(BASELINE, {}).get(measure)
         after = category.measures.get(method, {}).get(measure)

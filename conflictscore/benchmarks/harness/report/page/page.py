@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conflictscore.benchmarks.harness.report.findings import findings
-from conflictscore.benchmarks.harness.report.measures import change_titles, change_words, is_graded
 from conflictscore.benchmarks.harness.report.page.cards import Card, cards
 from conflictscore.benchmarks.harness.report.page.charts import (
     Chart,
@@ -21,7 +20,7 @@ from conflictscore.benchmarks.harness.report.page.tables import (
     published_tables,
     settings,
 )
-from conflictscore.benchmarks.harness.report.types import published_types, told_types
+from conflictscore.benchmarks.harness.report.tables import published_types, told_types
 from conflictscore.benchmarks.published import own_tables
 from conflictscore.errors import InputError
 from conflictscore.reporting.files import write_whole
@@ -63,11 +62,8 @@ def render_report(runs: Sequence[ReportRun]) -> str:
         raise InputError("a report needs at least one run")
     made = environment(Path(__file__).parent)
     made.globals |= {
-        "change_titles": change_titles,
-        "change_words": change_words,
         "findings": findings,
         "failures": failures,
-        "is_graded": is_graded,
         "published_types": published_types,
         "own_tables": own_tables,
         "told_types": told_types,

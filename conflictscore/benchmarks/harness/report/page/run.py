@@ -2,16 +2,43 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from conflictscore.benchmarks.harness.benchmark import ACCURACY
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.records import QuestionResult
-from conflictscore.benchmarks.harness.report.annotations import Annotation
-from conflictscore.benchmarks.harness.report.measures import falls
 from conflictscore.benchmarks.published import PaperFigures, paper_figures
+from conflictscore.records import Record
 
-__all__ = ["ReportRun"]
+__all__ = ["Annotation", "ChangeVerdict", "ReportRun", "Review"]
+
+
+class ChangeVerdict(StrEnum):
+    """Whether a change of answer was right, by a reviewer."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    NO_DIFFERENCE = "no difference"
+    CANNOT_TELL = "cannot tell"
+
+
+class Review(Record):
+    """One reviewer's verdict on one flip."""
+
+    verdict: ChangeVerdict
+    decided_by: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """Numbers of the documents that decided it for the reviewer, ascending."""
+    comment: str = ""
+
+
+class Annotation(Record):
+    """All that reviewers said about one flip."""
+
+    reviews: dict[str, Review]
+    """By the reviewer's name, or number where there is no name."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +78,7 @@ class ReportRun:
     @property
     def falls(self) -> bool:
         """Whether less is better by it."""
-        return falls(self.figures, self.first_measure)
+        return self.figures.falls(self.first_measure)
 
     @property
     def categorised(self) -> bool:

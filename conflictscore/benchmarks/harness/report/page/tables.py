@@ -6,9 +6,9 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.figures import MethodFigures
 from conflictscore.benchmarks.harness.methods.registry import METHODS
-from conflictscore.benchmarks.harness.report.measures import falls, is_graded
 from conflictscore.benchmarks.harness.report.page.run import ReportRun
-from conflictscore.benchmarks.published import BenchmarkTable, PaperFigures
+from conflictscore.benchmarks.published import PaperFigures
+from conflictscore.reporting.plain_table import Card
 
 __all__ = [
     "Failure",
@@ -65,12 +65,12 @@ class MeasureTable:
     @property
     def graded(self) -> bool:
         """Whether values are means of numbers rather than shares of right answers."""
-        return any(is_graded(run.figures, self.measure) for run in self.runs)
+        return any(run.figures.is_graded(self.measure) for run in self.runs)
 
     @property
     def falls(self) -> bool:
         """Whether less is better."""
-        return any(falls(run.figures, self.measure) for run in self.runs)
+        return any(run.figures.falls(self.measure) for run in self.runs)
 
     def reported(self, method: str) -> float | None:
         """The paper's figure, in [0, 1]."""
@@ -121,7 +121,7 @@ def _told_of(measure: str, paper: PaperFigures | None) -> PaperFigures | None:
     return paper
 
 
-def published_tables(runs: Sequence[ReportRun]) -> list[BenchmarkTable]:
+def published_tables(runs: Sequence[ReportRun]) -> list[Card]:
     """The tables of the papers on what was run, each once."""
     return list(dict.fromkeys(table for run in runs if run.paper for table in run.paper.tables))
 
