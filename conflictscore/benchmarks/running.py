@@ -69,7 +69,7 @@ def run_benchmark(
     listener: Listener | None = None,
     **settings: Unpack[BenchmarkOptions],
 ) -> BenchmarkRun:
-    """Run a benchmark, or go on with the run that the folder holds; nothing is paid for twice.
+    """Run a benchmark, or resume the run that the folder holds; nothing is paid for twice.
 
     ```
     run = run_benchmark("truthfulqa", "runs/mc", data="TruthfulQA.csv", model=chat, retriever=mine)
@@ -77,8 +77,8 @@ def run_benchmark(
     ```
 
     Args:
-        benchmark: A name of ``registry.BENCHMARKS``, or a benchmark of your own.
-        folder: Where the run is kept; the same call goes on with it.
+        benchmark: A name of ``registry.BENCHMARKS``, or your own benchmark.
+        folder: Where the run is kept; the same call resumes it.
         data: The benchmark's official file, or several where it takes them; needed with a name.
         form: ``multiple-choice`` or ``free-form``; by default the benchmark's first.
         model: What answers: a spec or any LangChain chat model.
@@ -86,7 +86,7 @@ def run_benchmark(
         methods: Names of ``harness.methods.registry.METHODS`` that
             the benchmark offers (``benchmark.offered``); ``rag`` is always run. None for
             the papers' methods and ``guarded-rag``.
-        labeler: ``json``, ``choice`` or one of your own, whose calls are then not counted.
+        labeler: A name of ``LABELERS``, or your own, whose calls are then not counted.
         judge: The model that decomposes and labels; by default the one that answers.
         answer_judge: The model that judges free-form answers; by default ``judge``.
         base_url: An OpenAI-compatible endpoint for specs.
@@ -105,11 +105,11 @@ def run_benchmark(
         rate_limit: The most requests a minute at an endpoint.
         max_tokens: Stop once so many tokens were used.
         max_cost: Stop once so many US dollars were spent.
-        prices: A file of prices of your own (TOML), over those that are published.
+        prices: Your own prices (a TOML file), in place of the published ones.
         missing: Whether questions that a recording does not have end the run or are left out.
         retry_failed: Whether steps that failed in an earlier session are tried again.
-        retrieval: How your retriever is set up, as plain JSON for the manifest: a run is gone on
-            with only where it is the same.
+        retrieval: How your retriever is set up, as plain JSON for the manifest: a run is resumed
+            only where it is the same.
         listener: Is told what happens.
 
     Raises:

@@ -42,7 +42,7 @@ def bench() -> None:
     """Run a benchmark: who is right more often, and who changed whose mind.
 
     A run is kept in a folder. Ctrl-C, a crash or a spent budget lose at most the calls in flight:
-    the same command goes on, and pays for nothing twice.
+    the same command resumes it, and nothing is paid for twice.
     """
 
 

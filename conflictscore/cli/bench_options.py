@@ -65,7 +65,7 @@ def _questions(entry: "Entry") -> list[_Option]:
             "--out",
             type=click.Path(path_type=Path, file_okay=False),
             metavar="DIR",
-            help="The run's folder; one that exists is gone on with. Default: runs/BENCHMARK-FORM.",
+            help="The run's folder; a run that it holds is resumed. Default: runs/BENCHMARK-FORM.",
         ),
         click.option(
             "--methods",
@@ -177,13 +177,13 @@ _limits = [
         "--max-cost",
         type=click.FloatRange(min=0, min_open=True),
         metavar="USD",
-        help="Stop once so much was spent; needs a price for every model.",
+        help="Stop once this much was spent; needs a price for every model.",
     ),
     click.option(
         "--prices",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="Prices of your own (TOML), over those that are known.",
+        help="Your own prices (TOML), in place of the published ones.",
     ),
     click.option(
         "--retry-failed", is_flag=True, help="Try again what failed in an earlier session."
@@ -193,14 +193,14 @@ _output = [
     click.option(
         "--dry-run",
         is_flag=True,
-        help="Only say what is expected to be spent: calls, tokens and money.",
+        help="Only estimate the calls, tokens and dollars that the run will take.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object."),
     click.option(
         "--verbose",
         "-v",
         is_flag=True,
-        help="Also show categories where they are many, costs by step, and tables of the papers.",
+        help="Also show long lists of categories, costs by step, and the papers' tables.",
     ),
     click.option("--quiet", "-q", is_flag=True, help="Show no progress."),
 ]

@@ -38,7 +38,7 @@ _prices = click.option(
     "--prices",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Prices of your own (TOML), over those that are known.",
+    help="Your own prices (TOML), in place of the published ones.",
 )
 
 

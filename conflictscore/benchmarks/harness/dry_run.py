@@ -74,8 +74,8 @@ def estimate(
     Args:
         benchmark: The questions that were chosen; what its judge asks a model is counted where it
             says what stands in for the replies (``Benchmark.stand_ins``).
-        setup: Models, retriever and settings. A labeler of your own is not asked, and what it would
-            call is not counted.
+        setup: Models, retriever and settings. The calls that your own labeler would make are not
+            counted.
         prices: What the models cost.
         free_search: Whether the retriever costs nothing, such as a recording, and is asked;
             otherwise number and length of the documents are assumed.

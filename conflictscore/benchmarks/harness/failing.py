@@ -38,10 +38,10 @@ def reason_of(failure: BaseException) -> str:
 
 
 def refuse_odd_values(verdicts: Mapping[str, Verdict], graded: Collection[str]) -> None:
-    """Refuse values that would be counted as something else, as a judge of one's own may give.
+    """Refuse values that would be counted as something else, as a user's own judge may give.
 
     Raises:
-        InputError: A value is no number from 0 to 1 or, by a measure that is not graded, neither
+        InputError: A value is not a number from 0 to 1 or, by a measure that is not graded, neither
             yes nor no.
     """
     for name, verdict in verdicts.items():

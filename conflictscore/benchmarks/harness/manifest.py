@@ -1,4 +1,4 @@
-"""What a run was made with: whether it can be gone on with is told by its manifest."""
+"""What a run was made with: its manifest decides whether it can be resumed."""
 
 import hashlib
 import json
@@ -60,7 +60,7 @@ class Manifest(Record):
     """When the run was begun, in UTC and ISO 8601."""
     configuration: dict[str, Any]
     """All that decides the figures: methods, models, prompts, retrieval, sample, seed. What only
-    decides how fast or how far a run goes (concurrency, rate limit, budgets) is no part of it."""
+    decides how fast or how far a run goes (concurrency, rate limit, budgets) is not part of it."""
     hashes: dict[str, str]
     """SHA-256 of what is read, by name, such as ``data`` and ``recorded``."""
     versions: dict[str, str]
@@ -68,13 +68,13 @@ class Manifest(Record):
 
 
 def differences(old: Manifest, new: Manifest) -> list[str]:
-    """Why a run is not gone on with: one line a field of benchmark, configuration and hashes.
+    """Why a run cannot be resumed: one line a field of benchmark, configuration and hashes.
 
     ``created`` and ``versions`` may differ; for the latter see :func:`changed_versions`.
 
     Args:
         old: The manifest of the run.
-        new: What it would be gone on with.
+        new: What would resume it.
 
     Returns:
         Lines such as ``configuration.model.temperature 0.0 there and 0.7 now``, in the order of
@@ -92,7 +92,7 @@ def read_manifest(path: Path) -> Manifest:
     """The manifest in a file.
 
     Raises:
-        InputError: There is no such file, it cannot be read, is damaged or no manifest, or has
+        InputError: There is no such file, it cannot be read, is damaged or not a manifest, or has
             another format.
     """
     advice = "put back a copy of it, or give another folder"
@@ -112,7 +112,8 @@ def read_manifest(path: Path) -> Manifest:
         number = storage.shown(fields["format"])
         raise InputError(
             f"{path}: the run has format {number}{_writer(fields)}, and this conflictscore"
-            f" reads format {FORMAT}; go on with the version that began it, or give another folder"
+            f" reads format {FORMAT}; resume it with the version that started it, or"
+            " give another folder"
         )
     try:
         return Manifest.model_validate(fields)

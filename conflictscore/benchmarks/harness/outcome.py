@@ -1,4 +1,4 @@
-"""What a run came to: its results and figures, read from its folder."""
+"""The outcome of a run: its results and figures, read from its folder."""
 
 import json
 from collections.abc import Sequence

@@ -213,7 +213,7 @@ class Play(Silent):
         return figure
 
     def _part(self, prompt: str) -> float:
-        """How often claims of a prompt are there, where their assumed number is no whole one."""
+        """How often claims of a prompt are there, where their assumed number is not whole."""
         beyond = len(self._whole) - self._at("claims") if self._whole else 0.0
         if beyond <= 0 or any(claim in prompt for claim in list(self._whole)[:-1]):
             return 1.0

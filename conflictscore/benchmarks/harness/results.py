@@ -268,7 +268,7 @@ class Recorded:
         return read_value(grade, GradedValue).report
 
     def _outcome(self, step: str, form: type[V]) -> V | MethodResult | None:
-        """A step's value, the failure that it came to, or None where it is still to come."""
+        """A step's value, its failure, or None where it is still to come."""
         record = self.steps.get(step)
         if record is None:
             documents = self.steps.get(DOCUMENTS)

@@ -1,4 +1,4 @@
-"""Running a benchmark in a folder: begin it, or go on with it, and say what it came to."""
+"""Running a benchmark in a folder: start or resume it, and give its results and figures."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -61,7 +61,7 @@ async def arun_benchmark(
     prices: PriceTable | None = None,
     listener: Listener | None = None,
 ) -> BenchmarkRun:
-    """Run a benchmark, or go on with it where its folder holds a part of it already.
+    """Run a benchmark, or resume it where its folder holds part of it already.
 
     Every step is recorded the moment it ends, and every reply inside a step is kept as it comes:
     a run that dies loses at most the calls in flight.

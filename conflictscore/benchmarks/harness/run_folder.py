@@ -3,7 +3,7 @@
 ```
 .conflictscore.lock    held by the command that writes
 questions.jsonl        the questions, in order
-manifest.json          what the run was begun with
+manifest.json          what the run was started with
 records.jsonl          one line a step, only ever added to
 ```
 
@@ -95,7 +95,7 @@ def refuse_another_run(
     begun: tuple[Manifest, Sequence[Question]],
     now: tuple[Manifest, Sequence[Question]],
 ) -> None:
-    """Raise where a run was begun with something else than what it would be gone on with.
+    """Raise where a run was started with something else than what would resume it.
 
     Raises:
         InputError: Benchmark, configuration, hashes or questions differ; shows how.
@@ -107,8 +107,8 @@ def refuse_another_run(
         )
     if changes := differences(old, new):
         raise InputError(
-            f"{folder}: the run was begun with something else: {_listed(changes, '; ')}; go on"
-            " with what it was begun with, or give another folder"
+            f"{folder}: the run was started with other settings: {_listed(changes, '; ')};"
+            " resume it with those, or give another folder"
         )
     _refuse_other_questions(folder / _QUESTIONS, held, asked)
 
@@ -121,8 +121,8 @@ def _refuse_other_questions(
             sides = (f"id {one.id!r}" if one else "none" for one in (there, now))
             raise InputError(
                 f"{path}, row {row}: not the question that is to be asked"
-                f" ({' there and '.join(sides)} now); go on with the questions that the run was"
-                " begun with, or give another folder"
+                f" ({' there and '.join(sides)} now); resume the run with the questions that it"
+                " was started with, or give another folder"
             )
 
 
@@ -136,7 +136,7 @@ def _refuse_other_files(folder: Path) -> None:
     elif others := names - _BEGUN if LOCK_FILE in names else names:
         raise InputError(
             f"{folder}: holds other files ({_listed(sorted(others), ', ')}) and no {MANIFEST}, so"
-            " it is no run; give a new or an empty folder"
+            " it is not a run; give a new or an empty folder"
         )
 
 

@@ -240,7 +240,7 @@ class Session:
         *,
         key: str = "",
     ) -> StepRecord:
-        """What is recorded of a step, or else what comes of it now."""
+        """What is recorded of a step, or else its result now."""
         place = (question.id, step, key)
         known = self._store.done.get(place)
         if known is not None and place not in self._retried and not self._outlived(known):

@@ -49,7 +49,7 @@ _READ_BY_FORM: Mapping[Form, tuple[str, ...]] = {
 class RunSettings:
     """What decides the figures of a run, beside its questions and its models.
 
-    All of it stands in the run's manifest, and a run is gone on with only where it is the same.
+    All of it is in the run's manifest, and a run is resumed only with the same.
     """
 
     methods: tuple[str, ...] = COMMON_METHODS
@@ -141,9 +141,9 @@ class Setup:
         """Open what a run needs.
 
         Args:
-            settings: What decides the figures, beside the loop's settings.
-            loop: What shapes the loop, with at least one round. The calls of a labeler of your own
-                are not counted. The cache keeps replies and verdicts of deterministic models for
+            settings: What decides the figures, besides the loop's settings.
+            loop: What shapes the loop, with at least one round. The calls of your own labeler are
+                not counted. The cache keeps replies and verdicts of deterministic models for
                 other runs too; without one they are kept in the run's folder alone.
             model: What answers; as for :func:`~conflictscore.create_self_correcting_rag`.
             retriever: Where documents come from, where questions bring none of their own.

@@ -1,4 +1,4 @@
-"""A run on the disk: begun or gone on with by one command at a time, read by any."""
+"""A run on disk: started or resumed by one command at a time, read by any."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ class RunStore:
 
     Attributes:
         folder: Where it is.
-        manifest: What it was begun with.
+        manifest: What it was started with.
         questions: What it asks, in order.
         notes: What the user should know about how it was found.
     """
@@ -55,7 +55,7 @@ class RunStore:
     def open(
         cls, folder: str | Path, manifest: Manifest, questions: Sequence[Question]
     ) -> "RunStore":
-        """Begin a run, or go on with one that was begun with the same; other writers are kept out.
+        """Start a run, or resume one that was started with the same; other writers are kept out.
 
         Half a line at the end of its records is cut off, with a note.
 
@@ -66,7 +66,7 @@ class RunStore:
 
         Raises:
             InputError: The folder cannot be written, is used by another command, holds other
-                files, a damaged run, one of another format or one that was begun with something
+                files, a damaged run, one of another format or one that was started with something
                 else; or two questions have the same id.
         """
         folder = Path(folder)

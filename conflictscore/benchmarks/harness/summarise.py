@@ -45,7 +45,7 @@ def figures(
     graded: Collection[str] = (),
     falling: Collection[str] = (),
 ) -> Figures:
-    """Count and average what a run came to; the order of the results does not matter.
+    """Count and average the results of a run; the order of the results does not matter.
 
     Pairs, transitions and all that speaks of the first answer need the baseline among the methods.
 
@@ -306,7 +306,7 @@ def _scores(results: Sequence[QuestionResult], method: str) -> Scores:
 def _told_types(
     results: Sequence[QuestionResult], methods: Sequence[str]
 ) -> tuple[TypeAccuracy, ...]:
-    """A figure for each of these methods that tells a type; none where people told no type.
+    """A figure for each of these methods that tells a type; none where people did not label types.
 
     Args:
         results: One a question.

@@ -80,8 +80,8 @@ def test_a_manifest_is_the_same_after_writing_and_reading(tmp_path: Path) -> Non
         ('{"format": 1, "benchmark": "x"}', r"damaged \(field created: Field required\); put"),
         (
             '{"format": 2, "benchmark": "x", "versions": {"conflictscore": "0.9"}, "new": 1}',
-            "the run has format 2 of conflictscore 0.9, and this conflictscore reads format 1; go"
-            " on with the version that began it, or give another folder",
+            "the run has format 2 of conflictscore 0.9, and this conflictscore reads format 1;"
+            " resume it with the version that started it, or give another folder",
         ),
         ('{"format": "a", "benchmark": "x"}', 'the run has format "a", and this conflictscore'),
     ],

@@ -1,4 +1,4 @@
-"""A run's folder: begun, gone on with, refused, and read."""
+"""A run's folder: started, resumed, refused, and read."""
 
 import errno
 import json
@@ -158,14 +158,17 @@ def test_damage_is_named_by_its_row_and_goes_away_with_it(
 @pytest.mark.parametrize(
     ("now", "words"),
     [
-        (manifest(seed=8), r"begun with something else: configuration\.seed 7 there and 8 now; go"),
+        (
+            manifest(seed=8),
+            r"started with other settings: configuration\.seed 7 there and 8 now; res",
+        ),
         (
             manifest(options={str(number): number for number in range(10)}),
-            r"configuration\.options\.7 missing there and 7 now; and 2 more; go on with what",
+            r"configuration\.options\.7 missing there and 7 now; and 2 more; resume it with",
         ),
         (
             manifest().model_copy(update={"hashes": {"data": "1" * 64}}),
-            r'hashes\.data "000\S+ there and "111\S+ now; go on with what it was begun with, or',
+            r'hashes\.data "000\S+ there and "111\S+ now; resume it with those, or',
         ),
         (manifest("beacons"), "is a run of lighthouses, not of beacons; give another folder"),
     ],

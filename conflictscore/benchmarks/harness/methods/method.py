@@ -60,11 +60,11 @@ class BenchmarkMethod:
     It raises :class:`~conflictscore.errors.ConfigurationError` for what ends a run, and other
     errors of :mod:`conflictscore.errors` for what fails this question only."""
     answer: "Callable[[BenchmarkMethod, Recorded], MethodResult | None]" = _own_answer
-    """What it came to, from what was recorded; None where that is still to come."""
+    """The answer, from what was recorded; None where it is still to come."""
     forms: tuple[Form, ...] = ("multiple-choice", "free-form")
     """The forms of question that it fits."""
     templates: tuple[str, ...] = ()
-    """The templates that it reads beside those of every run; ``{form}`` stands for the form."""
+    """The templates that it reads besides those of every run; ``{form}`` stands for the form."""
     looks_again: bool = False
     """Whether it answers again because of a conflict in the loop's first answer."""
     before_loop: bool = False
@@ -72,7 +72,7 @@ class BenchmarkMethod:
     tells_type: bool = False
     """Whether it tells the type of the conflict."""
     controls: tuple[str, ...] = ()
-    """The methods that it is compared with beside the baseline."""
+    """The methods that it is compared with besides the baseline."""
     control: str = ""
     """Of a control, what is done to an answer without the method that it is held against."""
     caveat: str = ""
@@ -89,5 +89,5 @@ class BenchmarkMethod:
         return self.looks_again and self.step != LOOP
 
     def reads(self, form: Form) -> set[str]:
-        """The templates that it reads in this form, beside those of every run."""
+        """The templates that it reads in this form, besides those of every run."""
         return {name.format(form=form.replace("-", "_")) for name in self.templates}

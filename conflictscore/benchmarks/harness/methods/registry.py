@@ -25,8 +25,8 @@ __all__ = [
 ]
 
 DOCUMENTS, LOOP, GRADE = "documents", "loop", "grade"
-"""The steps that are no method's own: finding the documents, the loop with its first answer, and
-judging an answer."""
+"""The steps that belong to no single method: finding the documents, the loop with its first
+answer, and judging an answer."""
 
 BASELINE = "rag"
 """The method that the others are paired with."""

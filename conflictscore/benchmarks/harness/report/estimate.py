@@ -16,7 +16,7 @@ def print_estimate(estimate: Estimate, console: Console) -> None:
     """Print calls, tokens and cost by step and model: what to expect, and between which bounds.
 
     Args:
-        estimate: What a dry run came to.
+        estimate: The result of a dry run.
         console: Where to.
     """
     if not estimate.questions:

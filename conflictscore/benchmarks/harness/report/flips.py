@@ -27,7 +27,7 @@ class FlipKind(StrEnum):
 
 
 def second_look(result: QuestionResult) -> str | None:
-    """The method that shows what regeneration came to; None where none of them was run.
+    """The method that shows the outcome of regeneration; None where none of them was run.
 
     This is ``regenerated-rag``. Where it was not run it is ``guarded-rag``, and the flips that this
     refused are not known; where that was not run either, ``typed-rag``.

@@ -74,7 +74,7 @@ def read_annotations(path: Path) -> dict[str, dict[str, Annotation]]:
         Annotations by the question's id, by the run's name.
 
     Raises:
-        InputError: The file cannot be read, or is no such export of our tasks.
+        InputError: The file cannot be read, or is not such an export of our tasks.
     """
     newest: dict[tuple[str, str, str], tuple[str, Review]] = {}
     for where, row in _rows(path):

@@ -131,7 +131,7 @@ class Passage:
 
     @property
     def address(self) -> str | None:
-        """Where the document is on the web; None where that is no web address."""
+        """Where the document is on the web; None where it is not on the web."""
         return web_address(self.document.url)
 
     @property
@@ -261,7 +261,7 @@ def _others(run: ReportRun, result: QuestionResult, shown: str) -> Iterator[Othe
 
 
 def excerpts(text: str, snippet: str | None) -> tuple[Excerpt, Excerpt | None]:
-    """What is shown of a document at first, and the longer stretch for who asks for more.
+    """What is shown of a document at first, and the longer stretch for readers who want more.
 
     Args:
         text: The document.
