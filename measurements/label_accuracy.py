@@ -1,6 +1,6 @@
 """How often a labeler agrees with people, on pairs that people labelled.
 
-Every row is appended to ``--out`` the moment it is there, so the same command goes on where it
+Every row is appended to ``--out`` the moment it is there, so the same command resumes where it
 was stopped. Rows of the labeler ``choice`` hold the raw log-probabilities: a new calibration
 (``python -m measurements.calibrate``) is scored without a new call.
 """

@@ -3,7 +3,7 @@
 For each: how often its labels are people's, how well it finds the claims that documents disagree
 on, beside the answers that are always the same, and what it took: calls, tokens, seconds. Beside
 OUT.json stand OUT.svg, a chart of accuracy against tokens, and OUT.verdicts/ with each labeler's
-verdicts, added one by one: the same command goes on where it was stopped. Nothing is taken from
+verdicts, added one by one: the same command resumes where it was stopped. Nothing is taken from
 the cache of verdicts, so that tokens are those that the labeler takes.
 
 The sample is N claims a file, drawn as half in conflict and half not; each brings others that have

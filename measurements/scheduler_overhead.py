@@ -5,8 +5,8 @@ claims are scored against ten documents in every mode of the LLM judge (pairwise
 61 calls a question), each question's pairs and replies in a fresh cache. Beside it, in the same
 process and in turns, a bare loop makes the same calls on the same client: for each question the one
 that takes the answer apart and then the others, under a semaphore. Then the endpoint fails, and
-every label is compared with that of a run without faults. What the modes cost in tokens is told by
-``measurements.batching_cost``.
+every label is compared with that of a run without faults. ``measurements.batching_cost`` counts
+what the modes cost in tokens.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ _COLUMNS = (
     "loop MiB",
 )
 FAULTS = ("--malformed=0.2", "--failing=0.05", "--refusing=0.05")
-"""How the simulated endpoint is told to fail."""
+"""How the simulated endpoint fails."""
 
 
 class _Call(NamedTuple):
@@ -258,7 +258,7 @@ def _of(state: dict[str, Any]) -> list[str]:
 
 
 async def _fail(work: Work, address: str, clean: Sequence[dict[str, Any]]) -> None:
-    """Score what was scored before against an endpoint that fails; print what became of it."""
+    """Score what was scored before against an endpoint that fails; print the result."""
     states: list[dict[str, Any]] = []
 
     async def loop() -> int:

@@ -108,7 +108,7 @@ def _score(folder: Path, engine: str, workers: int, sender: Connection) -> None:
 
 
 def _killed(kills: int, seed: int) -> str:
-    """Score a file under kills, and say what is wrong with what came of it."""
+    """Score a file under kills, and say what is wrong with the result."""
     draw = random.Random(seed)  # noqa: S311 - a draw, not a secret
     forking = multiprocessing.get_context("forkserver")
     forking.set_forkserver_preload([__name__])

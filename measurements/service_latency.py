@@ -154,7 +154,7 @@ async def _measure(
 
 
 class _Counted(NamedTuple):
-    """What the service has counted up to a moment at which nothing goes on in it."""
+    """What the service has counted up to a moment at which it is idle."""
 
     runs: float = 0
     cpu_seconds: float = 0

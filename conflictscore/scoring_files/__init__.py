@@ -2,5 +2,5 @@
 
 A run is streaming and can be stopped at any instant: the rows of the input, in their order, are
 added to a file of lines one by one, a row that ends before its turn waits in a small database
-beside it, and the same command goes on where it was.
+beside it, and the same command resumes where it was.
 """

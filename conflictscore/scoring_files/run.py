@@ -237,8 +237,8 @@ def _begin_or_check(path: Path, now: _Manifest) -> None:
         ) from None
     if changes := differences(_compared(begun), _compared(now)):
         raise InputError(
-            f"{path.parent}: the run was begun with something else: {'; '.join(changes)}; go on"
-            " with what it was begun with, or give another --out"
+            f"{path.parent}: the run was begun with something else: {'; '.join(changes)}; resume it"
+            " with the same input and settings, or give another --out"
         )
 
 

@@ -194,7 +194,7 @@ def test_a_run_is_not_gone_on_with_under_other_settings(
 
     message = one_line(score, source, out, context=replace(context, **change))
 
-    assert f"out.jsonl.run: the run was begun with something else: {shown}; go on" in message
+    assert f"out.jsonl.run: the run was begun with something else: {shown}; resume" in message
     assert out.read_bytes() == before
 
 
