@@ -97,17 +97,18 @@ class JsonJudge:
 
         def read(reply: Mapping[str, Any]) -> EvidenceLabel:
             verdict = _read(reply)
-            misquoted = self._unquoted != "keep" and _misquotes(verdict, document)
+            snippet = verdict.document_snippet.strip() or None
+            found = stands_in(snippet, document) if snippet else None
+            misquoted = self._unquoted != "keep" and verdict.answer != "IRRELEVANT" and not found
             if misquoted and self._unquoted == "again":
                 raise ValueError(_MISQUOTED)
-            snippet = verdict.document_snippet.strip() or None
             return EvidenceLabel(
                 claim=claim.number,
                 document=document.number,
                 label=Label.UNLABELLED if misquoted else Label(verdict.answer),
                 error=f"{verdict.answer}, but {_MISQUOTED}" if misquoted else None,
                 snippet=snippet,
-                snippet_found=stands_in(snippet, document) if snippet else None,
+                snippet_found=found,
                 reasoning=verdict.reasoning.strip() or None,
                 document_cut=prompt.document_cut,
             )
@@ -120,11 +121,6 @@ class JsonJudge:
             meter=meter,
             max_tokens=_REPLY_TOKENS,
         )
-
-
-def _misquotes(verdict: _Verdict, document: Document) -> bool:
-    """Whether a side is taken without a passage of the document that shows it."""
-    return verdict.answer != "IRRELEVANT" and not stands_in(verdict.document_snippet, document)
 
 
 def _read(reply: Mapping[str, Any]) -> _Verdict:

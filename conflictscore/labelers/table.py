@@ -138,7 +138,8 @@ def telling(claims: Sequence[Claim], documents: Sequence[Document]) -> list[list
     spread = Counter(word for words in contents for word in words)
     rows = []
     for claim in claims:
-        weights = {word: log(1 + len(documents) / spread[word]) for word in _known(claim, spread)}
+        known = [word for word in sorted(_words(claim.text)) if word in spread]
+        weights = {word: log(1 + len(documents) / spread[word]) for word in known}
         total = sum(weights.values())
         rows.append(
             [
@@ -163,7 +164,3 @@ def most_telling(rows: Sequence[Sequence[float]], most: int) -> list[int]:
 
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
-
-
-def _known(claim: Claim, spread: Counter[str]) -> list[str]:
-    return [word for word in sorted(_words(claim.text)) if word in spread]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.utils.function_calling import convert_to_openai_function
@@ -18,6 +19,7 @@ __all__ = [
     "tokens_of",
     "top_logprobs",
     "was_cut",
+    "with_handler",
     "without_retries",
 ]
 
@@ -90,6 +92,17 @@ def without_retries(chat: BaseChatModel) -> BaseChatModel:
         "async_client": async_client.chat.completions,
     }
     return chat.model_copy(update=update)
+
+
+def with_handler(
+    callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None, handler: BaseCallbackHandler
+) -> list[BaseCallbackHandler] | BaseCallbackManager:
+    """The callbacks with one more; those that were given stay as they are."""
+    if isinstance(callbacks, BaseCallbackManager):
+        manager = callbacks.copy()
+        manager.add_handler(handler)
+        return manager
+    return [*(callbacks or []), handler]
 
 
 def secrets_of(chat: BaseChatModel) -> list[str]:

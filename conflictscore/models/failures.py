@@ -52,7 +52,9 @@ def clear_error(
     if isinstance(error, ConflictScoreError | GraphBubbleUp):
         return error
     match error:
-        case openai.BadRequestError() | openai.PermissionDeniedError() if _on_logprobs(error):
+        case openai.BadRequestError() | openai.PermissionDeniedError() if (
+            "logprobs" in error.message
+        ):
             return without_logprobs(provider)
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             return ConfigurationError(
@@ -97,10 +99,6 @@ def without_logprobs(provider: str) -> ConfigurationError:
     )
 
 
-def _on_logprobs(error: openai.APIStatusError) -> bool:
-    return "logprobs" in error.message
-
-
 def _safe(text: str, secrets: Sequence[str]) -> str:
     """One bounded line in which everything that is or looks like a secret is blotted out."""
     for secret in secrets:
@@ -143,18 +141,14 @@ def trouble_of(error: Exception) -> Trouble | None:
     said = {getattr(error, "code", None), getattr(error, "type", None)}
     if status == _TOO_MANY_REQUESTS and not _NO_CREDIT.isdisjoint(said):
         return None
-    headers = _headers(error)
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    headers = headers if isinstance(headers, Mapping) else {}
     again, after = headers.get("x-should-retry") != "false", _asked_wait(headers)
     if status in {_TOO_MANY_REQUESTS, _OVERLOADED} or (status == _UNAVAILABLE and after):
         return Trouble("refused", again, after)
     if status in {_REQUEST_TIMEOUT, _CONFLICT} or status >= _SERVER:
         return Trouble("failed", again, after)
     return None
-
-
-def _headers(error: Exception) -> Mapping[str, Any]:
-    headers = getattr(getattr(error, "response", None), "headers", None)
-    return headers if isinstance(headers, Mapping) else {}
 
 
 def _asked_wait(headers: Mapping[str, Any]) -> float | None:

@@ -55,7 +55,8 @@ def fit_documents(
     if _bytes(around) + sum(_bytes(prompts.documents([d])) for d in documents) <= room:
         return Fitted(tuple(documents), ())  # no token is shorter than a byte, so none is counted
     room -= count_tokens(around, model.name).n
-    frames = [count_tokens(prompts.documents([_emptied(d)]), model.name).n for d in documents]
+    emptied = [document.model_copy(update={"text": ""}) for document in documents]
+    frames = [count_tokens(prompts.documents([d]), model.name).n for d in emptied]
     sizes = [count_tokens(material(d.text), model.name).n for d in documents]
     shares = _share_out(sizes, int(room) - sum(frames))
     if any(share < min(size, _LEAST_TOKENS) for share, size in zip(shares, sizes, strict=True)):
@@ -98,7 +99,3 @@ def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptS
 
 def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
-
-
-def _emptied(document: Document) -> Document:
-    return document.model_copy(update={"text": ""})

@@ -12,7 +12,6 @@ from functools import cached_property, partial
 from math import exp, fsum, log
 from typing import Any, NamedTuple, TypeVar
 
-from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -28,6 +27,7 @@ from conflictscore.models.clients import (
     secrets_of,
     top_logprobs,
     was_cut,
+    with_handler,
     without_retries,
 )
 from conflictscore.models.failures import Retries, clear_error, without_logprobs
@@ -378,13 +378,7 @@ def _config(meter: UsageMeter) -> RunnableConfig:
     its own; and by hand, since merging costs as much as all else that is done for a call.
     """
     config = ensure_config()
-    around = config.get("callbacks")
-    if isinstance(around, BaseCallbackManager):
-        manager = around.copy()
-        manager.add_handler(meter)
-        config["callbacks"] = manager
-    else:
-        config["callbacks"] = [*(around or []), meter]
+    config["callbacks"] = with_handler(config.get("callbacks"), meter)
     config["tags"] = [*config.get("tags", []), *_HIDDEN]
     return config
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any, Literal
 
-from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.outputs import LLMResult
 
 from conflictscore.errors import BudgetError, ConfigurationError
+from conflictscore.models.clients import with_handler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import Gate, Pace
 from conflictscore.models.prices import PriceTable
@@ -207,7 +208,7 @@ def attach(
         tokens=None if token_limit is None else ledger.pace(model.endpoint, token_limit, "tokens"),
     )
     update = {
-        "callbacks": _with(model.chat.callbacks, _Account(ledger, model.name)),
+        "callbacks": with_handler(model.chat.callbacks, _Account(ledger, model.name)),
         "rate_limiter": None,  # the gate asks it
     }
     return replace(model, chat=model.chat.model_copy(update=update), gate=gate)
@@ -226,16 +227,6 @@ class _Account(BaseCallbackHandler):
         call = UsageMeter()
         call.on_llm_end(response)
         self._ledger.count(self._model, call.usage)
-
-
-def _with(
-    callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None, handler: BaseCallbackHandler
-) -> list[BaseCallbackHandler] | BaseCallbackManager:
-    if isinstance(callbacks, BaseCallbackManager):
-        manager = callbacks.copy()
-        manager.add_handler(handler)
-        return manager
-    return [*(callbacks or []), handler]
 
 
 def _unreported(usage: Usage) -> bool:
