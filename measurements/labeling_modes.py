@@ -23,10 +23,9 @@ from typing import Any, cast
 import click
 
 from conflictscore.benchmarks.conflict_detection.data import balanced, read_data, with_siblings
-from conflictscore.benchmarks.conflict_detection.detect import detect, judged_groups
+from conflictscore.benchmarks.conflict_detection.detect import VerdictFile, detect, judged_groups
 from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, detection_figures
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, in_tables
-from conflictscore.benchmarks.conflict_detection.rows import VerdictFile
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.graph.create import run_context

@@ -14,10 +14,9 @@ from pathlib import Path
 import click
 
 from conflictscore.benchmarks.conflict_detection.data import balanced
-from conflictscore.benchmarks.conflict_detection.detect import detect, judged_groups
+from conflictscore.benchmarks.conflict_detection.detect import VerdictFile, detect, judged_groups
 from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, detection_figures
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
-from conflictscore.benchmarks.conflict_detection.rows import VerdictFile
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.folder import read_folder
 from conflictscore.labelers.nli.labeler import NliLabeler

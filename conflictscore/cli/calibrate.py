@@ -96,8 +96,11 @@ def calibrate(
 
     from rich.console import Console
 
-    from conflictscore.benchmarks.calibration_fit import cross_fitted, fit_calibration
-    from conflictscore.benchmarks.calibration_tables import print_calibration
+    from conflictscore.benchmarks.calibration_fit import (
+        cross_fitted,
+        fit_calibration,
+        print_calibration,
+    )
     from conflictscore.benchmarks.harness.statistics import require_statistics
     from conflictscore.reporting.files import write_whole
 

@@ -128,9 +128,12 @@ def _work(
 
     from rich.console import Console
 
-    from conflictscore.benchmarks.conflict_detection.detect import detect, judged_groups
+    from conflictscore.benchmarks.conflict_detection.detect import (
+        VerdictFile,
+        detect,
+        judged_groups,
+    )
     from conflictscore.benchmarks.conflict_detection.figures import detection_figures
-    from conflictscore.benchmarks.conflict_detection.rows import VerdictFile
     from conflictscore.reporting.progress import PairProgress
 
     console = Console(stderr=True, highlight=False)
@@ -158,8 +161,10 @@ def _work(
 def _deliver(figures: "DetectionFigures", *, as_json: bool, page: Path | None) -> None:
     from rich.console import Console
 
-    from conflictscore.benchmarks.conflict_detection.page import write_detection_page
-    from conflictscore.benchmarks.conflict_detection.tables import print_detection
+    from conflictscore.benchmarks.conflict_detection.page import (
+        print_detection,
+        write_detection_page,
+    )
 
     if page is not None:
         write_detection_page(figures, page)

@@ -1,19 +1,203 @@
-"""Every claim held against its documents, by any labeler, resumably."""
+"""Every claim held against its documents, by any labeler; verdicts are JSON lines, one a pair."""
 
+import hashlib
+import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, in_tables
-from conflictscore.benchmarks.conflict_detection.rows import PairRow, VerdictFile, content_of
+from conflictscore.benchmarks.harness.validation import decoded
+from conflictscore.errors import InputError
 from conflictscore.labelers.protocol import Labeler, StagedLabeler
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
+from conflictscore.records import Claim, Document, EvidenceLabel, Label, Record, Usage
 from conflictscore.storage.cache import ContentCache
+from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 from conflictscore.threads import together
 
-__all__ = ["Judged", "detect", "judged_groups"]
+__all__ = [
+    "Judged",
+    "PairRow",
+    "ResumableRows",
+    "VerdictFile",
+    "content_of",
+    "detect",
+    "judged_groups",
+]
+
+_R = TypeVar("_R", bound=Record)
+
+_FORMAT = 1
+"""Goes up when rows of an earlier format can no longer be read."""
+
+
+class PairRow(Record):
+    """One verdict, and what was spent on its group since the group's verdict before it."""
+
+    set: str
+    group: str
+    content: str
+    """Hash of the claim and the document that were judged."""
+    label: EvidenceLabel
+    usage: Usage = Usage()
+    seconds: float = 0.0
+
+
+class ResumableRows(Generic[_R]):
+    """The rows of a file, added to by one command at a time.
+
+    The first line says what all rows were made with; the others are the rows.
+
+    Attributes:
+        rows: In the order of the file.
+        cut: Whether half a line, as a kill leaves it, was cut off at the end.
+    """
+
+    def __init__(self, file: RecordFile, rows: list[_R], *, cut: bool) -> None:
+        self.rows, self.cut, self._file = rows, cut, file
+
+    @classmethod
+    @contextmanager
+    def open(
+        cls, path: Path, kind: type[_R], setup: Mapping[str, Any]
+    ) -> "Iterator[ResumableRows[_R]]":
+        """Begin a file, or resume one of the same setup.
+
+        Args:
+            path: The file; its folder is made where there is none.
+            kind: What a row is.
+            setup: What all rows are made with, as plain JSON; its first key names the format.
+
+        Raises:
+            InputError: The file cannot be written, is used by another command, is damaged, or
+                holds something else; names the row, or the setting that differs.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+        header = json_line(dict(setup))
+
+        def is_half(line: RecordLine) -> bool:
+            return line.number > 1 or header.startswith(line.text)
+
+        with RecordFile(path, is_half=is_half) as file:
+            rows: list[_R] = []
+            for line in file.lines:
+                if line.number == 1:
+                    _check_setup(path, line.text, setup)
+                else:
+                    advice = "delete this row, and the same command makes it again"
+                    rows.append(decoded(line.text, kind, f"{path}, row {line.number}", advice))
+            cut = file.resume()
+            if not file.lines.size:
+                file.append(header)
+            yield cls(file, rows, cut=bool(cut))
+
+    def append(self, row: _R) -> None:
+        """Add a row; once this returns, the death of the process cannot take it back.
+
+        Raises:
+            ConfigurationError: It cannot be written, as on a full disk; the file stays sound.
+        """
+        self._file.append(json_line(row.to_json()))
+        self.rows.append(row)
+
+
+class VerdictFile:
+    """The verdicts of one labeler, added to by one command at a time.
+
+    Attributes:
+        labeler: The labeler's name.
+        notes: What the user should know about how the file was found.
+    """
+
+    def __init__(self, labeler: str, rows: ResumableRows[PairRow], notes: tuple[str, ...]) -> None:
+        self.labeler, self.notes = labeler, notes
+        self._rows = rows
+        self._labels = {_place(row): row.label for row in rows.rows}
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: str | Path, labeler: Labeler) -> "Iterator[VerdictFile]":
+        """Begin a file, or resume one of the same labeler; half a line at its end is cut off.
+
+        Raises:
+            InputError: The file cannot be written, is used by another command, is damaged, or holds
+                the verdicts of another labeler, model or prompt.
+        """
+        file = Path(path)
+        setup = {
+            "conflict_detection": _FORMAT,
+            "labeler": labeler.name,
+            "identity": _identity(labeler),
+        }
+        with ResumableRows.open(file, PairRow, setup) as rows:
+            cut = f"{file}: half a line at the end, as a kill leaves it, was cut off"
+            yield cls(labeler.name, rows, (cut,) if rows.cut else ())
+
+    @property
+    def rows(self) -> tuple[PairRow, ...]:
+        """All rows in order, with those that a later one replaces: they were paid for too."""
+        return tuple(self._rows.rows)
+
+    def labels(self, group: ClaimGroup) -> dict[int, EvidenceLabel]:
+        """The last verdict on each document of a group, by the document's number.
+
+        A verdict on a text that is no longer that of the claim or the document is none.
+        """
+        found = {
+            number: self._labels.get((group.set, group.id, content_of(group, number), number))
+            for number in range(1, len(group.documents) + 1)
+        }
+        return {number: label for number, label in found.items() if label is not None}
+
+    def append(self, row: PairRow) -> None:
+        """Add a row; once this returns, the death of the process cannot take it back.
+
+        Raises:
+            ConfigurationError: It cannot be written, as on a full disk; the file stays sound.
+        """
+        self._rows.append(row)
+        self._labels[_place(row)] = row.label
+
+
+def content_of(group: ClaimGroup, number: int) -> str:
+    """Hash of the claim and the document of this number, as the labeler is shown them."""
+    document = group.documents[number - 1]
+    shown = "\0".join((group.claim, document.title, document.text))
+    return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _place(row: PairRow) -> tuple[str, str, str, int]:
+    return row.set, row.group, row.content, row.label.document
+
+
+def _identity(labeler: Labeler) -> str:
+    """Hash of what a verdict of the labeler depends on; empty where that is not known."""
+    if labeler.identity is None:
+        return ""
+    text = json.dumps(dict(labeler.identity), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _check_setup(path: Path, line: bytes, setup: Mapping[str, Any]) -> None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or next(iter(setup)) not in found:
+        raise InputError(f"{path}, row 1: not a file of this command; give another file with --out")
+    for name, value in setup.items():
+        if found.get(name) != value:
+            raise InputError(
+                f"{path}, row 1, field {name}: its rows were made with {found.get(name)!r}, and"
+                f" now it is {value!r}; give another file with --out"
+            )
 
 
 class Judged(NamedTuple):

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from conflictscore.benchmarks.conflicts import ENTRY
 from conflictscore.benchmarks.conflicts.judges import (
     BEHAVIOUR,
     GROUNDING,
@@ -22,7 +23,6 @@ from conflictscore.benchmarks.conflicts.judges import (
 )
 from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.selection import question_id
 from conflictscore.benchmarks.harness.stand_ins import cited_text
@@ -188,11 +188,6 @@ def _optional(record: Any, field: str, where: str) -> str:
     return clean_text(value or "")
 
 
-_STRATEGIES = (
-    "pipeline",
-    "taxonomy-aware",
-    "oracle",
-)
 _CITED = {
     "free_form_rag": "cited_rag",
     "free_form_control_rag": "conflicts_control_rag",
@@ -236,7 +231,7 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
         stand_ins={**STAND_INS, **dict.fromkeys(_ANSWERS, cited_text)},
         templates=TEMPLATES,
         wording=_CITED,
-        offered=(*COMMON_METHODS, *_STRATEGIES),
+        offered=ENTRY.methods,
         hashes={"data": sha256_of_file(data)},
         notes=tuple(notes),
     )

@@ -21,6 +21,7 @@ from conflictscore.benchmarks.harness.estimate import Assumptions, Range
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
+from conflictscore.benchmarks.reports import ENTRY
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
 from conflictscore.retrieval.documents import clean_text
@@ -212,12 +213,7 @@ def reports(
         wording={"free_form_rag": "report_rag"},
         reply_tokens=REPLY_TOKENS,
         assumptions=_ASSUMED,
-        offered=(
-            "rag",
-            "resample",
-            "balanced",
-            "super-balanced",
-        ),
+        offered=ENTRY.methods,
         hashes=hashes,
         notes=(left_out,) if agreeing else (),
     )

@@ -7,10 +7,10 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.harness.selection import question_id
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
+from conflictscore.benchmarks.wikicontradict import ENTRY
 from conflictscore.benchmarks.wikicontradict.judge import (
     MEASURES,
     TEMPLATE,
@@ -136,12 +136,7 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
             "free_form_rag": "wikicontradict_passages",
             "free_form_control_rag": "wikicontradict_both_views",
         },
-        offered=(
-            *COMMON_METHODS,
-            "no-documents",
-            "first-document",
-            "second-document",
-        ),
+        offered=ENTRY.methods,
         hashes={"data": sha256_of_file(data)},
         notes=(
             "every answer is judged by the answers of both passages, other than in the paper: what"

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.conflict_detection.detect import Judged
+from conflictscore.benchmarks.conflict_detection.detect import Judged, PairRow, content_of
 from conflictscore.benchmarks.conflict_detection.figures import detection_figures, verdict_of
-from conflictscore.benchmarks.conflict_detection.rows import PairRow, content_of
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.benchmarks.labelled_pairs import scores
 from conflictscore.records import Label, Usage

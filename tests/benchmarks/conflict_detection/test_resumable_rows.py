@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.conflict_detection.rows import ResumableRows
+from conflictscore.benchmarks.conflict_detection.detect import ResumableRows
 from conflictscore.errors import InputError
 from conflictscore.records import Record
 

@@ -10,10 +10,10 @@ from rich.console import Console
 
 from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, detection_figures
 from conflictscore.benchmarks.conflict_detection.page import (
+    print_detection,
     render_detection_page,
     write_detection_page,
 )
-from conflictscore.benchmarks.conflict_detection.tables import print_detection
 from conflictscore.errors import InputError
 from conflictscore.reporting.progress import PairProgress
 from tests.benchmarks.conflict_detection.claims import C, N, S, U, claim_group, judged
