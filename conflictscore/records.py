@@ -420,14 +420,12 @@ class Run(Record):
 
     def unchecked(self, answer: str, reason: str) -> Self:
         """The same run with an answer that was passed on as it was given, and why."""
-        both = {"answer": answer, "first_answer": answer, "status": RunStatus.PASSED_THROUGH}
-        why = {"reason": reason, "notes": (*self.notes, reason)}
-        return self.model_copy(update=both | why)
+        update: dict[str, Any] = {"answer": answer, "first_answer": answer, "reason": reason}
+        update |= {"notes": (*self.notes, reason), "status": RunStatus.PASSED_THROUGH}
+        return self.model_copy(update=update)
 
     def summary(self, *more: str, texts: bool = True) -> dict[str, Any]:
         """The run as plain JSON for readers, with its scores spelled out.
-
-        A run of typed regeneration has that and the type of the conflict at the end.
 
         Args:
             *more: Further fields to show, of ``RUN_DETAILS``.

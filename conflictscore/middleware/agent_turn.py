@@ -179,7 +179,7 @@ class AgentTurn:
             return draft
         self._said.append(answer)
         if self._watch.failure is not None:
-            return self._left("its model failed, and this is a message in the place of an answer")
+            return self._left("its model failed, and this is a message in place of an answer")
         if not checkable:
             return self._uncheckable()
         self._drafting = self._watch.seconds
@@ -225,7 +225,7 @@ class AgentTurn:
             ) from None
         answer = _answer_in(response)
         if answer is None or self._watch.failure is not None:
-            raise UnreadableReplyError("it was no answer in words", provider=generator.name)
+            raise UnreadableReplyError("it was not an answer in words", provider=generator.name)
         if was_cut(answer.message):
             raise UnreadableReplyError("it was cut off", provider=generator.name)
         self._said.append(answer)
@@ -272,7 +272,7 @@ class AgentTurn:
         model = _chat_model(self._request.model) or settings.loop.judge
         if model is None:
             raise ConfigurationError(
-                f"the agent's model is no chat model but a {type(self._request.model).__name__},"
+                f"the agent's model is not a chat model but a {type(self._request.model).__name__},"
                 " so the answers need a judge: give judge="
             )
         return run_context(model, settings.retriever, settings.loop)
@@ -299,7 +299,7 @@ class AgentTurn:
             return self._left(
                 "no tool brought documents for it, and there is no retriever to ask", logging.DEBUG
             )
-        return self._left("the last human message asks nothing in words", logging.INFO)
+        return self._left("the last human message has no text", logging.INFO)
 
     def _left(self, reason: str, level: int = logging.WARNING) -> Response:
         note = f"the answer was left as it is: {reason}"

@@ -50,7 +50,7 @@ def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dic
     request = _request(run, prompts)
     decision = interrupt(request)
     while not _usable(decision):
-        decision = interrupt({**request, "refused": "that was none of the choices"})
+        decision = interrupt({**request, "refused": "that was not one of the choices"})
     if decision == "reject":
         run = _rejected(run)
         return _update(run, with_run(first, run))

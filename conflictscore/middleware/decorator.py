@@ -184,7 +184,7 @@ class _Function:
         return Given(Answer(text=answer))
 
     def _no_text(self, answer: object) -> str:
-        return f"{self.name} gave {type(answer).__name__}, and not text"
+        return f"{self.name} returned {type(answer).__name__}, not text"
 
 
 class SelfCorrecting(_Decorated[Callable[[str, Documents], str]]):

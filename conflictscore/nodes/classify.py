@@ -76,6 +76,6 @@ async def tell_type(state: RagState, context: RunContext, meter: UsageMeter) -> 
             step="tell the type of the conflict",
         )
     except (ProviderError, ContextWindowError) as error:
-        note = f"the run went on without a conflict type, because none could be had: {error}"
+        note = f"the run continued without a conflict type, because there was none: {error}"
         return ToldType(kind=None, reason=None, error=str(error), notes=[note])
     return ToldType(kind=kind, reason=reason, error=None, notes=notes)

@@ -39,7 +39,9 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         try:
             question = await _standing_alone(asked, conversation, context, meter)
         except ProviderError as failure:
-            notes.append(f"the question was taken as it was asked, out of its context: {failure}")
+            notes.append(
+                f"the question was used as it was asked, without its conversation: {failure}"
+            )
     if question != asked:
         runtime.stream_writer({"event": "question", "asked": asked, "question": question})
     return {

@@ -47,7 +47,7 @@ def _look_again(
         return False, f"{context.max_rounds} of {context.max_rounds} regenerations were made"
     shown = {number for attempt in attempts for number in _sides(attempt.reconsidered)}
     if not _sides(report.evidence(report.reconsider)) - shown:
-        return False, "the evidence brought nothing new"
+        return False, "there is no new evidence"
     if seconds == 0:
         return False, f"the time budget of {context.budget_seconds:g} s is used up"
     return True, f"claim {report.reconsider} has evidence on both sides"

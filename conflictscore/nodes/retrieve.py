@@ -139,7 +139,7 @@ def given_documents(state: RagState) -> tuple[Document, ...]:
         except (ValidationError, TypeError) as error:
             detail = error.errors()[0] if isinstance(error, ValidationError) else None
             where = ".".join(str(part) for part in detail["loc"]) if detail else "the document"
-            reason = detail["msg"] if detail else "it is no mapping"
+            reason = detail["msg"] if detail else "it is not a mapping"
             raise InputError(f"document {number}, field {where}: {reason}") from None
         if not document.text.strip():
             raise InputError(f"document {number}, field text: it is empty")
@@ -151,7 +151,7 @@ def refuse_used_thread(state: RagState) -> None:
     """Refuse a second question on a checkpointer's thread: it would meet the first one's state."""
     if state.get("run_id"):
         raise InputError(
-            "this thread holds another question; use a new thread_id, or go on with invoke(None)"
+            "this thread holds another question; use a new thread_id, or resume with invoke(None)"
         )
 
 

@@ -67,7 +67,7 @@ def test_a_type_that_could_not_be_had_is_told_as_such(ask: Run, world: TypedWorl
     assert printed["conflict_type"] is None
     assert "TYPE:" in printed["classification_error"]
     assert "Type of the conflict" not in shown.stdout
-    assert "the run went on without a conflict type" in " ".join(shown.stdout.split())
+    assert "the run continued without a conflict type" in " ".join(shown.stdout.split())
 
 
 def test_without_the_option_nothing_is_said_of_types(

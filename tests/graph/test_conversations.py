@@ -111,7 +111,7 @@ def test_a_question_that_cannot_be_rewritten_is_taken_as_it_was_asked(
     assert shelf.queries == ["When was it lit?"]
     assert state["question"] == state["asked"] == "When was it lit?"
     [note] = state["notes"]
-    assert "as it was asked, out of its context" in note
+    assert "as it was asked, without its conversation" in note
     assert reason in note
 
 

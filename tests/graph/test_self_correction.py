@@ -120,7 +120,7 @@ def test_the_loop_ends_when_the_evidence_brings_nothing_new(
     state = loop(model, max_rounds=5).invoke(QUESTION)
 
     assert world.asked["regenerate"] == 1
-    assert state["reason"] == "the evidence brought nothing new"
+    assert state["reason"] == "there is no new evidence"
 
 
 def test_the_loop_goes_on_as_long_as_there_is_new_evidence(model: ChatOpenAI, world: World) -> None:
@@ -134,7 +134,7 @@ def test_the_loop_goes_on_as_long_as_there_is_new_evidence(model: ChatOpenAI, wo
     assert world.asked["regenerate"] == 2
     assert [attempt["round"] for attempt in state["attempts"]] == [0, 1, 2]
     assert state["answer"] == "The lamp was lit in 1874."
-    assert state["reason"] == "the evidence brought nothing new"
+    assert state["reason"] == "there is no new evidence"
 
 
 def test_no_round_means_no_regeneration(model: ChatOpenAI, world: World) -> None:

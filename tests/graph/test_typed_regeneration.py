@@ -143,7 +143,7 @@ def test_without_a_type_the_run_goes_on_as_in_the_paper_and_says_so(
     assert state["conflict_type"] is None
     assert problem in state["classification_error"]
     [note] = state["notes"]
-    assert note.startswith("the run went on without a conflict type, because none could be had: ")
+    assert note.startswith("the run continued without a conflict type, because there was none: ")
     assert "How the documents relate" not in world.prompts["regenerate"][0]
     assert state["answer"] == "It was lit in 1874."
 

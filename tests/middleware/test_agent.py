@@ -133,7 +133,7 @@ def test_where_no_type_can_be_had_the_second_answer_is_asked_for_as_in_the_paper
     assert (run["answer"], run["conflict_type"]) == ("It was lit in 1874.", None)
     assert "TYPE:" in run["classification_error"]
     [note] = run["notes"]
-    assert note.startswith("the run went on without a conflict type")
+    assert note.startswith("the run continued without a conflict type")
     assert "How the documents relate" not in agent_world.requests["regenerate"][0].prompt
 
 
@@ -213,7 +213,7 @@ def test_the_agents_name_stays_on_its_answer(agent_model: ChatOpenAI, invoke: In
     assert invoke(agent, QUESTION)["messages"][-1].name == "keeper"
 
 
-# What is no answer in words
+# What is not an answer in words
 
 
 class Year(BaseModel):
@@ -282,7 +282,7 @@ def test_an_answer_to_a_message_without_words_is_left_with_a_note(
     assert texts(state["messages"])[-1] == "It was lit in 1871."
     assert agent_world.asked["decompose"] == 0
     [note] = state["conflict"]["notes"]
-    assert "the last human message asks nothing in words" in note
+    assert "the last human message has no text" in note
 
 
 def test_an_answer_to_a_message_without_words_is_not_held_back(

@@ -137,7 +137,7 @@ def test_a_decision_that_is_none_is_asked_for_again(
     again = invoke(agent, Command(resume=wrong), THREAD)
     state = invoke(agent, Command(resume="approve"), THREAD)
 
-    assert "none of the choices" in again["__interrupt__"][0].value["refused"]
+    assert "not one of the choices" in again["__interrupt__"][0].value["refused"]
     assert texts(state["messages"]) == CORRECTED
     assert agent_world.asked["generate"] == 1
 

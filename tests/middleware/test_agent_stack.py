@@ -145,7 +145,7 @@ def test_an_error_in_the_place_of_the_second_answer_leaves_the_first(
     state = invoke(create_agent(agent_model, [search], middleware=stack(True, failing)), QUESTION)
 
     assert texts(state["messages"])[-1] == "It was lit in 1871."
-    assert "no answer in words" in state["conflict"]["notes"][0]
+    assert "not an answer in words" in state["conflict"]["notes"][0]
 
 
 # Limits, people and guards

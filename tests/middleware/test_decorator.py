@@ -173,7 +173,7 @@ async def test_a_function_may_be_called_inside_a_running_loop(judge: ChatOpenAI)
     [
         (ConnectionError("https://x.test/?key=hush"), "failed: ConnectionError"),
         (ProviderError("it was down", provider="p"), "failed: it was down"),
-        (17, "gave int, and not text"),
+        (17, "returned int, not text"),
         ("", "the new answer was empty"),
     ],
 )
@@ -216,7 +216,7 @@ def test_an_interrupt_inside_a_graph_is_not_swallowed(judge: ChatOpenAI, face: s
         ((QUESTION,), {}, ConfigurationError, "nothing to answer from"),
         ((QUESTION,), {"retriever": Library(found=[])}, NoDocumentsError, "no documents found"),
         ((QUESTION, [{"title": "x"}]), {}, InputError, "document 1, field text"),
-        ((QUESTION, ["The lamp was lit."]), {}, InputError, "document 1.*it is no mapping"),
+        ((QUESTION, ["The lamp was lit."]), {}, InputError, "document 1.*it is not a mapping"),
         ((QUESTION, DISAGREEING), {"max_rounds": 21}, InputError, "max_rounds is 21"),
     ],
 )
@@ -233,7 +233,7 @@ def test_bad_input_is_one_clear_line_before_the_function_is_called(
 
 @BOTH_FACES
 def test_a_function_that_gives_no_text_is_named(judge: ChatOpenAI, face: str) -> None:
-    with pytest.raises(InputError, match=r"answer(_async)? gave int, and not text"):
+    with pytest.raises(InputError, match=r"answer(_async)? returned int, not text"):
         run(Oracle(17), face, QUESTION, DISAGREEING, judge=judge)
 
 

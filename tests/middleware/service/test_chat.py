@@ -89,7 +89,7 @@ class TestCorrect:
             short = served.ask().json()["conflictscore"]
 
         assert (short["status"], short["conflict_type"]) == ("corrected", None)
-        assert short["notes"][0].startswith("the run went on without a conflict type")
+        assert short["notes"][0].startswith("the run continued without a conflict type")
 
     def test_without_typed_regeneration_there_is_no_type(self, upstream: OpenAIServer) -> None:
         with serving(upstream) as served:
