@@ -383,9 +383,11 @@ def test_without_langchain_the_middleware_names_the_extra_and_the_rest_works(
     for name in [name for name in sys.modules if name.partition(".")[0] == "langchain"]:
         monkeypatch.setitem(sys.modules, name, None)
     package = importlib.import_module("conflictscore.middleware")
-    for name in ("agent", "turn", "decorator"):
+    for name in ("agent", "agent_turn", "decorator"):
         monkeypatch.delitem(sys.modules, f"conflictscore.middleware.{name}", raising=False)
         monkeypatch.delattr(package, name, raising=False)  # else later tests would meet two of it
+    for name in ("ConflictScoreMiddleware", "self_correct"):  # what was used before is remembered
+        monkeypatch.delattr(package, name, raising=False)
 
     with pytest.raises(ConfigurationError, match=r"pip install 'conflictscore\[langchain\]'"):
         _ = package.ConflictScoreMiddleware
