@@ -55,7 +55,7 @@ class Access:
 
 
 class Slots:
-    """Room for so many requests at once; as many again wait, and more are told to come back."""
+    """Room for a number of requests at once; as many again wait, and any more are turned away."""
 
     def __init__(self, at_once: int) -> None:
         self._most_waiting, self._waiting = at_once, 0

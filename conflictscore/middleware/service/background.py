@@ -20,19 +20,19 @@ Job = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Background:
-    """So many jobs at once, and so many that wait.
+    """A limited number of jobs at once, and of jobs that wait.
 
     Args:
         at_once: The most jobs worked on at once.
         waiting: The most that wait; one more is not taken.
         ends: The most tasks that are kept going after their responses.
-        told: Called with how many wait, whenever that changes.
+        on_waiting: Called with the number of waiting jobs whenever it changes.
     """
 
     def __init__(
-        self, *, at_once: int, waiting: int, ends: int, told: Callable[[int], None]
+        self, *, at_once: int, waiting: int, ends: int, on_waiting: Callable[[int], None]
     ) -> None:
-        self._at_once, self._most_waiting, self._told = at_once, waiting, told
+        self._at_once, self._most_waiting, self._on_waiting = at_once, waiting, on_waiting
         self._most_ends = ends
         self._waiting: deque[tuple[Job, Callable[[], None]]] = deque()
         self._at_work: set[asyncio.Task[None]] = set()
@@ -62,7 +62,7 @@ class Background:
         return len(self._ends) < self._most_ends
 
     async def close(self, grace: float) -> None:
-        """Let the work finish for so many seconds; then stop it, and give up what waits."""
+        """Give the work some seconds to finish; then stop it, and give up what waits."""
         ends = asyncio.get_running_loop().time() + grace
         while running := self._at_work | self._ends:
             left = ends - asyncio.get_running_loop().time()
@@ -72,7 +72,7 @@ class Background:
         while self._waiting:
             _, given_up = self._waiting.popleft()
             given_up()
-        self._told(0)
+        self._on_waiting(0)
         stopped = self._at_work | self._ends
         for task in stopped:
             task.cancel()
@@ -84,7 +84,7 @@ class Background:
             task = asyncio.create_task(job())
             self._at_work.add(task)
             task.add_done_callback(self._ended)
-        self._told(len(self._waiting))
+        self._on_waiting(len(self._waiting))
 
     def _ended(self, task: "asyncio.Task[Any]") -> None:
         self._at_work.discard(task)
@@ -105,9 +105,9 @@ def paced(labeler: Labeler, gap: float) -> Labeler:
 
 
 class PacedLabeler:
-    """Another labeler, whose calls begin no closer together than so many seconds.
+    """Another labeler, with a gap of at least some seconds between the starts of its calls.
 
-    Every call takes a moment of the processor before it goes out, and there are dozens a run. All
+    Every call needs the processor for a moment before it goes out, and there are dozens a run. All
     at once they would hold up the requests that somebody is waiting for.
     """
 

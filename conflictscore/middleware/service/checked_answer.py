@@ -32,8 +32,8 @@ class CheckedAnswer:
         service: What it works with.
         request: The request.
         ticket: Its record, which is closed whatever happens.
-        stands: Told of the completion as soon as no word of its text can change any more, which
-            may be never; None where nobody wants to know.
+        stands: Called with the completion as soon as no word of its text can change, which may
+            be never; None where nobody needs it early.
     """
 
     def __init__(

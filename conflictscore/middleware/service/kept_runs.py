@@ -17,7 +17,7 @@ _BUSY_SECONDS = 10.0
 class KeptRuns:
     """Finished runs in SQLite, in memory or in a file, each for the owner of one key.
 
-    Where there is no room for another one, the run that was last used longest ago goes.
+    Where there is no room for another one, the least recently used run goes.
 
     Args:
         most: The most runs.

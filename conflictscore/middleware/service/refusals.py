@@ -99,25 +99,25 @@ def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
     return here
 
 
-def refusal_of(error: Exception, model: LanguageModel, *, handed_on: bool = False) -> RefusedError:
+def refusal_of(error: Exception, model: LanguageModel, *, forwarded: bool = False) -> RefusedError:
     """What the caller is told of an error.
 
     Args:
         error: One of ours, or of the upstream's client.
         model: The model that was called.
-        handed_on: Whether the upstream got the caller's own request, so that a fault in it is the
+        forwarded: Whether the upstream got the caller's own request, so that a fault in it is the
             caller's.
     """
     said = error if isinstance(error, openai.OpenAIError) else upstream_fault(error)
     if said is not None:
-        return _of_upstream(said, model, handed_on=handed_on)
+        return _of_upstream(said, model, forwarded=forwarded)
     if isinstance(error, InputError) and not isinstance(error, ConfigurationError):
         return RefusedError(400, plain_reason(error), code="invalid_input")
     return RefusedError(502, plain_reason(error), code="failed")
 
 
 def _of_upstream(
-    error: openai.OpenAIError, model: LanguageModel, *, handed_on: bool
+    error: openai.OpenAIError, model: LanguageModel, *, forwarded: bool
 ) -> RefusedError:
     client = getattr(model.chat, "root_async_client", None)
     secrets = [client.api_key] if client else []
@@ -145,7 +145,7 @@ def _of_upstream(
             return RefusedError(504, message, code="upstream_timeout")
         case openai.APIConnectionError():
             return RefusedError(502, message, code="upstream_unreachable")
-        case openai.APIStatusError() if handed_on and error.status_code in _THE_CALLERS:
+        case openai.APIStatusError() if forwarded and error.status_code in _THE_CALLERS:
             return RefusedError(error.status_code, message, code=error.code, param=error.param)
     return RefusedError(502, message, code="upstream_failed")
 

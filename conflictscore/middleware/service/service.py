@@ -95,7 +95,7 @@ class Service:
             at_once=_OBSERVED_AT_ONCE,
             waiting=settings.observed_waiting,
             ends=settings.max_concurrent,
-            told=self.metrics.observed_waiting.set,
+            on_waiting=self.metrics.observed_waiting.set,
         )
 
     async def close(self) -> None:

@@ -55,7 +55,7 @@ class ServiceSettings:
     observed_waiting: int = 100
     """The most observed answers that wait to be scored; any more are dropped, and counted."""
     runs_kept: int = 1000
-    """The most runs that are kept; the one last used longest ago goes first."""
+    """The most runs that are kept; the least recently used one goes first."""
     runs_bytes: int = 256 * _MIB
     """The most bytes that they take."""
     runs_file: Path | None = None

@@ -91,7 +91,7 @@ class Upstream:
         Raises:
             RefusedError: The upstream failed, or refused the request.
         """
-        handed_on = {**body, "model": self._name}
+        forwarded = {**body, "model": self._name}
         limit, kind = self._model.limit, (self._model.name, "upstream", bool(body.get("stream")))
         async with limit.place(object()):
             if self._model.gate:
@@ -99,7 +99,7 @@ class Upstream:
             began = time.monotonic()
             try:
                 async with self._client.chat.completions.with_streaming_response.create(
-                    model=self._name, messages=[], extra_body=handed_on
+                    model=self._name, messages=[], extra_body=forwarded
                 ) as response:
                     limit.answered(kind, began)
                     yield UpstreamReply(response)
@@ -107,7 +107,7 @@ class Upstream:
                 failure = trouble_of(error)
                 if failure is not None and failure.kind in ("refused", "late"):
                     limit.refused(began)
-                raise refusal_of(error, self._model, handed_on=True) from error
+                raise refusal_of(error, self._model, forwarded=True) from error
 
     async def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The whole chat completion for a request.

@@ -21,7 +21,7 @@ class Work:
         self.stopped: list[int] = []
         self.given_up: list[int] = []
         self.waiting: list[int] = []
-        self.background = Background(at_once=2, waiting=2, ends=1, told=self.waiting.append)
+        self.background = Background(at_once=2, waiting=2, ends=1, on_waiting=self.waiting.append)
 
     def offer(self, number: int) -> bool:
         return self.background.offer(lambda: self.job(number), lambda: self.given_up.append(number))

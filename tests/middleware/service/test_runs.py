@@ -28,7 +28,7 @@ def finish(runs: KeptRuns, name: str, **run: Any) -> None:
 
 
 class TestKeeping:
-    def test_the_run_that_was_used_longest_ago_goes_first(self) -> None:
+    def test_the_least_recently_used_run_goes_first(self) -> None:
         runs = KeptRuns(most=3, most_bytes=10_000)
         for name in "abc":
             finish(runs, name)
