@@ -7,13 +7,13 @@ from typing import Literal, get_args
 
 from conflictscore.errors import InputError
 
-__all__ = ["FailurePolicy", "FirstAnswer", "Mode", "ServiceSettings"]
+__all__ = ["FirstAnswer", "Mode", "ServiceSettings", "UncheckedPolicy"]
 
 Mode = Literal["correct", "annotate", "observe"]
 """``correct`` answers again where the sources disagree; ``annotate`` gives the first answer, with a
 note about the disagreement; ``observe`` gives the upstream's answer untouched and scores it later.
 """
-FailurePolicy = Literal["pass_through", "annotate", "refuse"]
+UncheckedPolicy = Literal["pass_through", "annotate", "refuse"]
 """What is sent when an answer could not be checked: the answer as it is, the answer with a note
 that says so, or an error in its place."""
 FirstAnswer = Literal["rag", "upstream"]
@@ -33,7 +33,7 @@ class ServiceSettings:
     """
 
     mode: Mode = "correct"
-    on_failure: FailurePolicy = "pass_through"
+    on_failure: UncheckedPolicy = "pass_through"
     first_answer: FirstAnswer = "rag"
     """In the mode ``observe``, and for requests with tools, it is always the upstream's."""
     answer_early: bool = False
@@ -66,7 +66,7 @@ class ServiceSettings:
     def __post_init__(self) -> None:
         for name, known in (
             ("mode", get_args(Mode)),
-            ("on_failure", get_args(FailurePolicy)),
+            ("on_failure", get_args(UncheckedPolicy)),
             ("first_answer", get_args(FirstAnswer)),
         ):
             if getattr(self, name) not in known:
