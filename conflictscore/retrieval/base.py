@@ -1,4 +1,4 @@
-"""What every retriever of this room shares: the number of documents, and wrapping another one."""
+"""What every retriever here shares: the number of documents, and wrapping another retriever."""
 
 import asyncio
 from abc import abstractmethod
@@ -83,7 +83,7 @@ class WrappingRetriever(TopKRetriever):
 
     @abstractmethod
     def change(self, query: str, found: list[Document]) -> list[Document]:
-        """The documents, changed; as many, in their order."""
+        """The changed documents: as many, in the same order."""
 
     @abstractmethod
     async def achange(self, query: str, found: list[Document]) -> list[Document]:
@@ -113,7 +113,7 @@ class WrappingRetriever(TopKRetriever):
 def found_by(
     retriever: BaseRetriever, query: str, k: int, run_manager: CallbackManagerForRetrieverRun
 ) -> list[Document]:
-    """The first ``k`` documents that a retriever finds as a part of another one's run."""
+    """The first ``k`` documents that a retriever finds as part of another one's run."""
     config, options = {"callbacks": run_manager.get_child()}, _options(retriever, k)
     return retriever.invoke(query, config, **options)[:k]  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Several searches in a row: the next one answers where one fails."""
+"""Several searches in a row: when one fails, the next one answers."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ Failures = list[tuple[str, ConflictScoreError]]
 
 
 class ChainRetriever(TopKRetriever):
-    """Asks the first retriever; where one fails, the next one, and leaves a note that says so.
+    """Asks its retrievers in turn until one answers, and leaves a note on those that failed.
 
     Nothing found is an answer, and ends the search. A retriever whose quota or credit is used up
     is not asked again for an hour. Awaited, it awaits its retrievers. Safe to use from many
@@ -141,6 +141,6 @@ def _reasons(failures: Failures) -> str:
 
 
 def _name(retriever: BaseRetriever) -> str:
-    """As in ``--search``, where it is one of these; else by its class."""
+    """Its name as in ``--search``; otherwise that of its class."""
     by_class = type(retriever).__name__.removesuffix("Retriever").lower()
     return str(getattr(retriever, "provider", by_class))

@@ -41,7 +41,7 @@ class DdgsRetriever(WebSearchRetriever):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know: what this search rests on."""
+        """What the user should know: what this search relies on."""
         return (
             "ddgs reads public search pages, with no guarantee of service: check their terms "
             "of use, and use another search for more than a try",

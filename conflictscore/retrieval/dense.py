@@ -114,7 +114,7 @@ class DenseRanker:
         return np.concatenate(list(read.values()))
 
     def _read(self) -> Iterator[tuple[str, Floats]]:
-        """Each different text with its vectors, one a piece."""
+        """Each distinct text with its vectors, one per piece."""
         new = []
         for text in dict.fromkeys(self._texts):
             if self._cache and (kept := self._cache.get(_content(text))):
@@ -200,7 +200,7 @@ class SentenceEncoder:
         self._layers = [_layer(tensors, f"encoder.layer.{n}") for n in range(_LAYERS)]
 
     def encode(self, texts: Sequence[str]) -> Generator[Floats, None, None]:
-        """Read texts; a long one in pieces of even length.
+        """Read texts, a long one in pieces of equal length.
 
         Yields:
             For each text in turn one vector a piece, of shape (pieces, 384), as soon as it is
@@ -256,7 +256,7 @@ class SentenceEncoder:
 
 
 def shared_encoder() -> SentenceEncoder:
-    """The one encoder of this process; its model is fetched where it is not there yet.
+    """The one encoder of this process; its model is fetched if it is not there yet.
 
     Raises:
         ProviderError: The model cannot be fetched.

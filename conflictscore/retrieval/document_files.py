@@ -43,7 +43,7 @@ class ReadResult:
 
 
 def read_documents(paths: Sequence[str | Path]) -> ReadResult:
-    """Reads files, and folders with all folders in them.
+    """Reads files, and folders with all their subfolders.
 
     Text (.txt, .md) and web pages (.html, .htm) give one document a file; .jsonl gives one a
     line: an object with ``text`` and, where wanted, ``title``, ``url`` and other single values as

@@ -39,7 +39,7 @@ _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 
 
 def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
-    """Say of each document which earlier one it is a near-copy of.
+    """Mark each document that is a near-copy of an earlier one.
 
     A document is compared with those before it that are not copies themselves, and marked with the
     one it is most like, the earlier on a tie. It is thus near-identical to the document that it

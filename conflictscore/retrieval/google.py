@@ -142,7 +142,7 @@ def _end_note() -> str:
 
 
 def _warn_of_the_end() -> None:
-    """Warn whoever uses this package, at their own line and not at one of the package."""
+    """Warn at the line that uses this package, not at one inside it."""
     depth, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("conflictscore."):
         depth, frame = depth + 1, frame.f_back

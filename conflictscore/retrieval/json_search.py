@@ -42,11 +42,11 @@ class JsonSearchRetriever(WebSearchRetriever):
 
     @abstractmethod
     def request(self, query: str, number: int, size: int) -> dict[str, Any]:
-        """What httpx2 is to send, as for ``ask``: ``method``, ``url``, ``headers`` and so on."""
+        """The arguments for httpx2's request: ``method``, ``url``, ``headers``; as for ``ask``."""
 
     @abstractmethod
     def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
-        """The results in the reply to the request for the page of this number, from 0.
+        """The results in the reply; the page's number counts from 0.
 
         Raises:
             LookupError, TypeError, ValueError: The reply has another form.
@@ -178,7 +178,7 @@ def _address(text: str) -> httpx2.URL | None:
 
 
 def _client(timeout: float) -> httpx2.Client:
-    """A client that heeds the environment.
+    """A client that respects the environment's proxies and certificates.
 
     Raises:
         ValueError, ImportError, OSError: A proxy or the certificates that it names cannot be used.

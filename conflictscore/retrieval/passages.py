@@ -87,7 +87,7 @@ def cut_to_passages(
     windows: int,
     rank: Callable[[Sequence[str]], Ranker],
 ) -> list[Document]:
-    """Keep of each long document the windows that fit the question best.
+    """Keep the windows of each long document that fit the question best.
 
     The windows of all the documents are ranked together, so that a word which is in all of them
     counts for little. Of a document none of whose windows fits at all, the first is kept.

@@ -96,5 +96,5 @@ DEFAULT_ORDER = ("serper", "brave", "tavily", "exa", "searxng", "vertex", "googl
 
 
 def configured_search() -> str | None:
-    """The search taken by default: the first whose variables are set; None where none is."""
+    """The default search: the first that is configured; None if none is."""
     return next((name for name in DEFAULT_ORDER if PROVIDERS[name].configured), None)

@@ -25,7 +25,7 @@ class Ranker(Protocol):
     """Knows some texts, and tells how well each fits a question; thread-safe."""
 
     def scores(self, query: str) -> NDArray[np.float32]:
-        """One score a text, in their order, higher is better; above 0 only where it fits at all."""
+        """One score per text, in their order; higher is better, above 0 only if it fits at all."""
 
 
 class BM25Ranker:

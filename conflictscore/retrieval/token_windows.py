@@ -52,7 +52,7 @@ class TokenWindow:
 
 
 def check_size(size: int, stride: int) -> None:
-    """Check what windows are asked for.
+    """Check the size and the stride of windows.
 
     Raises:
         InputError: The size or the stride is out of range.

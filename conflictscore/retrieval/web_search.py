@@ -190,7 +190,7 @@ class WebSearchRetriever(TopKRetriever):
         return ProviderError(message, provider=self.provider, status=status)
 
     def used_up(self, said: str, status: int | None = None) -> Fault:
-        """The fault of a provider whose quota or credit is used up; ``said`` is its own word."""
+        """The fault of a provider without quota or credit; ``said`` is in its own words."""
         message = f"the quota or credit of {self.title} is used up ({said}); {OTHER_WAYS}"
         return Fault(QuotaError(message, provider=self.provider, status=status))
 
@@ -204,7 +204,7 @@ class WebSearchRetriever(TopKRetriever):
         return Fault(self.failed(f"{self.title} cannot be reached: {cause}"), retry=True)
 
     def wrong_form(self, detail: str = "") -> Fault:
-        """The fault of a reply that holds no list of results; ``detail`` says what is wrong."""
+        """The fault of a reply without a list of results; ``detail`` says what is wrong."""
         detail = detail and f": {detail}"
         message = f"{self.title}'s reply does not have the form of search results{detail}"
         return Fault(self.failed(message))

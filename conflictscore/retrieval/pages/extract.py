@@ -203,7 +203,7 @@ _FIRST = FetchedPage(
 
 
 def main() -> None:
-    """Answer for one page after the other."""
+    """Answer for one page after another."""
     logging.disable()
     # Only answers go where answers are read, whatever a library prints.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")

@@ -90,7 +90,7 @@ class PageExtractor:
 
 
 class _Job:
-    """One page on its way through a process, which can be called off from another thread."""
+    """One page on its way through a process; another thread can call it off."""
 
     def __init__(self, page: FetchedPage) -> None:
         self._page = page

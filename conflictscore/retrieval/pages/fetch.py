@@ -1,10 +1,10 @@
-"""Fetching a page from the open web: bounded, without memory, and never from inside.
+"""Fetching a page from the open web: bounded, stateless, and never from an internal network.
 
 Every hop of a page goes through the same gate. Its address must be plain http or https, its name
-is looked up once, every number found must be public, and the connection is made to such a number,
+is looked up once, every IP address found must be public, and the connection is made to one of them,
 so that nothing is looked up a second time in between.
 
-httpx-secure is a second line of defence: it checks the number of each connection again. By itself
+httpx-secure is a second line of defence: it checks the address of each connection again. By itself
 it tells a name's address by connecting to it, and lets through special-purpose ranges that lead
 inside: 6to4, the local NAT64 prefix, IPv4-compatible and site-local addresses.
 """
@@ -35,7 +35,7 @@ _TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 _HEADERS = {
     "accept": ", ".join(_TYPES),
     "accept-encoding": "gzip, deflate",  # what `Body` can decompress step by step
-    # Two sites at one number are one to a pool of connections, which would mix up their TLS.
+    # Two sites at one IP address are one to a pool of connections, which would mix up their TLS.
     "connection": "close",
     "user-agent": f"conflictscore/{version('conflictscore')} (reads pages for its user)",
 }
@@ -67,7 +67,7 @@ _SPECIAL = tuple(
             "10.0.0.0/8",
             "100.64.0.0/10",  # carriers' own networks
             "127.0.0.0/8",
-            "168.63.129.16/32",  # a cloud's service for its own machines, at a public number
+            "168.63.129.16/32",  # a cloud's service for its own machines, at a public address
             "169.254.0.0/16",
             "172.16.0.0/12",
             "192.0.0.0/24",
@@ -162,25 +162,25 @@ class PageFetcher:
         raise PageError(f"redirects more than {self._settings.max_redirects} times")
 
     async def _send(self, target: httpx.URL) -> httpx.Response:
-        """Asks one hop's server at its numbers, in turn until one answers."""
+        """Asks one hop's server at its IP addresses, in turn until one answers."""
         host = target.raw_host.decode()
         port = target.port or (443 if target.scheme == "https" else 80)
-        numbers = await _resolve(host, port, self._settings.allowed_networks)
+        addresses = await _resolve(host, port, self._settings.allowed_networks)
         while True:
             request = httpx.Request(
                 "GET",
-                target.copy_with(host=numbers[0]),
+                target.copy_with(host=addresses[0]),
                 headers={"host": target.netloc.decode(), **_HEADERS},
                 extensions={
                     "sni_hostname": host.rstrip("."),
-                    "timeout": {"connect": self._settings.timeout / len(numbers)},
+                    "timeout": {"connect": self._settings.timeout / len(addresses)},
                 },
             )
             try:
                 return await self._transport.handle_async_request(request)
             except (httpx.ConnectError, httpx.ConnectTimeout):
-                del numbers[0]
-                if not numbers:
+                del addresses[0]
+                if not addresses:
                     raise
 
     async def _read(self, response: httpx.Response, url: str, target: httpx.URL) -> FetchedPage:
@@ -203,7 +203,7 @@ class PageFetcher:
 
 
 def _authorities() -> ssl.SSLContext:
-    """What decides which certificates are good.
+    """The certificate authorities that are trusted.
 
     Raises:
         ConfigurationError: The environment names a file or folder that holds none.
@@ -278,10 +278,10 @@ def admitted(address: Address, allowed: Sequence[Network] = ()) -> bool:
 
 
 async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> list[str]:
-    """The numbers to connect to, in the system's order of preference; at least one.
+    """The IP addresses to connect to, in the system's order of preference; at least one.
 
     Args:
-        host: A name or number, in whatever form the system understands, such as ``127.1``.
+        host: A name or IP address, in whatever form the system understands, such as ``127.1``.
         port: The port that will be connected to.
         allowed: Networks that are reached although they are not public.
 
@@ -293,10 +293,10 @@ async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> lis
         found = await in_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
     except (OSError, UnicodeError):  # UnicodeError: no host name at all, such as 64 letters long
         raise PageError("has a host name that cannot be found") from None
-    numbers = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-    if not all(admitted(ip_address(number), allowed) for number in numbers):
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    if not all(admitted(ip_address(one), allowed) for one in addresses):
         raise PageError(_NOT_PUBLIC)
-    return numbers[:_MOST_ADDRESSES]
+    return addresses[:_MOST_ADDRESSES]
 
 
 class Body:

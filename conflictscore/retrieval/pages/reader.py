@@ -51,7 +51,8 @@ class PageReadingRetriever(WrappingRetriever):
         k: See the base.
         retriever: Finds the documents.
         settings: What a fetch may cost, and where it may go.
-        deadline: Seconds for all pages of a question, above 0. Then the snippets stand.
+        deadline: Seconds for all pages of a question, above 0; those not read by then keep their
+            snippets.
 
     Raises:
         ConfigurationError: The extra ``fetch`` is not installed.
@@ -153,7 +154,7 @@ def _with_page(document: Document, outcome: _Outcome) -> Document:
 
 
 def _fitting(page: PageText, snippet: str) -> _Outcome:
-    """The page, where it can stand for its snippet."""
+    """The page, if it can replace its snippet."""
     if len(page.text) < len(snippet):
         return PageError("says less than its snippet")
     words, text = set(_WORD.findall(snippet.casefold())), page.text.casefold()

@@ -1,4 +1,4 @@
-"""A recording: JSON lines in UTF-8, one line a question.
+"""A recording: JSON lines in UTF-8, one line per question.
 
 ```
 {"format": 1,
@@ -94,7 +94,7 @@ class SearchSettings(_Part):
 
 
 class RecordedResult(_Part):
-    """One result of a search, and the page behind it where that was read."""
+    """One result of a search, and the page behind it if that was read."""
 
     rank: Annotated[int, Field(ge=1)] | None
     provider: str | None

@@ -17,7 +17,7 @@ _FIELDS = ("question", "query")
 
 
 def question_key(question: str) -> str:
-    """What is the same for two ways of writing a question: Unicode forms and white space aside.
+    """The question without what does not tell it from another: Unicode form and white space.
 
     Upper and lower case are told apart: a proper name can differ from a word by nothing else.
     """
@@ -25,7 +25,7 @@ def question_key(question: str) -> str:
 
 
 def read_questions(path: str | Path) -> tuple[str, ...]:
-    """Reads the questions of a file, in their order, repeated ones too.
+    """Reads the questions of a file in order, repeated ones included.
 
     Text (.txt) holds one question a line; a .csv file has a column called ``question``, upper or
     lower case; .jsonl holds an object a line, with ``question`` or ``query``. The file is UTF-8.

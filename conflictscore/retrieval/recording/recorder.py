@@ -140,7 +140,7 @@ async def record_questions(
 
 
 async def _errors_of(workers: Sequence["asyncio.Task[None]"]) -> list[BaseException]:
-    """What the workers ended with, once all have ended; they outlive a cancellation of this."""
+    """The workers' errors, once all have ended; cancelling this does not cancel them."""
     if workers:
         await asyncio.wait(workers)
     return [error for worker in workers if (error := worker.exception())]

@@ -23,7 +23,7 @@ class MissingRecordingError(NoDocumentsError):
 
 
 class RecordedRetriever(TopKRetriever):
-    """What a search found when it was recorded, document by document as it was then.
+    """What a search found when it was recorded, document by document.
 
     Questions are found again where they differ by no more than white space or the Unicode form.
     The file is checked when it is opened, and its documents are read when they are asked for. The
@@ -64,7 +64,7 @@ class RecordedRetriever(TopKRetriever):
         return self._index.questions
 
     def missing(self, questions: Sequence[str]) -> tuple[str, ...]:
-        """Those of the questions that were not recorded, in their order, each once."""
+        """Those of the questions that were not recorded, in order, each once."""
         return tuple(dict.fromkeys(text for text in questions if text not in self._index))
 
     def search(self, query: str, k: int) -> list[Document]:
