@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from conflictscore.errors import ConfigurationError, ProviderError
-from conflictscore.labelers import LABELERS, Labeler, label_table, make_labeler
+from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings
+from conflictscore.labelers import LABELERS, Labeler, LabelerKind, label_table, make_labeler
 from conflictscore.labelers.nli.model import NliModel
+from conflictscore.labelers.registry import ClaimChoice
 from conflictscore.models import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
 from conflictscore.storage.cache import ContentCache
@@ -100,6 +103,21 @@ class TestRegistry:
     ) -> None:
         with pytest.raises(ConfigurationError, match=f"'x'; one of {', '.join(LABELERS)}"):
             opened("x", server)
+
+    def test_one_entry_is_all_that_a_run_needs_to_know_of_a_labeler(
+        self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        kind = LabelerKind(
+            "as json, of one claim",
+            "json_judge:JsonJudge",
+            fixed={"called": "mine"},
+            claims=ClaimChoice(max_claims=1),
+        )
+        monkeypatch.setitem(cast("dict[str, LabelerKind]", LABELERS), "mine", kind)
+        context = run_context(
+            calling(server), None, LoopSettings(labeler=cast("Any", "mine"), cache=False)
+        )
+        assert (context.labeler.name, context.max_claims) == ("mine(test-model)", 1)
 
 
 class TestVerdicts:
