@@ -8,7 +8,7 @@ from typing import Any
 from conflictscore.errors import InputError
 from conflictscore.retrieval.documents import clean_text
 
-__all__ = ["read_json_lines", "text_of", "texts_of"]
+__all__ = ["documents_of", "read_json_lines", "text_of", "texts_of"]
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
@@ -52,6 +52,18 @@ def texts_of(record: Mapping[str, Any], field: str, where: str) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise InputError(f"{where}, field {field}: a list of texts is needed")
     return [text for value in values if (text := clean_text(value))]
+
+
+def documents_of(record: Mapping[str, Any], field: str, where: str) -> list[tuple[str, Any]]:
+    """The documents of a record that was read, each after its place for errors.
+
+    Raises:
+        InputError: There is no such list, or it is empty.
+    """
+    values = record.get(field)
+    if not isinstance(values, list) or not values:
+        raise InputError(f"{where}, field {field}: a list of documents is needed that is not empty")
+    return [(f"{where}, document {number}", one) for number, one in enumerate(values, start=1)]
 
 
 def _value(line: str, where: str) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.benchmarks.conflict_detection.groups import document_of
-from conflictscore.benchmarks.json_lines import read_json_lines, text_of
+from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Label
 
@@ -53,14 +53,11 @@ def read_pairs(path: str | Path, *, split: str | None = None) -> list[LabelledPa
 
 def _pairs_of(record: dict[str, Any], name: str, where: str) -> Iterator[LabelledPair]:
     claim = text_of(record, "claim", where)
-    listed = record.get("docs")
-    if listed is None:
+    if record.get("docs") is None:
         text = text_of(record, "document", where)
         found: list[tuple[str, Any]] = [(where, {"text": text, "label": record.get("label")})]
-    elif isinstance(listed, list) and listed:
-        found = [(f"{where}, document {n}", one) for n, one in enumerate(listed, start=1)]
     else:
-        raise InputError(f"{where}, field docs: a list of documents is needed that is not empty")
+        found = documents_of(record, "docs", where)
     for index, (here, one) in enumerate(found):
         document = document_of(one, here)
         if one.get("label") is None:

@@ -27,7 +27,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
+from conflictscore.benchmarks.conflict_detection.groups import (
+    ClaimGroup,
+    GroupDocument,
+    folded,
+    statement,
+)
 from conflictscore.benchmarks.harness.selection import lot
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.errors import InputError
@@ -69,14 +74,14 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
     questions = []
     for where, record in _items(path):
         documents = [
-            (_folded(text_of(document, "answer", place)), _titled(document, place))
+            (folded(text_of(document, "answer", place)), _titled(document, place))
             for place, document in _listed(record, "documents", where)
         ]
         right, answer = documents[0][0], record["documents"][0]["answer"]
         questions.append(
             _Question(
                 text_of(record, "qid", where),
-                _statement(text_of(record, "question", where), clean_text(answer)),
+                statement(text_of(record, "question", where), clean_text(answer)),
                 tuple(_labelled(d, Label.SUPPORTS) for said, d in documents if said == right),
                 tuple(_labelled(d, Label.CONTRADICTS) for said, d in documents if said != right),
             )
@@ -111,7 +116,7 @@ def read_macnoise(path: Path, seed: int) -> list[ClaimGroup]:
         ]
         if not pairs:
             continue
-        claim = _statement(text_of(record, "question", where), _first(record, "answers", where))
+        claim = statement(text_of(record, "question", where), _first(record, "answers", where))
         turned = pairs[1::2] or pairs
         questions.append(
             _Question(
@@ -145,18 +150,18 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
     versions: dict[str, list[str]] = {}
     for where, record in read_json_lines(path / "corpus.json"):
         if record["id"] in false:
-            versions[_folded(text_of(record, "contents", where))] = false[record["id"]]
+            versions[folded(text_of(record, "contents", where))] = false[record["id"]]
     questions = []
     for where, record in _items(path / "queries.json"):
         true = text_of(record, "context", where)
         answer = _first(record.get("answers"), "text", f"{where}, field answers")
-        fakes = [text for text in versions.get(_folded(true), ()) if not _says(text, answer)]
+        fakes = [text for text in versions.get(folded(true), ()) if not _says(text, answer)]
         if not fakes:
             continue
         questions.append(
             _Question(
                 text_of(record, "id", where),
-                _statement(text_of(record, "question", where), answer),
+                statement(text_of(record, "question", where), answer),
                 (_document("", true, Label.SUPPORTS),),
                 tuple(_document("", fake, Label.CONTRADICTS) for fake in fakes),
             )
@@ -207,7 +212,7 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
         ClaimGroup(
             set="conflictingqa",
             id=query,
-            claim=claims.get(query) or _statement(query, "yes"),
+            claim=claims.get(query) or statement(query, "yes"),
             documents=tuple(documents),
             has_conflict=len({document.label for document in documents}) == len(_STANCES),
         )
@@ -319,14 +324,5 @@ def _labelled(document: GroupDocument, label: Label) -> GroupDocument:
     return document.model_copy(update={"label": label})
 
 
-def _statement(question: str, answer: str) -> str:
-    quoted = question.replace('"', "'")
-    return f'The answer to "{quoted}" is {answer.rstrip(".")}.'
-
-
 def _says(text: str, answer: str) -> bool:
-    return f" {_folded(answer)} " in f" {_folded(text)} "
-
-
-def _folded(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    return f" {folded(answer)} " in f" {folded(text)} "

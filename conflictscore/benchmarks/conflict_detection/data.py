@@ -16,7 +16,7 @@ from conflictscore.benchmarks.conflict_detection.groups import (
     in_tables,
 )
 from conflictscore.benchmarks.harness.selection import lot
-from conflictscore.benchmarks.json_lines import read_json_lines, text_of
+from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Label
 
@@ -148,13 +148,7 @@ def with_siblings(
 
 
 def _group(record: Mapping[str, Any], name: str, where: str) -> ClaimGroup:
-    found = record.get("docs")
-    if not isinstance(found, list) or not found:
-        raise InputError(f"{where}, field docs: a list of documents is needed that is not empty")
-    documents = tuple(
-        document_of(document, f"{where}, document {number}")
-        for number, document in enumerate(found, start=1)
-    )
+    documents = tuple(document_of(one, at) for at, one in documents_of(record, "docs", where))
     split = record.get("split")
     if split is not None and not isinstance(split, str):
         raise InputError(f"{where}, field split: a text is needed, or none")

@@ -1,5 +1,6 @@
 """A claim with its documents: the one record that every set becomes."""
 
+import re
 from collections.abc import Iterable
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from conflictscore.errors import InputError
 from conflictscore.records import Label, Record
 from conflictscore.retrieval.documents import clean_text
 
-__all__ = ["ClaimGroup", "GroupDocument", "document_of", "in_tables"]
+__all__ = ["ClaimGroup", "GroupDocument", "document_of", "folded", "in_tables", "statement"]
 
 _LABELS = {
     "SUPPORTS": Label.SUPPORTS,
@@ -90,3 +91,14 @@ def document_of(record: Any, where: str) -> GroupDocument:
         title=clean_text(title or ""),
         label=None if label is None else _LABELS[label],
     )
+
+
+def statement(question: str, answer: str) -> str:
+    """The claim that an answer is the right one, in fixed words."""
+    quoted = question.replace('"', "'")
+    return f'The answer to "{quoted}" is {answer.rstrip(".")}.'
+
+
+def folded(text: str) -> str:
+    """A text without case, punctuation and white space, for comparison."""
+    return " ".join(re.findall(r"\w+", text.casefold()))

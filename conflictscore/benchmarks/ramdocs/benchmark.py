@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
+from conflictscore.benchmarks.conflict_detection.groups import folded, statement
 from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.harness.selection import question_id, shuffled_options
-from conflictscore.benchmarks.json_lines import read_json_lines, text_of, texts_of
+from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of, texts_of
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -181,11 +182,8 @@ def _free_form(record: Any, where: str, *, name_entities: bool) -> Question:
         raise InputError(f"{where}, field gold_answers: texts with a letter or digit are needed")
     if name_entities and not entities:
         raise InputError(f"{where}, field disambig_entity: a text is needed")
-    documents = record.get("documents")
-    if not isinstance(documents, list) or not documents:
-        raise InputError(f"{where}, field documents: a list of documents is needed")
-    places = [(d, f"{where}, document {n}") for n, d in enumerate(documents, start=1)]
-    misinforms = any(text_of(d, "type", place) == "misinfo" for d, place in places)
+    documents = documents_of(record, "documents", where)
+    misinforms = any(text_of(one, "type", place) == "misinfo" for place, one in documents)
     forms = set(map(normalised, right))
     wrong = {
         form: one
@@ -201,7 +199,7 @@ def _free_form(record: Any, where: str, *, name_entities: bool) -> Question:
         correct=tuple(right),
         incorrect=tuple(reversed(wrong.values())),
         category=f"{number}, {'misinformation' if misinforms else 'no misinformation'}{told}",
-        documents=tuple({"text": text_of(d, "text", place)} for d, place in places),
+        documents=tuple({"text": text_of(one, "text", place)} for place, one in documents),
     )
 
 
@@ -305,21 +303,21 @@ def _choice(record: Any, where: str, seed: int, one_entity: bool) -> Question | 
     text = text_of(record, "question", where)
     documents = _documents(record, where)
     golds, wrongs = (texts_of(record, name, where) for name in ("gold_answers", "wrong_answers"))
-    right = Counter(_folded(answer) for kind, answer, _ in documents if kind == "correct")
+    right = Counter(folded(answer) for kind, answer, _ in documents if kind == "correct")
     if not right:
         return _NO_CORRECT
     if len(right) > 1 and not one_entity:
         return _DISAGREE
     [(gold_form, _)] = right.most_common(1)
-    answer = next(a for kind, a, _ in documents if kind == "correct" and _folded(a) == gold_form)
-    never = {*right, *map(_folded, golds)}
+    answer = next(a for kind, a, _ in documents if kind == "correct" and folded(a) == gold_form)
+    never = {*right, *map(folded, golds)}
     wrong = {form: said for form, said in _by_form(wrongs).items() if form not in never}
     if not wrong:
         return _NO_WRONG
-    given = Counter(_folded(said) for kind, said, _ in documents if kind == "misinfo")
+    given = Counter(folded(said) for kind, said, _ in documents if kind == "misinfo")
     chosen = max(wrong, key=lambda form: given[form])
     options, gold = shuffled_options(
-        _statement(text, answer), _statement(text, wrong[chosen]), question=text, seed=seed
+        statement(text, answer), statement(text, wrong[chosen]), question=text, seed=seed
     )
     others = ", one of several entities" if len(right) > 1 else ""
     return Question(
@@ -333,24 +331,15 @@ def _choice(record: Any, where: str, seed: int, one_entity: bool) -> Question | 
         documents=tuple(
             {"text": content}
             for kind, said, content in documents
-            if kind != "correct" or _folded(said) == gold_form
+            if kind != "correct" or folded(said) == gold_form
         ),
     )
 
 
-def _statement(question: str, answer: str) -> str:
-    quoted = question.replace('"', "'")
-    return f'The answer to "{quoted}" is {answer.rstrip(".")}.'
-
-
 def _documents(record: Any, where: str) -> list[tuple[str, str, str]]:
     """Type, answer and text of each document."""
-    documents = record.get("documents")
-    if not isinstance(documents, list) or not documents:
-        raise InputError(f"{where}, field documents: a list of documents is needed")
     read = []
-    for number, document in enumerate(documents, start=1):
-        place = f"{where}, document {number}"
+    for place, document in documents_of(record, "documents", where):
         kind = text_of(document, "type", place)
         if kind not in _TYPES:
             raise InputError(f"{place}, field type: {kind!r} is none of {', '.join(_TYPES)}")
@@ -362,10 +351,5 @@ def _by_form(answers: Iterable[str]) -> dict[str, str]:
     """Each answer once, by the form in which it is compared, as it was written first."""
     forms: dict[str, str] = {}
     for answer in answers:
-        forms.setdefault(_folded(answer), answer)
+        forms.setdefault(folded(answer), answer)
     return forms
-
-
-def _folded(answer: str) -> str:
-    """An answer without case, punctuation and white space to tell it apart by."""
-    return " ".join(re.findall(r"\w+", answer.casefold()))

@@ -20,7 +20,7 @@ from conflictscore.benchmarks.harness.benchmark import SCORES, Benchmark, Form
 from conflictscore.benchmarks.harness.estimate import Assumptions, Range
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.json_lines import read_json_lines, text_of
+from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
 from conflictscore.benchmarks.reports import ENTRY
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
@@ -97,17 +97,15 @@ def _named(source: str) -> tuple[str | None, Path]:
 def _topic(row: Any, name: str, where: str) -> Topic:
     if not isinstance(row, Mapping):
         raise InputError(f"{where}: a JSON object is needed")
-    documents = row.get("docs")
-    if not isinstance(documents, list) or not documents:
-        raise InputError(f"{where}, field docs: a list of documents is needed that is not empty")
+    documents = documents_of(row, "docs", where)
     field = next((field for field in ("query", "question") if field in row), "claim")
     return Topic(
         set=name,
         id=_id(row, where),
         text=text_of(row, field, where),
         documents=tuple(
-            _document(number, document, f"{where}, document {number}")
-            for number, document in enumerate(documents, start=1)
+            _document(number, document, place)
+            for number, (place, document) in enumerate(documents, start=1)
         ),
         conflict=_conflict(row, where),
     )
