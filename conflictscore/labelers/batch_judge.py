@@ -53,7 +53,6 @@ Tell = Callable[[EvidenceLabel], None]
 class _Mode:
     """The shape of a call, which also decides what a verdict must name."""
 
-    name: BatchName
     template: str
     claims: int
     """The most claims in a call. Far down a long list, models err more often."""
@@ -99,12 +98,9 @@ class _Mode:
 
 
 _MODES: Mapping[BatchName, _Mode] = {
-    mode.name: mode
-    for mode in (
-        _Mode("per-document", "label_per_document", claims=8, documents=1),
-        _Mode("per-claim", "label_per_claim", claims=1, documents=64),
-        _Mode("matrix", "label_matrix", claims=8, documents=16),
-    )
+    "per-document": _Mode("label_per_document", claims=8, documents=1),
+    "per-claim": _Mode("label_per_claim", claims=1, documents=64),
+    "matrix": _Mode("label_matrix", claims=8, documents=16),
 }
 
 
@@ -397,8 +393,8 @@ def _label(said: list[Mapping[str, Any]], pair: Pair, batch: _Batch, mode: _Mode
             {key: value for key, value in said[0].items() if key not in mode.keys}
         )
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        [first, *_] = error.errors()
+        where = ".".join(map(str, first["loc"]))
         raise ValueError(f"has a verdict whose {where} is wrong: {first['msg']}") from error
     claim, document = pair
     snippet = verdict.snippet.strip() or None
