@@ -7,6 +7,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import fsum
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conflictscore.benchmarks.harness.benchmark import ACCURACY
 from conflictscore.benchmarks.harness.methods.method import BenchmarkMethod
@@ -27,21 +30,10 @@ from conflictscore.benchmarks.harness.records import (
     StepRecord,
     Verdict,
 )
-from conflictscore.benchmarks.harness.values import (
-    AnsweredValue,
-    DocumentsValue,
-    FirstUsageValue,
-    GradedValue,
-    LoopValue,
-    NotedValue,
-    PlaceboValue,
-    TypedValue,
-    V,
-    read_value,
-)
+from conflictscore.errors import InputError
 from conflictscore.metric import better_supported, support_share
 from conflictscore.nodes.decide import flipped_by
-from conflictscore.records import Answer, Attempt, ConflictReport, Usage
+from conflictscore.records import Answer, Attempt, ConflictReport, ConflictType, Document, Usage
 
 __all__ = [
     "FREE_FORM_MEASURES",
@@ -56,6 +48,65 @@ MULTIPLE_CHOICE_MEASURES = (ACCURACY,)
 
 FREE_FORM_MEASURES = ("truthful", "informative")
 """What a judge says of a free-form answer; the first is what is paired and counted."""
+
+
+class _Value(BaseModel):
+    """The value of a step, as far as it is read here."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _NotedValue(_Value):
+    """Of any step that notes something."""
+
+    notes: tuple[str, ...] = ()
+
+
+class _DocumentsValue(_Value):
+    """Of ``documents``."""
+
+    documents: tuple[Document, ...]
+
+
+class _LoopValue(_Value):
+    """Of ``loop``."""
+
+    attempts: tuple[Attempt, ...] = Field(min_length=1)
+    regeneration_error: str | None = None
+
+
+class _FirstUsageValue(_Value):
+    """Of ``loop``, what its first answer cost; None where it does not say."""
+
+    first_usage: dict[str, Usage] | None = None
+
+
+class _AnsweredValue(_Value):
+    """Of a step with one answer."""
+
+    answer: Answer
+
+
+class _PlaceboValue(_AnsweredValue):
+    """Of ``placebo``."""
+
+    donor: str | None
+
+
+class _TypedValue(_AnsweredValue):
+    """Of a method that tells the type of the conflict."""
+
+    conflict_type: ConflictType | None
+
+
+class _GradedValue(_Value):
+    """Of ``grade``."""
+
+    verdicts: dict[str, Verdict]
+    report: ConflictReport | None = None
+
+
+_V = TypeVar("_V", bound=_Value)
 
 
 def results(
@@ -116,7 +167,7 @@ def first_answer_usage(records: Iterable[StepRecord]) -> dict[str, dict[str, Usa
     for record in records:
         if record.step != LOOP:
             continue
-        said = None if record.error is not None else read_value(record, FirstUsageValue)
+        said = None if record.error is not None else _read_value(record, _FirstUsageValue)
         known = record.usage if said is None else said.first_usage
         if known is None:
             silent.add(record.question)
@@ -153,9 +204,9 @@ class Recorded:
     def result(self, methods: Mapping[str, BenchmarkMethod]) -> QuestionResult:
         """What is known of the question by these methods."""
         found = {name: method.answer(method, self) for name, method in methods.items()}
-        documents = self._value(DOCUMENTS, DocumentsValue)
-        placebo = self._value("placebo", PlaceboValue)
-        attempts = self._loop.attempts if isinstance(self._loop, LoopValue) else ()
+        documents = self._value(DOCUMENTS, _DocumentsValue)
+        placebo = self._value("placebo", _PlaceboValue)
+        attempts = self._loop.attempts if isinstance(self._loop, _LoopValue) else ()
         telling = (flipped_by(attempts) or attempts[-1]) if attempts else None
         return QuestionResult(
             question=self.question,
@@ -169,7 +220,7 @@ class Recorded:
             guard=self.guard,
             donor=placebo.donor if placebo else None,
             predicted={
-                name: told.conflict_type if (told := self._value(name, TypedValue)) else None
+                name: told.conflict_type if (told := self._value(name, _TypedValue)) else None
                 for name, method in methods.items()
                 if method.tells_type and found[name]
                 if self._disputed or not method.begins_with_first
@@ -180,22 +231,22 @@ class Recorded:
         )
 
     @cached_property
-    def _loop(self) -> LoopValue | MethodResult | None:
-        return self._outcome(LOOP, LoopValue)
+    def _loop(self) -> _LoopValue | MethodResult | None:
+        return self._outcome(LOOP, _LoopValue)
 
     @cached_property
     def first(self) -> MethodResult | None:
         """The first answer."""
         return (
             self._attempt(self._loop.attempts[0])
-            if isinstance(self._loop, LoopValue)
+            if isinstance(self._loop, _LoopValue)
             else self._loop
         )
 
     @cached_property
     def last(self) -> MethodResult | None:
         """The loop's last answer."""
-        if not isinstance(self._loop, LoopValue):
+        if not isinstance(self._loop, _LoopValue):
             return self._loop
         if self._loop.regeneration_error is not None:
             return _failed(self._loop.regeneration_error)
@@ -228,8 +279,8 @@ class Recorded:
         """
         if after_first and self.first is not None and self.first.answer is None:
             return _failed("the first answer failed")
-        outcome = self._outcome(step, AnsweredValue)
-        if not isinstance(outcome, AnsweredValue):
+        outcome = self._outcome(step, _AnsweredValue)
+        if not isinstance(outcome, _AnsweredValue):
             return outcome
         if after_first and not self._disputed:
             return self.first
@@ -259,25 +310,25 @@ class Recorded:
             return {}
         if grade.error is not None:
             return dict.fromkeys(self.measures, Verdict(value=None, error=grade.error))
-        return read_value(grade, GradedValue).verdicts
+        return _read_value(grade, _GradedValue).verdicts
 
     def _score(self, answer: Answer) -> ConflictReport | None:
         grade = self.grades.get(answer.text)
         if grade is None or grade.error is not None:
             return None
-        return read_value(grade, GradedValue).report
+        return _read_value(grade, _GradedValue).report
 
-    def _outcome(self, step: str, form: type[V]) -> V | MethodResult | None:
+    def _outcome(self, step: str, form: type[_V]) -> _V | MethodResult | None:
         """A step's value, its failure, or None where it is still to come."""
         record = self.steps.get(step)
         if record is None:
             documents = self.steps.get(DOCUMENTS)
             return _failed(documents.error) if documents and documents.error is not None else None
-        return read_value(record, form) if record.error is None else _failed(record.error)
+        return _read_value(record, form) if record.error is None else _failed(record.error)
 
-    def _value(self, step: str, form: type[V]) -> V | None:
+    def _value(self, step: str, form: type[_V]) -> _V | None:
         record = self.steps.get(step)
-        return read_value(record, form) if record and record.error is None else None
+        return _read_value(record, form) if record and record.error is None else None
 
     def _conflict(self) -> bool | None:
         report = self.first.report if self.first else None
@@ -286,7 +337,7 @@ class Recorded:
         return bool(report.conflicting)
 
     def _notes(self) -> tuple[str, ...]:
-        told = [self._value(step, NotedValue) for step in steps()]
+        told = [self._value(step, _NotedValue) for step in steps()]
         return tuple(dict.fromkeys(note for value in told if value for note in value.notes))
 
     def _usage(self) -> dict[str, dict[str, Usage]]:
@@ -313,3 +364,20 @@ def _current(records: Sequence[StepRecord]) -> list[StepRecord]:
 
 def _failed(error: str) -> MethodResult:
     return MethodResult(answer=None, error=error)
+
+
+def _read_value(record: StepRecord, form: type[_V]) -> _V:
+    """The value of a step that has one.
+
+    Raises:
+        InputError: It has not the form of its step.
+    """
+    try:
+        return form.model_validate(record.value)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        field = ".".join(map(str, fault["loc"]))
+        raise InputError(
+            f"question {record.question!r}, step {record.step}: {field or 'value'}: {fault['msg']};"
+            " the records are of another version, or were edited: start a new run"
+        ) from None
