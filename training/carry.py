@@ -71,10 +71,11 @@ def unpack(model: Path | None, out: Path) -> None:
 @main.command()
 @click.argument("trained", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
-def mean(trained: tuple[Path, ...], file: Path) -> None:
+@click.option("--share", "shares", multiple=True, type=float, help="Of each; default: the same.")
+def mean(trained: tuple[Path, ...], file: Path, shares: tuple[float, ...]) -> None:
     """Write the mean of TRAINED weights, of runs from the same start, as FILE."""
     try:
-        found = weights.mean([weights.load(path) for path in trained])
+        found = weights.mean([weights.load(path) for path in trained], shares or None)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="TRAINED") from error
     weights.save(found, file, pooling=weights.pooling_of(trained[0]))

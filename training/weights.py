@@ -119,18 +119,27 @@ def first_layers(weights: Weights, count: int) -> Weights:
     return {name: value for name, value in weights.items() if not name.startswith(gone)}
 
 
-def mean(several: Sequence[Weights]) -> Weights:
-    """The mean of weights that were trained from the same start; they agree in names and shapes.
+def mean(several: Sequence[Weights], shares: Sequence[float] | None = None) -> Weights:
+    """The mean of weights that came of the same start; they agree in names and shapes.
 
-    Averaged so, several short runs come out better than each (Wortsman et al., ICML 2022).
+    Averaged so, several short runs come out better than each (Wortsman et al., ICML 2022), and a
+    run with its start keeps more of what the start knew (Wortsman et al., CVPR 2022).
+
+    Args:
+        several: The weights, at least one.
+        shares: What each counts for, above 0; by default all the same.
 
     Raises:
-        ValueError: They have other names or shapes.
+        ValueError: They have other names or shapes, or there are not as many shares.
     """
+    if shares is not None and (len(shares) != len(several) or min(shares) <= 0):
+        raise ValueError(f"give {len(several)} shares above 0, one for each file")
     first = {name: value.shape for name, value in several[0].items()}
     if any({name: value.shape for name, value in one.items()} != first for one in several):
         raise ValueError("these are weights of different encoders")
-    return {name: np.mean([one[name] for one in several], axis=0) for name in first}
+    return {
+        name: np.average([one[name] for one in several], axis=0, weights=shares) for name in first
+    }
 
 
 def save(

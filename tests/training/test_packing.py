@@ -252,6 +252,12 @@ def test_the_mean_of_runs_is_taken_weight_by_weight(tmp_path: Path) -> None:
     expected = (toy_weights(0)["words"] + toy_weights(1)["words"]) / 2
     assert np.allclose(found["words"], expected, atol=2e-3)
     assert weights.pooling_of(tmp_path / "mean.npz") == "cls"
+    options = ["mean", *map(str, paths), str(tmp_path / "mean.npz"), "--share", "1"]
+    few = CliRunner().invoke(carry.main, options)
+    assert "give 2 shares above 0, one for each file" in few.output
+    assert CliRunner().invoke(carry.main, [*options, "--share", "3"]).exit_code == 0
+    expected = toy_weights(0)["words"] / 4 + toy_weights(1)["words"] * 3 / 4
+    assert np.allclose(weights.load(tmp_path / "mean.npz")["words"], expected, atol=2e-3)
     weights.save(toy_weights(family="mpnet"), paths[1])
     refused = CliRunner().invoke(carry.main, ["mean", *map(str, paths), str(tmp_path / "no.npz")])
     assert refused.exit_code == 2
