@@ -35,7 +35,7 @@ The model that comes with the package was trained on one core with bfloat16, in 
 \b
 A third stage, on answers to questions, begins from the bundled weights. No model of it is bundled
 yet (docs/benchmarks.md has its figures). A run reads 880,000 tokens, in 15 minutes of one core
-without bfloat16; the mean of two seeds, and of that and the start, keeps most of what the start knew:
+without bfloat16; the mean of two seeds and the start keeps most of what the start knew:
 \b
        python -m training.carry unpack --out build/nli
        python -m training.build_pairs --data DATA --tokenizer build/nli/tokenizer.json \\
