@@ -1,0 +1,228 @@
+"""What happens to a question: answers, attempts, flips, and the run that holds them."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field
+
+from conflictscore.records.evidence import (
+    ClaimEvidence,
+    ConflictReport,
+    ConflictType,
+    Document,
+    Record,
+)
+
+__all__ = [
+    "RUN_DETAILS",
+    "Answer",
+    "Attempt",
+    "Flip",
+    "Method",
+    "Regeneration",
+    "Run",
+    "RunStatus",
+    "Usage",
+    "differs",
+]
+
+
+class Method(StrEnum):
+    """How an answer is produced (paper, section 6.1)."""
+
+    RAG = "rag"
+    """Answer from the documents, with no word about conflicts."""
+    CONTROL_RAG = "control-rag"
+    """Answer once, told to watch for conflicts, without ConflictScore."""
+    REGENERATED_RAG = "regenerated-rag"
+    """Answer as ``rag``, score, and answer again where a claim has evidence on both sides."""
+
+
+Regeneration = Literal["paper", "typed"]
+"""How an answer is regenerated: as the paper does, or as the type of the conflict asks (ours)."""
+
+
+class Answer(Record):
+    """What the model answered."""
+
+    text: str
+    """The answer; in multiple choice the full text of the chosen option."""
+    option: Annotated[int, Field(ge=0)] | None = None
+    """Index of the chosen option, from 0; None in free form."""
+    justification: str | None = None
+    """The model's reason for this answer, where it was asked for one."""
+    cited: tuple[int, ...] = ()
+    """Numbers of the documents that the justification cites."""
+
+
+class Attempt(Record):
+    """One pass of the loop: an answer and its score."""
+
+    round: Annotated[int, Field(ge=0)]
+    """0 for the first answer, then 1 for each regeneration."""
+    answer: Answer
+    report: ConflictReport | None = None
+    """None where the answer was not scored, or not yet."""
+    reconsidered: ClaimEvidence | None = None
+    """The earlier answer's claim whose evidence was shown; None for the first answer."""
+
+
+class Flip(Record):
+    """A change of mind: the regenerated answer differs from the first."""
+
+    before: str
+    after: str
+    justification: str | None
+    claim: str
+    """The claim that was reconsidered."""
+    supports: tuple[int, ...]
+    """D+ of that claim when it was reconsidered."""
+    contradicts: tuple[int, ...]
+    """D- of that claim when it was reconsidered."""
+
+
+class Usage(Record):
+    """What a run cost; usages add up."""
+
+    calls: Annotated[int, Field(ge=0)] = 0
+    """Model calls that reached a provider."""
+    cached_calls: Annotated[int, Field(ge=0)] = 0
+    """Model calls answered from a cache."""
+    input_tokens: Annotated[int, Field(ge=0)] = 0
+    cache_read_tokens: Annotated[int, Field(ge=0)] = 0
+    """Of the input tokens, those that the provider found in its prompt cache. More than there are
+    is no error: a difference of usages is taken field by field, each cut off at 0."""
+    output_tokens: Annotated[int, Field(ge=0)] = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            calls=self.calls + other.calls,
+            cached_calls=self.cached_calls + other.cached_calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )
+
+
+def differs(before: str, after: str) -> bool:
+    """Whether two answers differ by more than white space and case."""
+    return before.casefold().split() != after.casefold().split()
+
+
+class RunStatus(StrEnum):
+    """What a run resulted in."""
+
+    SCORED = "scored"
+    """No claim of the first answer has evidence on both sides."""
+    CORRECTED = "corrected"
+    """The answer was changed."""
+    KEPT = "kept"
+    """A claim has evidence on both sides, and the answer stands nevertheless."""
+    ANNOTATED = "annotated"
+    """The answer carries a note that says where its sources disagree."""
+    OBSERVED = "observed"
+    """The answer went out untouched, and was scored afterwards."""
+    PASSED_THROUGH = "passed-through"
+    """The answer went out as it was given, unchecked."""
+    FAILED = "failed"
+    """The answer could not be checked, or there is none."""
+    DROPPED = "dropped"
+    """The answer went out untouched and was never scored: too many others were waiting."""
+    UNFINISHED = "unfinished"
+    """The run was stopped before its end."""
+
+
+_SHOWN = (
+    *("question", "method", "answer", "first_answer", "flipped", "justification"),
+    *("documents", "report", "final_report", "usage", "run_id", "notes"),
+)
+_SHOWN_OF_A_SCORE = ("answer", "documents", "report", "usage", "run_id", "notes")
+_TYPED = {"regeneration", "conflict_type", "conflict_type_reason", "classification_error"}
+
+
+class Run(Record):
+    """What a run resulted in, whether or not its answer could be scored."""
+
+    question: str | None = None
+    """The question, as it stands alone; None where an answer was scored without one."""
+    asked: str | None = None
+    """The question as it was put, in its conversation."""
+    options: tuple[str, ...] = ()
+    """The two options of a multiple-choice question; none in free form."""
+    method: Method | None = None
+    """How the answer was produced; None where the loop never began."""
+    answer: str | None = None
+    """The answer that stands; None where there is none."""
+    first_answer: str | None = None
+    justification: str | None = None
+    """Why the answer was changed or confirmed, where the model gave a reason."""
+    flip: Flip | None = None
+    documents: tuple[Document, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    """Every scored answer, first to last."""
+    reason: str | None = None
+    """Why the loop ended where it did."""
+    notes: tuple[str, ...] = ()
+    """What the reader of the answer should know, such as documents that were cut."""
+    usage: Usage = Usage()
+    timings: dict[str, float] = Field(default_factory=dict)
+    """Seconds that each step took, all its rounds together."""
+    run_id: str | None = None
+    status: RunStatus = RunStatus.UNFINISHED
+    regeneration: Regeneration = "paper"
+    conflict_type: ConflictType | None = None
+    """How the documents relate; None where nobody asked, or the model could not say."""
+    conflict_type_reason: str | None = None
+    """The model's reason for that type, where it gave one."""
+    classification_error: str | None = None
+    """Why there is no type although one was asked for."""
+
+    @property
+    def flipped(self) -> bool:
+        """Whether the answer that stands differs from the first; ``flip`` says more at the end."""
+        return differs(self.first_answer or "", self.answer or "")
+
+    @property
+    def report(self) -> ConflictReport | None:
+        """The first answer's scores; None where it was not scored."""
+        return self.attempts[0].report if self.attempts else None
+
+    @property
+    def final_report(self) -> ConflictReport | None:
+        """The scores of the answer that stands, where that was regenerated; None elsewhere."""
+        last = self.attempts[-1] if self.attempts else None
+        return last.report if last and last.round and last.answer.text == self.answer else None
+
+    def unchecked(self, answer: str, reason: str) -> Self:
+        """The same run with an answer that was passed on as it was given, and why."""
+        update: dict[str, Any] = {"answer": answer, "first_answer": answer, "reason": reason}
+        update |= {"notes": (*self.notes, reason), "status": RunStatus.PASSED_THROUGH}
+        return self.model_copy(update=update)
+
+    def summary(self, *more: str, texts: bool = True) -> dict[str, Any]:
+        """The run as plain JSON for readers, with its scores spelled out.
+
+        Args:
+            *more: Further fields to show, of ``RUN_DETAILS``.
+            texts: Whether documents have their text and metadata.
+        """
+        report, final = self.report, self.final_report
+        known = self.to_json() | {
+            "flipped": self.flipped,
+            "report": report.summary() if report else None,
+            "final_report": final.summary() if final else None,
+        }
+        if not texts:
+            known["documents"] = [
+                d.model_dump(mode="json", exclude={"text", "metadata"}) for d in self.documents
+            ]
+        shown = _SHOWN if self.question is not None else _SHOWN_OF_A_SCORE
+        return {name: known[name] for name in (*shown, *more)} | self.typed_summary()
+
+    def typed_summary(self) -> dict[str, Any]:
+        """What typed regeneration adds to a run's summary; nothing without it."""
+        return self.model_dump(mode="json", include=_TYPED) if self.regeneration == "typed" else {}
+
+
+RUN_DETAILS = tuple(name for name in Run.model_fields if name not in {*_SHOWN, *_TYPED, "status"})
+"""The fields of a run that its summary shows only where they are asked for."""
