@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.registry import BENCHMARKS
+from conflictscore.reporting.figure_text import percent
 from conflictscore.reporting.plain_table import Card
 
-__all__ = ["PaperFigures", "PaperTransitions", "own_tables", "paper_figures"]
+__all__ = ["PaperFigures", "PaperTransitions", "own_tables", "paper_figures", "published_types"]
 
 
 @dataclass(frozen=True)
@@ -81,3 +82,11 @@ def own_tables(figures: Figures) -> list[Card]:
     """The tables that benchmarks make of a run's figures, beside those that all runs have."""
     makers = [entry.tables for entry in BENCHMARKS.values() if entry.tables]
     return [table for make in makers for table in make(figures)]
+
+
+def published_types(paper: PaperFigures | None) -> str:
+    """A paper's accuracies in telling the type of a conflict, in one line; empty without any."""
+    if paper is None or not paper.types:
+        return ""
+    models = ", ".join(f"{model} {percent(value)} %" for model, value in paper.types)
+    return f"published: {models} ({paper.types_source})"

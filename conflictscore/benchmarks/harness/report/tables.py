@@ -22,7 +22,12 @@ from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_o
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.cost import cost_cards, failure_cards
 from conflictscore.benchmarks.harness.report.findings import findings
-from conflictscore.benchmarks.published import PaperFigures, PaperTransitions, own_tables
+from conflictscore.benchmarks.published import (
+    PaperFigures,
+    PaperTransitions,
+    own_tables,
+    published_types,
+)
 from conflictscore.records import ConflictType
 from conflictscore.reporting.figure_text import (
     counted,
@@ -35,7 +40,7 @@ from conflictscore.reporting.figure_text import (
 )
 from conflictscore.reporting.plain_table import Card, print_card
 
-__all__ = ["print_figures", "published_types", "told_types"]
+__all__ = ["print_figures", "told_types"]
 
 _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...] = (
     ("retained", lambda paper: (paper.retained, paper.conflict)),
@@ -77,14 +82,6 @@ def print_figures(
     console.print(Text(f"{ended}, {figures.failed:,} failed for at least one method"))
     for card in _cards(figures, paper, results, verbose):
         print_card(card, console)
-
-
-def published_types(paper: PaperFigures | None) -> str:
-    """A paper's accuracies in telling the type of a conflict, in one line; empty without any."""
-    if paper is None or not paper.types:
-        return ""
-    models = ", ".join(f"{model} {percent(value)} %" for model, value in paper.types)
-    return f"published: {models} ({paper.types_source})"
 
 
 def told_types(told: TypeAccuracy) -> list[ConflictType]:
@@ -322,7 +319,11 @@ def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
         else:
             columns = ("category", "n", *(method.replace("-", "-\n") for method in methods))
             rows = [
-                (_name(c), f"{c.questions:,}", *(_brief(found[c.category, m]) for m in methods))
+                (
+                    one_line(c.category) or "(none)",
+                    f"{c.questions:,}",
+                    *(_brief(found[c.category, m]) for m in methods),
+                )
                 for c in figures.categories
             ]
         title = f"By category: {one_line(measure)}, {what}"
@@ -331,7 +332,9 @@ def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
 
 def _column(category: CategoryFigures) -> str:
     """The name in lines, so narrow that the five types of conflict fit 80 characters."""
-    words = (part for word in _name(category).split() for part in _cut(word))
+    words = (
+        part for word in (one_line(category.category) or "(none)").split() for part in _cut(word)
+    )
     return fill(" ".join(words), _NAME_WIDTH, break_on_hyphens=False)
 
 
@@ -345,10 +348,6 @@ def _cut(word: str) -> Iterator[str]:
             yield f"{rest[: _NAME_WIDTH - 2]}-"
             rest = rest[_NAME_WIDTH - 2 :]
         yield rest
-
-
-def _name(category: CategoryFigures) -> str:
-    return one_line(category.category) or "(none)"
 
 
 def _brief(value: Proportion | Interval | None) -> str:

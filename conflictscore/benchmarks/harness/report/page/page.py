@@ -20,8 +20,8 @@ from conflictscore.benchmarks.harness.report.page.tables import (
     published_tables,
     settings,
 )
-from conflictscore.benchmarks.harness.report.tables import published_types, told_types
-from conflictscore.benchmarks.published import own_tables
+from conflictscore.benchmarks.harness.report.tables import told_types
+from conflictscore.benchmarks.published import own_tables, published_types
 from conflictscore.errors import InputError
 from conflictscore.reporting.files import write_whole
 
