@@ -6,8 +6,7 @@ rules and the documents stand before the claims, so that a server finds them in 
 next claims.
 """
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -15,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from conflictscore.errors import ContextWindowError, ProviderError, UnreadableReplyError
-from conflictscore.labelers.prompting import as_shown, stands_in
+from conflictscore.labelers.prompting import IDS_EACH, as_shown, content_ids, stands_in
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.fitting import fit_documents
@@ -42,9 +41,8 @@ _CLAIM_TOKENS = 64
 _LEAST_CLAIMS_TOKENS = 256
 """Room for one claim that is long."""
 _MARK_TOKENS = 16
-_IDS_EACH = 450
 _FIRST_CLAIM_ID = 100
-_FIRST_DOCUMENT_ID = _FIRST_CLAIM_ID + _IDS_EACH
+_FIRST_DOCUMENT_ID = _FIRST_CLAIM_ID + IDS_EACH
 
 Tell = Callable[[EvidenceLabel], None]
 
@@ -119,11 +117,11 @@ class _Batch:
 
     def claim_ids(self) -> dict[int, str]:
         """The id of each claim, by its number."""
-        return _ids(((claim.number, claim.text) for claim in self.claims), _FIRST_CLAIM_ID)
+        return content_ids(((claim.number, claim.text) for claim in self.claims), _FIRST_CLAIM_ID)
 
     def document_ids(self) -> dict[int, str]:
         """The id of each document, by its number."""
-        return _ids(self.shown.items(), _FIRST_DOCUMENT_ID)
+        return content_ids(self.shown.items(), _FIRST_DOCUMENT_ID)
 
 
 @dataclass(frozen=True)
@@ -333,23 +331,6 @@ def _prompt(batch: _Batch, mode: _Mode, prompts: PromptSet) -> str:
             named = ", ".join(its for number, its in documents.items() if number in asked)
             listed.append(prompts.render("label_claim_with", **shown, documents=named))
     return prompts.render(mode.template, **fields, claims="\n".join(listed))
-
-
-def _ids(texts: Iterable[tuple[int, str]], first: int) -> dict[int, str]:
-    """An id for each text, by the text's number.
-
-    An id has three digits, which are one token to most models, and its text decides it. A reply
-    that counts claims or documents through, from 0 or from 1, or that takes the one for the other,
-    so never has the id of another.
-    """
-    taken: dict[int, str] = {}
-    for number, text in texts:
-        digest = hashlib.sha256(text.encode(errors="replace")).digest()
-        place = int.from_bytes(digest[:4])
-        while (its_id := str(first + place % _IDS_EACH)) in taken.values():
-            place += 1
-        taken[number] = its_id
-    return taken
 
 
 def _read(

@@ -1,5 +1,7 @@
 """What the LLM judges share: a prompt whose beginning can be cached, and the check of quotes."""
 
+import hashlib
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from conflictscore.models import LOCAL_ENDPOINT
@@ -9,7 +11,18 @@ from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document
 from conflictscore.tokens import count_tokens
 
-__all__ = ["JudgePrompt", "as_shown", "judge_prompt", "rules_of", "stands_in"]
+__all__ = [
+    "IDS_EACH",
+    "JudgePrompt",
+    "as_shown",
+    "content_ids",
+    "judge_prompt",
+    "rules_of",
+    "stands_in",
+]
+
+IDS_EACH = 450
+"""How many ids claims have, and documents."""
 
 _CLAIM_TOKENS = 256
 _TITLE_CHARS = 300
@@ -85,3 +98,20 @@ def stands_in(snippet: str, document: Document) -> bool:
 
 def _folded(text: str) -> str:
     return " ".join(material(text).casefold().split())
+
+
+def content_ids(texts: Iterable[tuple[int, str]], first: int) -> dict[int, str]:
+    """An id for each text, by the text's number.
+
+    An id has three digits, which are one token to most models, and its text decides it. A reply
+    that counts claims or documents through, from 0 or from 1, or that takes the one for the other,
+    so never has the id of another.
+    """
+    taken: dict[int, str] = {}
+    for number, text in texts:
+        digest = hashlib.sha256(text.encode(errors="replace")).digest()
+        place = int.from_bytes(digest[:4])
+        while (its_id := str(first + place % IDS_EACH)) in taken.values():
+            place += 1
+        taken[number] = its_id
+    return taken

@@ -339,10 +339,7 @@ def _column(category: CategoryFigures) -> str:
 
 
 def _cut(word: str) -> Iterator[str]:
-    if len(word) <= _NAME_WIDTH:
-        yield word
-        return
-    for part in word.split("-"):
+    for part in word.split("-") if len(word) > _NAME_WIDTH else [word]:
         rest = part
         while len(rest) > _NAME_WIDTH:
             yield f"{rest[: _NAME_WIDTH - 2]}-"
@@ -375,22 +372,20 @@ def _scores(figures: Figures) -> Card:
             ("CS-R", scores.cs_r, scores.cs_r_before, scores.cs_r_after),
         )
     ]
+    covered = figures.coverage
+    labelled = "none has a score"
+    if covered.value is not None:
+        bounds = span(percent(covered.low), percent(covered.high))
+        known = "" if covered.low is None else f"{bounds}, "
+        share, answers = percent(covered.value), counted(covered.n, "answer")
+        labelled = f"{share} % of their pairs were labelled ({known}{answers})"
     return Card(
         "ConflictScore (0 is best)",
         ("method", "", "all answers", "n", "before", "after", "n"),
         tuple(rows),
         "before and after: the answers that were regenerated, over the same ones" if rows else "",
-        after=(f"coverage of the first answers: {_coverage(figures.coverage)}",),
+        after=(f"coverage of the first answers: {labelled}",),
     )
-
-
-def _coverage(covered: Interval) -> str:
-    if covered.value is None:
-        return "none has a score"
-    bounds = span(percent(covered.low), percent(covered.high))
-    known = "" if covered.low is None else f"{bounds}, "
-    answers = counted(covered.n, "answer")
-    return f"{percent(covered.value)} % of their pairs were labelled ({known}{answers})"
 
 
 def _estimate(value: Proportion | Interval) -> list[str]:
