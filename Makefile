@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 QUESTION := In which year did the Vennick Point lighthouse first light its lamp?
+CAMPAIGN_SECONDS ?= 600
 
-.PHONY: demo test lint types imports tests fix clean
+.PHONY: demo test lint types imports tests campaign fix clean
 
 demo: $(VENV)/.demo  ## fetch the local model once, and ask a question whose documents disagree
 	$(BIN)/conflictscore model fetch
@@ -26,6 +27,9 @@ imports: $(VENV)/.test
 tests: $(VENV)/.test
 	$(BIN)/pytest
 
+campaign: $(VENV)/.test  ## kills, faults, floods, address tricks and fuzz, for so many seconds
+	$(BIN)/python -m measurements.campaign --seconds $(CAMPAIGN_SECONDS)
+
 fix: $(VENV)/.test  ## format, and mend what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -40,7 +44,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[bench,ddgs,dense,fetch,inspect,langchain,local,nli,offline-tokens,ray,serve]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[bench,ddgs,dense,docs,fetch,inspect,langchain,local,nli,offline-tokens,ray,serve]' --group dev
 	touch $@ $(VENV)/.demo
 
 clean:

@@ -30,6 +30,10 @@ from .records import Method as Method
 from .records import Run as Run
 from .records import RunStatus as RunStatus
 from .records import Usage as Usage
+from .scoring_files.scores import Scores as Scores
+from .scoring_files.scores import ascore as ascore
+from .scoring_files.scores import score as score
+from .scoring_files.scores import score_frame as score_frame
 from .storage.cache import ContentCache as ContentCache
 
 __version__: str

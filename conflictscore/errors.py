@@ -102,8 +102,8 @@ class BudgetError(ConflictScoreError):
         if kind == "cost":
             used = f"${spent:,.4f} of ${limit:,.4f}"
         super().__init__(
-            f"the budget is used up ({used}); what is done is kept, and the same command with a"
-            f" higher --max-{kind} goes on from here"
+            f"the budget is used up ({used}); give a higher"
+            f" max_{kind}: what is kept by now is not paid for again"
         )
         self.kind = kind
         self.spent = spent

@@ -9,12 +9,14 @@ witness that they are, ``once`` names for each of them the first document of its
 then counts once among D+ and once among D-, if any of it stands there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import fsum
 
-from conflictscore.records import ClaimEvidence, ConflictReport, Label
+from conflictscore.records import CONFLICT, ClaimEvidence, ConflictReport, Disputed, Label
 
 __all__ = [
+    "balance",
+    "better_evidence",
     "better_supported",
     "claim_to_reconsider",
     "conflict_report",
@@ -22,6 +24,7 @@ __all__ = [
     "conflictscore_ratio",
     "contradiction_share",
     "coverage",
+    "disputed_claims",
     "support_share",
     "uncovered_claims",
 ]
@@ -90,11 +93,36 @@ def claim_to_reconsider(
     return worst.claim.number
 
 
+def disputed_claims(
+    claims: Sequence[ClaimEvidence],
+    policy: Collection[Disputed] = CONFLICT,
+    once: Mapping[int, int] = {},
+) -> tuple[int, ...]:
+    """Numbers of the claims that a policy disputes, those with most at stake first.
+
+    At stake is the evidence of both sides, |D+| + |D-|; of claims with as much, the one with more
+    against it comes first, and then the earlier one. So a main claim that nine documents speak to
+    goes before an aside that two disagree about.
+    """
+
+    def stake(claim: ClaimEvidence) -> tuple[int, int, int]:
+        against = claim.independent(Label.CONTRADICTS, once)
+        return (
+            -against - claim.independent(Label.SUPPORTS, once),
+            -against,
+            claim.claim.number,
+        )
+
+    disputed = [claim for claim in claims if claim.disputed in policy]
+    return tuple(claim.claim.number for claim in sorted(disputed, key=stake))
+
+
 def conflict_report(
     claims: Sequence[ClaimEvidence],
     *,
     duplicates: Mapping[int, int] = {},
     duplicates_vote: bool = True,
+    policy: Collection[Disputed] = CONFLICT,
 ) -> ConflictReport:
     """Aggregate labels to the scores of one answer.
 
@@ -102,15 +130,20 @@ def conflict_report(
         claims: The claims of the answer, each with its labels.
         duplicates: For each near-duplicate document the number of the first of its group.
         duplicates_vote: Whether each of them counts; otherwise a group counts once on each side.
+        policy: What makes a claim disputed. The claim to reconsider is chosen among those in
+            conflict, as :func:`claim_to_reconsider` does, and among the others if there is none.
     """
     once = {} if duplicates_vote else duplicates
+    disputed = disputed_claims(claims, policy, once)
+    reconsider = claim_to_reconsider(claims, once) if "conflict" in policy else None
     return ConflictReport(
         cs_c=conflictscore_count(claims),
         cs_r=conflictscore_ratio(claims, once),
         coverage=coverage(claims),
         claims=tuple(claims),
         uncovered=uncovered_claims(claims),
-        reconsider=claim_to_reconsider(claims, once),
+        disputed=disputed,
+        reconsider=reconsider or next(iter(disputed), None),
         duplicates=dict(duplicates),
         duplicates_vote=duplicates_vote,
     )
@@ -136,6 +169,31 @@ def better_supported(before: ConflictReport, after: ConflictReport, margin: floa
     """
     one, other = support_share(before), support_share(after)
     return one is not None and other is not None and other - one > margin
+
+
+def balance(claim: ClaimEvidence, once: Mapping[int, int] = {}) -> float:
+    """(|D+| - |D-|) / (|D+| + |D-|) of one claim, in [-1, 1]; 0 where no document speaks to it."""
+    share = contradiction_share(claim, once)
+    return 0.0 if share is None else 1 - 2 * share
+
+
+def better_evidence(before: Sequence[float], after: Sequence[float]) -> bool:
+    """Whether a passage has better evidence than the one whose place it is to take.
+
+    The rule of the loop's guard, which is ours. The balances of each passage's claims are compared
+    worst first, and the first pair that differs decides: so a passage is as good as its worst
+    claim, and no well-supported aside makes up for it. The mean must not fall either, so that
+    nothing well supported is lost on the way. A passage that claims nothing counts as one claim
+    that no document speaks to: it is better than one that is contradicted more than supported. A
+    tie keeps what was there.
+
+    Args:
+        before: The :func:`balance` of each claim of the passage.
+        after: Those of the new one.
+    """
+    one, other = sorted(before) or [0.0], sorted(after) or [0.0]
+    no_worse = fsum(other) / len(other) >= fsum(one) / len(one)
+    return no_worse and next((b > a for a, b in zip(one, other, strict=False) if a != b), False)
 
 
 def _scored(claims: Sequence[ClaimEvidence]) -> list[ClaimEvidence]:

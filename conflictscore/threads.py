@@ -1,16 +1,17 @@
-"""Work side by side: blocking work off the event loop, and tasks that end together."""
+"""Work side by side: blocking work off the event loop, tasks that end together, or in time."""
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
-from contextvars import copy_context
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar, copy_context
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from conflictscore.errors import BudgetError, ConflictScoreError
+from conflictscore.errors import BudgetError, ConflictScoreError, ProviderError
 
-__all__ = ["Work", "errand", "in_thread", "together"]
+__all__ = ["Work", "deadline", "errand", "in_thread", "in_time", "together"]
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -61,6 +62,59 @@ def errand(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[],
             raise ended
 
     return run
+
+
+class _Deadline(NamedTuple):
+    ends: float
+    """On the monotonic clock."""
+    budget: float
+    """Seconds that were given to it all."""
+
+
+_deadline: ContextVar[_Deadline | None] = ContextVar("conflictscore_deadline", default=None)
+
+
+@contextmanager
+def deadline(left: float | None, budget: float | None) -> Iterator[None]:
+    """Give what is done inside, also in tasks and threads that it starts, so many seconds.
+
+    Args:
+        left: The seconds; None for no limit.
+        budget: The seconds that the whole run may take, for errors.
+    """
+    known = None if left is None else _Deadline(time.monotonic() + left, budget or left)
+    token = _deadline.set(known)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+@asynccontextmanager
+async def in_time(who: str) -> AsyncIterator[None]:
+    """Wait inside no longer than until the deadline; without one, as long as it takes.
+
+    Args:
+        who: Who is waited for, for the error.
+
+    Raises:
+        ProviderError: The time is up, before or while it was waited.
+    """
+    known = _deadline.get()
+    if known is None:
+        yield
+        return
+    late = f"{who} gave no answer within the {known.budget:g} s that the run may take"
+    if (left := known.ends - time.monotonic()) <= 0:
+        raise ProviderError(late, provider=who)
+    limit = asyncio.timeout(left)
+    try:
+        async with limit:
+            yield
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise ProviderError(late, provider=who) from None
 
 
 @asynccontextmanager

@@ -21,13 +21,13 @@ from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI
 from pydantic import SecretStr
 
-from conflictscore.benchmarks.harness.benchmark import Benchmark
+from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked
 from conflictscore.benchmarks.harness.methods.registry import method_of
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.run import Limits, arun_benchmark
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup
+from conflictscore.benchmarks.running import Limits, arun_benchmark
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.ledger import Ledger
 from conflictscore.nodes.state import documents_of

@@ -1,13 +1,15 @@
 """How the package's code is laid out, in figures: now, and beside any earlier commit.
 
-Modules with one importer: exactly one other module of the package imports them, a sign that the two
-are one. Packages' __init__ files are left out, and entry points have no importer.
+Modules with one importer: exactly one other module of the package imports them, a sign that the
+two are one. Left out are packages' __init__ files, and what a package's stub (__init__.pyi) exports
+to everybody; entry points have no importer.
 
 Private functions called once: functions of a module, not methods, named _x and used once in it.
 
-Shared module names: file names that stand in two folders and so may mean two things; the folders
-below benchmarks/ have the same parts on purpose and count as one. Shared class names: public
-classes and type aliases defined in two modules.
+Shared module names: file names that stand in two folders and so may mean two things. Three names
+repeat on purpose and do not count: the folders below benchmarks/ have the same parts and count as
+one, a file of cli/ bears the name of the command that it defines, and a room's registry.py lists
+what can be named there. Shared class names: public classes and type aliases defined in two modules.
 
 Signatures that repeat settings: functions and records with six or more of a run's settings.
 
@@ -31,6 +33,7 @@ import click
 
 __all__ = ["count", "main", "modules_at", "modules_in"]
 
+_READ = (".py", ".pyi")
 _LONG = 400
 _MANY_SETTINGS, _MANY_FIELDS = 6, 5
 _SETTINGS = frozenset(
@@ -85,15 +88,16 @@ Modules = Mapping[str, str]
 
 
 def modules_in(folder: Path, package: str = "conflictscore") -> dict[str, str]:
-    """Read the modules of a package that lies in this folder."""
+    """Read the modules and stubs of a package that lies in this folder."""
     return {
         path.relative_to(folder).as_posix(): path.read_text("utf-8")
-        for path in sorted((folder / package).rglob("*.py"))
+        for path in sorted((folder / package).rglob("*.py*"))
+        if path.suffix in _READ
     }
 
 
 def modules_at(revision: str, folder: Path, package: str = "conflictscore") -> dict[str, str]:
-    """Read the modules as a commit has them; the folder is in the repository.
+    """Read modules and stubs as a commit has them; the folder is in the repository.
 
     Raises:
         click.ClickException: Git does not know the commit, or is not there.
@@ -109,7 +113,7 @@ def modules_at(revision: str, folder: Path, package: str = "conflictscore") -> d
         return {
             member.name: file.read().decode()
             for member in archive
-            if member.name.endswith(".py") and (file := archive.extractfile(member))
+            if member.name.endswith(_READ) and (file := archive.extractfile(member))
         }
 
 
@@ -117,24 +121,26 @@ def count(modules: Modules, method: str = "typed-rag") -> dict[str, list[str]]:
     """Count everything.
 
     Args:
-        modules: The package.
+        modules: The package; of its stubs only the imports are read.
         method: The benchmark method whose name is looked for.
 
     Returns:
         By what is counted, what was found; ``lines`` has one entry a line of code.
     """
+    stubs = {path: ast.parse(text) for path, text in modules.items() if path.endswith(".pyi")}
+    modules = {path: text for path, text in modules.items() if path not in stubs}
     trees = {path: ast.parse(source) for path, source in modules.items()}
     private = dict(_private_functions(trees))
     return {
         "lines": [path for path, source in modules.items() for _ in source.splitlines()],
         "modules": list(modules),
-        "modules with one importer": _with_one_importer(trees),
+        "modules with one importer": _with_one_importer(trees, stubs),
         f"modules over {_LONG} lines": [
             path for path, source in modules.items() if len(source.splitlines()) > _LONG
         ],
         "private functions": list(private),
         "private functions called once": [name for name, uses in private.items() if uses == 1],
-        "shared module names": _shared(_module_names(modules)),
+        "shared module names": _shared(_module_names(trees)),
         "shared class names": _shared(_class_names(trees)),
         "signatures that repeat settings": [
             f"{path}: {node.name}"
@@ -160,26 +166,34 @@ def _name_of(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def _with_one_importer(trees: Mapping[str, ast.Module]) -> list[str]:
+def _with_one_importer(
+    trees: Mapping[str, ast.Module], stubs: Mapping[str, ast.Module]
+) -> list[str]:
     paths = {_name_of(path): path for path in trees}
     importers: dict[str, set[str]] = defaultdict(set)
-    for path, tree in trees.items():
-        for name in _imports(tree):
+    for path, tree in {**trees, **stubs}.items():
+        for name in _imports(tree, path):
             # "from package.module import thing" names the module, "from package import module" too
             found = name if name in paths else name.rpartition(".")[0]
             if found in paths and paths[found] != path:
                 importers[paths[found]].add(path)
     return [
-        path for path in trees if len(importers[path]) == 1 and not path.endswith("__init__.py")
+        path
+        for path in trees
+        if len(importers[path]) == 1
+        and importers[path].isdisjoint(stubs)
+        and not path.endswith("__init__.py")
     ]
 
 
-def _imports(tree: ast.Module) -> Iterator[str]:
+def _imports(tree: ast.Module, path: str) -> Iterator[str]:
+    folder = path.rpartition("/")[0].replace("/", ".")
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            module = f"{folder}.{node.module}" if node.level == 1 else node.module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
 def _private_functions(trees: Mapping[str, ast.Module]) -> Iterator[tuple[str, int]]:
@@ -194,16 +208,18 @@ def _private_functions(trees: Mapping[str, ast.Module]) -> Iterator[tuple[str, i
                 yield f"{path}:{node.lineno} {node.name}", uses[node.name]
 
 
-def _module_names(modules: Modules) -> Iterator[tuple[str, str]]:
-    for path in modules:
-        *folders, name = path.split("/")
-        if name.startswith("__"):
+def _module_names(trees: Mapping[str, ast.Module]) -> Iterator[tuple[str, str]]:
+    for path, tree in trees.items():
+        *folders, name = path.removesuffix(".py").split("/")
+        functions = {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}
+        a_command = folders[1:] == ["cli"] and name in functions
+        if name.startswith("__") or name == "registry" or a_command:
             continue
         part_of_a_benchmark = folders[1:2] == ["benchmarks"] and folders[2:] not in (
             [],
             ["harness"],
         )
-        yield name.removesuffix(".py"), "benchmarks/*" if part_of_a_benchmark else path
+        yield name, "benchmarks/*" if part_of_a_benchmark else path
 
 
 def _class_names(trees: Mapping[str, ast.Module]) -> Iterator[tuple[str, str]]:

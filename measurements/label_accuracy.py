@@ -27,6 +27,7 @@ from conflictscore.errors import ConflictScoreError, ProviderError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
+from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.models.spec import default_spec, open_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -34,6 +35,8 @@ from conflictscore.records import Claim, Document, Label
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line
 
 __all__ = ["calibration_error", "main", "read_rows"]
+
+_Judge = JsonJudge | ChoiceJudge | NliLabeler
 
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
@@ -57,7 +60,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line.text) for line in RecordLines(path)] if path.exists() else []
 
 
-async def _row(judge: JsonJudge | ChoiceJudge, pair: LabelledPair) -> dict[str, Any]:
+async def _row(judge: _Judge, pair: LabelledPair) -> dict[str, Any]:
     claim = Claim(number=1, text=pair.claim)
     document = Document(number=1, text=pair.document, title=pair.title)
     meter = UsageMeter()
@@ -72,7 +75,7 @@ async def _row(judge: JsonJudge | ChoiceJudge, pair: LabelledPair) -> dict[str, 
     return row | {"usage": meter.usage.to_json()}
 
 
-def _made_by(judge: JsonJudge | ChoiceJudge) -> dict[str, Any]:
+def _made_by(judge: _Judge) -> dict[str, Any]:
     """What a row must match to be one of this labeler's: a changed prompt is another labeler."""
     return {"labeler": judge.name, "prompt": (judge.identity or {}).get("prompt")}
 
@@ -118,7 +121,7 @@ def _print_calibration(rows: Sequence[dict[str, Any]], calibration: Calibration)
 
 @click.command(help=__doc__)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--labeler", type=click.Choice(["json", "choice"]), default="choice")
+@click.option("--labeler", type=click.Choice(["json", "choice", "nli"]), default="choice")
 @click.option("--model", "spec", default=None, help="Model spec; see conflictscore ask --help.")
 @click.option("--base-url", default=None, help="An OpenAI-compatible endpoint.")
 @click.option("--pairs", default=150, show_default=True, help="Pairs a file, balanced by label.")
@@ -137,8 +140,7 @@ def main(
 ) -> None:
     """Label a sample of each file and print its confusion matrix."""
     try:
-        model, prompts = open_model(spec or default_spec(), base_url=base_url), PromptSet.load()
-        judge = (JsonJudge if labeler == "json" else ChoiceJudge)(model, prompts)
+        judge = NliLabeler.open() if labeler == "nli" else _asking(labeler, spec, base_url)
         samples = {
             file.stem: balanced_sample(read_pairs(file, split=split), pairs, seed) for file in files
         }
@@ -159,7 +161,12 @@ def main(
     )
 
 
-async def _collect(judge: JsonJudge | ChoiceJudge, sample: list[LabelledPair], out: Path) -> None:
+def _asking(labeler: str, spec: str | None, base_url: str | None) -> JsonJudge | ChoiceJudge:
+    model, prompts = open_model(spec or default_spec(), base_url=base_url), PromptSet.load()
+    return (JsonJudge if labeler == "json" else ChoiceJudge)(model, prompts)
+
+
+async def _collect(judge: _Judge, sample: list[LabelledPair], out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     done = {row["id"] for row in read_rows(out) if _made_by(judge).items() <= row.items()}
     todo = [pair for pair in sample if pair.id not in done]

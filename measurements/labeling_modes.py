@@ -24,8 +24,8 @@ import click
 
 from conflictscore.benchmarks.conflict_detection.data import balanced, read_data, with_siblings
 from conflictscore.benchmarks.conflict_detection.detect import VerdictFile, detect, judged_groups
-from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, detection_figures
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, in_tables
+from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures, detection_figures
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.graph.create import run_context

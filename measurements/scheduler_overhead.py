@@ -3,8 +3,8 @@
 A simulated endpoint in a process of its own takes 100 ms a call, 64 calls at a time. Answers of six
 claims are scored against ten documents in every mode of the LLM judge (pairwise, ``json``, that is
 61 calls a question), each question's pairs and replies in a fresh cache. Beside it, in the same
-process and in turns, a bare loop makes the same calls on the same client: for each question the one
-that takes the answer apart and then the others, under a semaphore. Then the endpoint fails, and
+process and in turns, a bare loop makes the same calls on LangChain's client: for each question the
+one that takes the answer apart and then the others, under a semaphore. Then the endpoint fails, and
 every label is compared with that of a run without faults. ``measurements.batching_cost`` counts
 what the modes cost in tokens.
 """
@@ -36,7 +36,7 @@ from conflictscore.records import Label
 from conflictscore.storage.cache import ContentCache
 from measurements.service_load import started
 
-__all__ = ["FAULTS", "Work", "main"]
+__all__ = ["FAULTS", "Call", "Work", "main", "recorded_calls", "scored"]
 
 _MIB_KB = 1024
 _BOUND = ("max_tokens", "max_completion_tokens", "extra_body")
@@ -64,7 +64,9 @@ FAULTS = ("--malformed=0.2", "--failing=0.05", "--refusing=0.05")
 """How the simulated endpoint fails."""
 
 
-class _Call(NamedTuple):
+class Call(NamedTuple):
+    """A call of a chat model."""
+
     messages: list[BaseMessage]
     bound: dict[str, Any]
 
@@ -80,14 +82,14 @@ class _Recorder(BaseCallbackHandler):
     """Writes down the calls of one question, the first one first."""
 
     def __init__(self) -> None:
-        self.calls: list[_Call] = []
+        self.calls: list[Call] = []
 
     def on_chat_model_start(
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], **kwargs: Any
     ) -> None:
         given = kwargs["invocation_params"]
         bound = {name: given[name] for name in _BOUND if name in given}
-        self.calls.append(_Call(messages[0], bound))
+        self.calls.append(Call(messages[0], bound))
 
 
 @click.command(help=__doc__)
@@ -130,7 +132,7 @@ def main(
             for questions in sizes:
                 asyncio.run(_compare(work, address, questions, rounds, delay))
             if faults:
-                clean[work] = asyncio.run(_score(work, work.model(address), range(max(sizes))))
+                clean[work] = asyncio.run(scored(work, work.model(address), range(max(sizes))))
     for work, states in clean.items():
         with started([*endpoint, *FAULTS], "stdout") as address:
             asyncio.run(_fail(work, address, states))
@@ -170,16 +172,15 @@ class Work(NamedTuple):
 
 async def _compare(work: Work, address: str, questions: int, rounds: int, delay: float) -> None:
     """Measure both loops in turns and print a row."""
-    model, recorder = work.model(address), _Recorder()
-    watched = model.chat.model_copy(update={"callbacks": [recorder]})
-    await _score(work, replace(model, chat=watched), [0])  # which warms up too
-    calls = recorder.calls
+    model = work.model(address)
+    calls = await recorded_calls(work, model)
+    await scored(work, model, [0])  # which warms up
 
     async def bare() -> int:
         return await _bare(work, model, calls, questions)
 
     async def loop() -> int:
-        states = await _score(work, model, range(questions))
+        states = await scored(work, model, range(questions))
         return sum(state["usage"]["calls"] for state in states)
 
     await _bare(work, model, calls, 1)
@@ -212,11 +213,11 @@ async def _compare(work: Work, address: str, questions: int, rounds: int, delay:
     )
 
 
-async def _bare(work: Work, model: LanguageModel, calls: Sequence[_Call], questions: int) -> int:
+async def _bare(work: Work, model: LanguageModel, calls: Sequence[Call], questions: int) -> int:
     """The same calls, one and then the others of each question, and nothing around them."""
     slots = asyncio.Semaphore(work.places)
 
-    async def one(call: _Call, mark: str) -> None:
+    async def one(call: Call, mark: str) -> None:
         said = [
             message.model_copy(update={"content": message.text.replace(_MARK, mark)})
             for message in call.messages
@@ -234,7 +235,16 @@ async def _bare(work: Work, model: LanguageModel, calls: Sequence[_Call], questi
     return questions * len(calls)
 
 
-async def _score(work: Work, model: LanguageModel, numbers: Sequence[int]) -> list[dict[str, Any]]:
+async def recorded_calls(work: Work, model: LanguageModel) -> list[Call]:
+    """The calls of one question, the first one first."""
+    recorder = _Recorder()
+    watched = model.chat.model_copy(update={"callbacks": [recorder]})
+    await scored(work, replace(model, chat=watched), [0])
+    return recorder.calls
+
+
+async def scored(work: Work, model: LanguageModel, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    """Score the answers of these numbers, all at once, in a fresh cache."""
     with _fresh_scorer(work, model) as graph:
         states = await asyncio.gather(*(graph.ainvoke(work.question(n)) for n in numbers))  # type: ignore[call-overload]
     return list(states)
@@ -262,7 +272,7 @@ async def _fail(work: Work, address: str, clean: Sequence[dict[str, Any]]) -> No
     states: list[dict[str, Any]] = []
 
     async def loop() -> int:
-        states.extend(await _score(work, work.model(address), range(len(clean))))
+        states.extend(await scored(work, work.model(address), range(len(clean))))
         return sum(state["usage"]["calls"] for state in clean)
 
     cost = await _measured(loop)
@@ -270,9 +280,9 @@ async def _fail(work: Work, address: str, clean: Sequence[dict[str, Any]]) -> No
         asked = (await http.get(re.sub("/v1$", "/stats", address))).json()
     labels = [_of(state) for state in states]
     right_ones = map(_of, clean)
-    scored = [(right, got) for right, got in zip(right_ones, labels, strict=True) if got]
-    lost = sum(len(right) - len(got) for right, got in scored)
-    all_pairs = (pair for right, got in scored for pair in zip(right, got, strict=False))
+    judged = [(right, got) for right, got in zip(right_ones, labels, strict=True) if got]
+    lost = sum(len(right) - len(got) for right, got in judged)
+    all_pairs = (pair for right, got in judged for pair in zip(right, got, strict=False))
     pairs = [pair for pair in all_pairs if pair[0] != Label.UNLABELLED]  # claims that are left out
     listed = sum(label == Label.UNLABELLED for _, label in pairs)
     wrong = sum(label not in (right, Label.UNLABELLED) for right, label in pairs)
@@ -281,7 +291,7 @@ async def _fail(work: Work, address: str, clean: Sequence[dict[str, Any]]) -> No
         f"\n{work.labeler}, with 20 % malformed replies, 5 % HTTP 500 and 5 % HTTP 429,"
         f" {len(clean)} questions"
         f" in {cost.seconds:.1f} s, {per_thousand:.2f} CPU seconds per 1,000 calls:\n"
-        f"  {len(states)} questions ended, {len(states) - len(scored)} of them without a score, as"
+        f"  {len(states)} questions ended, {len(states) - len(judged)} of them without a score, as"
         " their claims could not be read\n"
         f"  {requests} requests for {cost.calls} calls ({requests / cost.calls:.2f} times):"
         f" {asked['answered']} answered, {asked['malformed']} malformed, {asked['500']} with 500,"

@@ -25,7 +25,7 @@ import click
 
 from conflictscore.scoring_files.engine import Engine, LocalEngine
 from conflictscore.scoring_files.ray_engine import RayEngine
-from conflictscore.scoring_files.run import ascore_file, open_source
+from conflictscore.scoring_files.scoring import ascore_file, open_source
 from measurements.instant_judge import instant_context
 
 __all__ = ["main"]

@@ -8,7 +8,9 @@ from typing import Any
 
 __all__ = ["AskedBatch", "batch_of", "batch_reply"]
 
-_DOCUMENT = re.compile(r'<document(?: id="(\d+)")?>\n(.*?)\n</document>', re.DOTALL)
+_DOCUMENT = re.compile(
+    r'<document(?: id="(\d+)")? mark="\w+">\n(.*?)\n</document mark="\w+">', re.DOTALL
+)
 _CLAIM = re.compile(
     r'<claim(?: id="(\d+)")?(?: documents="([\d, ]+)")?>\s*(.*?)\s*</claim>', re.DOTALL
 )

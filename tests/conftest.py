@@ -3,6 +3,7 @@
 import os
 import signal
 
+import hypothesis
 import pytest
 
 _SETTINGS = (
@@ -27,10 +28,17 @@ _SETTINGS = (
     "HTTPS_PROXY",
     "ALL_PROXY",
     "NO_PROXY",
+    "CONFLICTSCORE_JUDGE_CLIENT",
 )
 
 # Read once, when LangGraph is imported, which is before any fixture runs.
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
+
+# How long an example takes depends on what else the machine does.
+hypothesis.settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("untimed")
 
 # A job started in the background ignores Ctrl-C, and so would every program that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -8,15 +8,26 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from conflictscore.metric import (
+    balance,
+    better_evidence,
+    better_supported,
     claim_to_reconsider,
     conflict_report,
     conflictscore_count,
     conflictscore_ratio,
     contradiction_share,
     coverage,
+    disputed_claims,
     uncovered_claims,
 )
-from conflictscore.records import Claim, ClaimEvidence, ConflictReport, EvidenceLabel, Label
+from conflictscore.records import (
+    Claim,
+    ClaimEvidence,
+    ConflictReport,
+    Disputed,
+    EvidenceLabel,
+    Label,
+)
 
 _LETTERS = {
     "+": Label.SUPPORTS,
@@ -149,6 +160,7 @@ def test_a_report_holds_every_score_with_the_claims_it_came_from() -> None:
         coverage=7 / 9,
         claims=tuple(evidence),
         uncovered=(2,),
+        disputed=(1,),
         reconsider=1,
     )
     assert report.cs_c == pytest.approx(1 / 3)
@@ -274,15 +286,16 @@ def test_where_copies_count_once_the_ratio_lies_between_0_and_1(
 
 
 @given(copied_tables())
-def test_the_setting_changes_nothing_but_the_ratio_and_the_claim_to_reconsider(
+def test_the_setting_changes_nothing_but_the_ratio_and_the_order_of_claims(
     table: tuple[list[str], dict[int, int]],
 ) -> None:
     rows, copies = table
     once, vote = counted_once(rows, copies), conflict_report(claims(*rows), duplicates=copies)
-    affected = {"cs_r", "reconsider", "duplicates_vote"}
+    affected = {"cs_r", "disputed", "reconsider", "duplicates_vote"}
     assert once.model_dump(exclude=affected) == vote.model_dump(exclude=affected)
     assert once.conflicting == vote.conflicting
     assert (once.reconsider is None) == (vote.reconsider is None)
+    assert {*once.disputed} == {*vote.disputed}
 
 
 @given(copied_tables(), st.data())
@@ -304,3 +317,92 @@ def test_one_more_copy_changes_the_ratio_where_copies_vote() -> None:
     before = conflict_report(claims("+-"))
     after = conflict_report(claims("+-+"), duplicates={3: 1})
     assert (before.cs_r, after.cs_r) == (1 / 2, 1 / 3)
+
+
+# What is disputed, and the guard
+
+
+@pytest.mark.parametrize(
+    ("rows", "policy", "disputed"),
+    [
+        (["+-0", "+++", "0--", "000"], ["conflict"], (1,)),
+        (["+-0", "+++", "0--", "000"], ["conflict", "refuted"], (3, 1)),
+        (["+-0", "+++", "0--", "000"], ["unsupported"], (4,)),
+        (["+-0", "???", "00?"], ["conflict", "refuted", "unsupported"], (1, 3)),
+        (["+-0000000", "++++-----"], ["conflict"], (2, 1)),
+        (["++-", "+--", "---"], ["conflict", "refuted"], (3, 2, 1)),
+        (["+-", "-+"], ["conflict"], (1, 2)),
+        (["+-"], [], ()),
+    ],
+)
+def test_claims_are_disputed_by_policy_those_with_most_at_stake_first(
+    rows: list[str], policy: list[Disputed], disputed: tuple[int, ...]
+) -> None:
+    assert disputed_claims(claims(*rows), policy) == disputed
+
+
+def test_copies_that_count_once_put_less_at_stake() -> None:
+    table = claims("+---0", "0++--")
+    assert disputed_claims(table) == (1, 2)
+    assert disputed_claims(table, once={3: 2, 4: 2}) == (2, 1)
+
+
+def test_where_a_policy_disputes_more_than_conflicts_a_refuted_claim_may_be_put_back() -> None:
+    assert conflict_report(claims("---", "+++")).reconsider is None
+    assert conflict_report(claims("---", "+++"), policy=["conflict", "refuted"]).reconsider == 1
+    assert conflict_report(claims("---", "++-"), policy=["conflict", "refuted"]).reconsider == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "better"),
+    [
+        (["+--"], ["++-"], True),  # one side outweighs the other, and now it is the other one
+        (["+-"], ["-+"], False),  # a tie keeps
+        (["---"], ["++-"], True),
+        (["---"], ["000"], True),  # better to say nothing than what all deny
+        (["+-"], ["000"], False),
+        (["++-"], ["000"], False),
+        (["+-"], ["++"], True),  # a hedge that both sides support
+        (["---"], [], True),  # what says nothing is like what nobody speaks to
+        (["+--"], [], True),
+        (["+-"], [], False),
+        (["--", "++", "++"], [], False),  # what was well supported would be lost with it
+        (["+-"], ["+-", "++", "++"], False),  # no aside makes up for a claim in dispute
+        (["+-", "+-"], ["+-", "++"], True),
+        (["+-", "++", "++"], ["++-"], False),
+        (["++"], ["++"], False),
+        ([], ["++"], True),
+        ([], [], False),
+    ],
+)
+def test_the_guard_lets_a_change_stand_only_where_its_evidence_is_better(
+    before: list[str], after: list[str], better: bool
+) -> None:
+    one, other = ([balance(claim) for claim in claims(*rows)] for rows in (before, after))
+    assert better_evidence(one, other) is better
+
+
+@given(st.lists(st.sampled_from("+-0"), min_size=1, max_size=6).map("".join))
+def test_no_change_is_better_than_itself(row: str) -> None:
+    [claim] = claims(row)
+    assert not better_evidence([balance(claim)], [balance(claim)])
+    assert -1 <= balance(claim) <= 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "margin", "better"),
+    [
+        (["+-"], ["++"], 0.0, True),
+        (["++"], ["+-"], 0.0, False),
+        (["+-"], ["-+"], 0.0, False),
+        (["+-"], ["++"], 0.5, False),
+        (["+-"], ["++"], 0.4, True),
+        (["00"], ["++"], 0.0, False),
+        (["+-"], ["00"], 0.0, False),
+    ],
+)
+def test_an_answer_is_better_supported_where_both_have_a_share_and_it_rises_by_more_than_a_margin(
+    before: list[str], after: list[str], margin: float, better: bool
+) -> None:
+    one, other = conflict_report(claims(*before)), conflict_report(claims(*after))
+    assert better_supported(one, other, margin) is better

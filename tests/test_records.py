@@ -321,12 +321,14 @@ def test_a_summary_spells_out_both_sides_of_every_claim() -> None:
             ),
         ),
         uncovered=(),
+        disputed=(1,),
         reconsider=1,
     )
     nothing: dict[str, Any] = {
         "snippet": None,
         "document_cut": False,
         "snippet_found": None,
+        "passage": None,
         "reasoning": None,
         "score": None,
         "error": None,
@@ -338,6 +340,7 @@ def test_a_summary_spells_out_both_sides_of_every_claim() -> None:
         "cs_r": 0.5,
         "coverage": 0.75,
         "uncovered": [],
+        "disputed": [1],
         "reconsider": 1,
         "error": None,
         "independent_documents": 4,
@@ -358,6 +361,7 @@ def test_a_summary_spells_out_both_sides_of_every_claim() -> None:
                         "label": "SUPPORTS",
                         "snippet": "it is blue",
                         "snippet_found": True,
+                        "passage": None,
                         "reasoning": "It says so.",
                         "score": 0.9,
                         "error": None,
@@ -447,7 +451,7 @@ def test_readers_of_a_run_see_its_scores_and_whether_the_answer_changed() -> Non
     shown = run.summary()
 
     assert [*shown] == [
-        *("question", "method", "answer", "first_answer", "flipped", "justification"),
+        *("question", "method", "answer", "first_answer", "flipped", "checked", "justification"),
         *("documents", "report", "final_report", "usage", "run_id", "notes"),
     ]
     assert (shown["flipped"], shown["report"]) == (True, _REPORT.summary())
@@ -471,7 +475,7 @@ def test_only_a_run_of_typed_regeneration_is_shown_with_the_type_of_its_conflict
 
 def test_an_answer_that_was_scored_without_a_question_is_shown_as_such() -> None:
     shown = _run(question=None).summary()
-    assert [*shown] == ["answer", "documents", "report", "usage", "run_id", "notes"]
+    assert [*shown] == ["answer", "checked", "documents", "report", "usage", "run_id", "notes"]
 
 
 def test_the_answer_that_stands_has_a_final_report_only_where_it_is_the_one_that_was_scored() -> (
@@ -487,3 +491,16 @@ def test_an_unchecked_run_says_why() -> None:
     assert (run.reason, run.notes) == ("judge down", ("a search was slow", "judge down"))
     assert run.first_answer == run.answer == "In 1871."
     assert (run.status, run.flipped, run.report) == (RunStatus.PASSED_THROUGH, False, None)
+
+
+def test_half_a_character_becomes_its_replacement_wherever_it_comes_from() -> None:
+    half, whole = "lit \ud83d", "lit \ufffd"
+    document = Document(number=1, text=half, title=half, url=half, metadata={half: half})
+    label = EvidenceLabel(claim=1, document=1, label=Label.UNLABELLED, error=half, reasoning=half)
+    run = Run(question=half, options=(half, half), documents=(document,), notes=(half,))
+
+    assert document.metadata == {whole: whole}
+    assert (label.error, label.reasoning) == (whole, whole)
+    assert run.options == (whole, whole)
+    assert run.documents == (document,)
+    assert "\ufffd" in run.unchecked(half, half).model_dump_json()

@@ -8,7 +8,7 @@ from math import ceil
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conflictscore import tokens
@@ -213,7 +213,6 @@ def test_as_many_tokens_begin_as_are_counted(quick: bool, monkeypatch: pytest.Mo
     if not quick:
         monkeypatch.setitem(sys.modules, "quicktok", None)
 
-    @settings(deadline=None)
     @given(st.text(st.characters(codec=None)))
     @example(_SPECIAL)
     @example("half an emoji \ud83d")

@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
@@ -16,10 +17,15 @@ from pydantic import SecretStr
 from tests.batches import batch_of, batch_reply
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 
-__all__ = ["DISAGREEING", "World", "compared", "scripted_model"]
+__all__ = ["DISAGREEING", "PAPER", "PAPER_OPTIONS", "World", "compared", "scripted_model"]
 
 _YEAR = re.compile(r"\b1[89]\d\d\b")
 _TOPIC = re.compile(r"\b(?:lamp|tower)\b")
+
+PAPER: dict[str, Any] = {"regeneration": "paper", "disputed": ("conflict",), "guard": False}
+"""Settings of the paper's loop: an answer is given anew, whatever its evidence."""
+PAPER_OPTIONS = ("--regeneration", "paper", "--disputed", "conflict", "--no-guard")
+"""The same for ``conflictscore ask``."""
 
 DISAGREEING: list[dict[str, str]] = [
     {"text": "The lamp was lit in 1871.", "title": "Gazette", "url": "https://gazette.test/a"},
@@ -66,6 +72,8 @@ class World:
                 if isinstance(self.regenerated, str):
                     return self.regenerated
                 return self.regenerated[self.asked["regenerate"] - 1]
+            case "revise":
+                return f"WAY: REPLACE\nREASON: {self.reason}\nPASSAGE:\n{self.regenerated}"
             case "justify":
                 return self.reason
         return self.answer
@@ -89,6 +97,7 @@ def _step(prompt: str) -> str:
         "batch": '"verdicts", a list',
         "choice": "Reply with the letter only",
         "justify": "Say why the answer changed",
+        "revise": "Decide what becomes of this passage",
         "regenerate": "on which the documents disagree",
     }
     return next((step for step, mark in marks.items() if mark in prompt), "generate")
@@ -122,4 +131,5 @@ def compared(claim: str, document: str) -> str:
 
 def _between(prompt: str, mark: str) -> str:
     """What stands between the last pair of these marks."""
-    return prompt.rpartition(f"</{mark}>")[0].rpartition(f"<{mark}>")[2].strip()
+    [*_, inside] = ["", *re.findall(rf"<{mark}\b[^>]*>(.*?)</{mark}\b[^>]*>", prompt, re.DOTALL)]
+    return str(inside).strip()

@@ -3,11 +3,12 @@
 ``--out`` gets two files: ``pairs.jsonl.gz``, to be read by people, and ``pairs.npz``, token numbers
 that a machine without the data can train from. Nothing of either belongs in the repository.
 
-Five parts: ``synthetic`` (from passages and written claims), ``questions`` (answers to questions
+Six parts: ``synthetic`` (from passages and written claims), ``questions`` (answers to questions
 against passages), ``human`` (labels of people), ``general`` (public inference sets, the compressed
-files of the folder) and ``validation``. No claim of the last is in the others, in any set, not even
-nearly; and no passage that is only measured on is learned from, unless ``--all-passages`` says so.
-Of RAMDocs' questions, which are much alike, none is on both sides.
+files of the folder), ``neutral`` (their claims against passages on the same topic that say nothing
+of them) and ``validation``. No claim of the last is in the others, in any set, not even nearly; and
+no passage that is only measured on is learned from, unless ``--all-passages`` says so. Of RAMDocs'
+questions, which are much alike, none is on both sides.
 """
 
 from collections import Counter
@@ -20,7 +21,7 @@ import click
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.model import LEAST_TOKENS, MOST_TOKENS
-from training.general import general_files, general_measured, general_pairs
+from training.general import general_files, general_measured, general_pairs, topical_pairs
 from training.human import label_files, labelled_pairs, split_apart, unmeasured
 from training.packing import pack
 from training.pairs import LABELS, Pair, Row, read_rows, write_rows
@@ -68,6 +69,8 @@ def rows_of(
     yield from (Row("questions", pair) for pair in split_apart(asked, validation))
     of_general = split_apart(general_pairs(general), validation)
     yield from (Row("general", pair) for pair in of_general)
+    topical = split_apart(topical_pairs(general), validation)
+    yield from (Row("neutral", pair) for pair in topical)
     passages = [one for one in distinct_passages(files) if one.source not in without]
     if not all_passages:
         passages = unmeasured(passages, human, [*validation, *answered])

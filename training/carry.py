@@ -1,8 +1,9 @@
-"""Make the weights to start from, average them, and carry them between machines in pieces."""
+"""Make the weights to start from, average and adjust them, and carry them in pieces."""
 
 from pathlib import Path
 
 import click
+import numpy as np
 
 from training import weights
 
@@ -55,7 +56,7 @@ def start(out: Path, encoder: str, layers: int | None) -> None:
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
 def unpack(model: Path | None, out: Path) -> None:
     """Write start.npz out of an int8 model, to train it further, and its tokenizer.json."""
-    from conflictscore.labelers.nli.folder import resolve
+    from conflictscore.labelers.nli.model import resolve
     from training.unpacking import unpacked
 
     folder = resolve(model)
@@ -79,6 +80,20 @@ def mean(trained: tuple[Path, ...], file: Path, shares: tuple[float, ...]) -> No
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="TRAINED") from error
     weights.save(found, file, pooling=weights.pooling_of(trained[0]))
+
+
+@main.command()
+@click.argument("trained", type=click.Path(exists=True, path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--supports", default=0.0, show_default=True, help="Added to its logit.")
+@click.option("--contradicts", default=0.0, show_default=True, help="Added to its logit.")
+def bias(trained: Path, file: Path, supports: float, contradicts: float) -> None:
+    """Write TRAINED weights that take sides more readily, or less, as FILE."""
+    found = weights.load(trained)
+    if "head.bias" not in found:
+        raise click.BadParameter("these weights were not trained", param_hint="TRAINED")
+    found["head.bias"] += np.array([supports, contradicts, 0.0], np.float32)
+    weights.save(found, file, pooling=weights.pooling_of(trained))
 
 
 @main.command()

@@ -15,11 +15,11 @@ import click
 
 from conflictscore.benchmarks.conflict_detection.data import balanced
 from conflictscore.benchmarks.conflict_detection.detect import VerdictFile, detect, judged_groups
-from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, detection_figures
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
+from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures, detection_figures
 from conflictscore.errors import ConflictScoreError
-from conflictscore.labelers.nli.folder import read_folder
 from conflictscore.labelers.nli.labeler import NliLabeler
+from conflictscore.labelers.nli.model import read_folder
 from conflictscore.records import Label
 from training.human import label_files, labelled_pairs
 from training.model_card import encoder_of, model_card

@@ -6,10 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from training.human import lot
-from training.pairs import Label, Pair
+import numpy as np
 
-__all__ = ["general_files", "general_measured", "general_pairs"]
+from conflictscore.retrieval.ranking import BM25Ranker
+from training.human import lot
+from training.pairs import Pair
+from training.sentences import content_words, coverage, silent_runs
+
+__all__ = ["general_files", "general_measured", "general_pairs", "topical_pairs"]
 
 _TAKEN = {
     "cad_snli": 2000,
@@ -26,6 +30,24 @@ _TAKEN = {
 them, for what they have of long passages."""
 _MEASURED, _MEASURED_PAIRS = "snli.dev", 600
 _MOST_WORDS = 400
+_TOPICAL = {
+    "fever_nli.dev": 1500,
+    "fever_nli.test": 1500,
+    "fm2_passage.dev": 1200,
+    "fm2_passage.test": 1400,
+    "wice_claim.dev": 200,
+    "wice_claim.test": 200,
+}
+"""Sets whose claims are held against passages that say nothing of them, and of how many."""
+_NEAR, _OWN = 2, 3
+"""Passages of others, and parts of its own document, that a claim is held against, at most."""
+_LOOKED_AT = 30
+"""Passages that come nearest to a claim, the first of which are taken."""
+_LONGEST = 3000
+_FEWEST_WORDS = 5
+"""Content words of a claim: a passage can rule out a shorter one with a single word of it."""
+_RELATED = 0.25
+"""Share of a claim's words that a passage on its topic has."""
 
 
 def general_files(folders: list[Path]) -> list[Path]:
@@ -48,17 +70,36 @@ def general_measured(files: Sequence[Path]) -> Iterator[Pair]:
             yield from _drawn(path, _MEASURED, _MEASURED_PAIRS)
 
 
-def _drawn(path: Path, name: str, most: int) -> Iterator[Pair]:
+def topical_pairs(files: Sequence[Path]) -> Iterator[Pair]:
+    """Claims with passages on their topic that neither bear them out nor rule them out.
+
+    The passages are what is left of a claim's own document without the sentences that share much
+    with it, and what comes nearest to it, by BM25, among what is left of the others' documents.
+    """
+    taken = [(path, path.name.removesuffix(".jsonl.gz")) for path in files]
+    pairs = [
+        pair
+        for path, name in taken
+        if name in _TOPICAL
+        for pair in _drawn(path, name, _TOPICAL[name], most_words=_LONGEST)
+        if len(content_words(pair.claim)) >= _FEWEST_WORDS
+    ]
+    pieces = list(dict.fromkeys(run for pair in pairs for run in silent_runs(pair.document, "")))
+    ranker = BM25Ranker(pieces)
+    for pair in pairs:
+        own = silent_runs(pair.document, pair.claim)
+        order = np.argsort(-ranker.scores(pair.claim), kind="stable")[:_LOOKED_AT]
+        near = (pieces[place] for place in order if pieces[place] not in pair.document)
+        apart = (piece for piece in near if silent_runs(piece, pair.claim) == [piece])
+        for kind, passages in (("own", own[:_OWN]), ("near", islice(apart, _NEAR))):
+            for text in passages:
+                if coverage(pair.claim, text) >= _RELATED:
+                    yield Pair(pair.claim, text, "IRRELEVANT", pair.source, f"topical_{kind}")
+
+
+def _drawn(path: Path, name: str, most: int, most_words: int = _MOST_WORDS) -> Iterator[Pair]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         chosen = sorted(lines, key=lot)
-    found = (_pair(line, name) for line in chosen)
-    yield from islice((pair for pair in found if pair is not None), most)
-
-
-def _pair(line: str, name: str) -> Pair | None:
-    record = json.loads(line)
-    claim, document = record["claim"].strip(), record["document"].strip()
-    label: Label = record["label"]
-    if not claim or not document or len(document.split()) > _MOST_WORDS:
-        return None
-    return Pair(claim, document, label, name, "people")
+    found = (Pair(**json.loads(line), source=name, kind="people") for line in chosen)
+    whole = (pair for pair in found if pair.claim.strip() and pair.document.strip())
+    yield from islice((pair for pair in whole if len(pair.document.split()) <= most_words), most)

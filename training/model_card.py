@@ -5,10 +5,10 @@ from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
-from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, SetFigures
+from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures, SetFigures
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
-from conflictscore.labelers.nli.premises import MOST_WINDOWS
+from conflictscore.labelers.nli.labeler import MOST_WINDOWS
 from conflictscore.records import Label
 
 __all__ = ["Encoder", "encoder_of", "model_card"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 __all__ = ["PARTS", "Marks", "Numbers", "Packed", "Texts", "load_packed"]
 
-PARTS = ("synthetic", "human", "validation", "questions", "general")
+PARTS = ("synthetic", "human", "validation", "questions", "general", "neutral")
 """What ``part`` of a pair counts in."""
 
 Numbers = NDArray[Any]

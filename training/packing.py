@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conflictscore.labelers.nli.premises import premise_tokens, premises
+from conflictscore.labelers.nli.labeler import premise_tokens, premises
 from conflictscore.records import Document
 from conflictscore.retrieval.token_windows import Vocabulary
 from training.packed import PARTS, Marks

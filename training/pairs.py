@@ -13,7 +13,7 @@ Label = Literal["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
 LABELS: tuple[Label, ...] = ("SUPPORTS", "CONTRADICTS", "IRRELEVANT")
 """The model's outputs, in this order."""
 
-Part = Literal["synthetic", "human", "validation", "questions", "general"]
+Part = Literal["synthetic", "human", "validation", "questions", "general", "neutral"]
 
 
 class Pair(NamedTuple):

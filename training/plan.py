@@ -7,6 +7,7 @@ import numpy as np
 
 from training.batches import balanced, batched, mixed
 from training.packed import Numbers, Packed
+from training.pairs import LABELS
 
 __all__ = ["Epoch", "Plan", "Pooling", "Settings", "Stage"]
 
@@ -28,6 +29,8 @@ class Settings:
         drawn_human: Pairs that people labelled in such an epoch, at most.
         drawn_general: Pairs of public inference sets in such an epoch.
         drawn_made: Made pairs in such an epoch.
+        drawn_neutral: Pairs of a claim and a passage on its topic that says nothing of it in such
+            an epoch: half of them made, half labelled by people.
         synthetic_rate: The highest learning rate of the first stage.
         human_rate: That of the second.
         question_rate: That of the third.
@@ -56,6 +59,7 @@ class Settings:
     drawn_human: int = 3000
     drawn_general: int = 3000
     drawn_made: int = 1000
+    drawn_neutral: int = 2000
     synthetic_rate: float = 1e-4
     human_rate: float = 3e-5
     question_rate: float = 5e-5
@@ -96,7 +100,7 @@ class Plan:
         self._stages: list[Stage] = ["synthetic"] * settings.synthetic_epochs
         self._stages += ["human"] * settings.human_epochs
         self._stages += ["questions"] * settings.question_epochs
-        parts = ("synthetic", "human", "questions", "general")
+        parts = ("synthetic", "human", "questions", "general", "neutral")
         self._parts = {part: packed.of_part(part) for part in parts}
         self._lengths: dict[int, int] = {}
 
@@ -145,6 +149,10 @@ class Plan:
         for part, size in (("general", chosen.drawn_general), ("synthetic", chosen.drawn_made)):
             if size and len(parts[part]):
                 drawn.append(balanced(self._packed, parts[part], size, rng))
+        human = parts["human"]
+        neutral = human[self._packed.label[human] == LABELS.index("IRRELEVANT")]
+        half = chosen.drawn_neutral // 2
+        drawn += [rng.permutation(places)[:half] for places in (neutral, parts["neutral"])]
         return rng.permutation(np.concatenate(drawn))
 
     def _rate(self, stage: Stage, step: int, total: int) -> float:

@@ -15,6 +15,7 @@ from conflictscore.benchmarks.json_lines import read_json_lines
 from training.answers import states
 from training.human import lot, measures_wikicontradict
 from training.pairs import claim_key
+from training.sentences import silent_runs
 
 __all__ = ["Question", "Reply", "is_measured", "questions_in"]
 
@@ -112,7 +113,10 @@ def _wikicontradict(path: Path) -> Iterator[Question]:
 
 
 def _conflicts(path: Path) -> Iterator[Question]:
-    """Only passages that have the gold answer word by word: nobody labelled the others."""
+    """Whole pages that have the gold answer word by word, and parts of any that say little.
+
+    Nobody labelled the other pages.
+    """
     for _, record in read_json_lines(path):
         answer = (record.get("gold_answer") or "").strip().rstrip(".")
         if (
@@ -128,6 +132,9 @@ def _conflicts(path: Path) -> Iterator[Question]:
             if states(document["text"], answer)
         ]
         if replies:
+            pages = [document["text"] for document in record["docs"]]
+            silent = [run for page in pages for run in silent_runs(page, record["query"])[:2]]
+            replies += [Reply(run, None) for run in silent]
             yield Question(_asked(record["query"]), "conflicts", (answer,), tuple(replies))
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["content_words", "coverage", "is_claim", "sentences_of"]
+__all__ = ["content_words", "coverage", "is_claim", "sentences_of", "silent_runs"]
 
 _ABBREVIATIONS = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|al|Fig|Figs|No|Inc|Ltd|Co|Corp|approx|ca|cf|e\.g|i\.e"
@@ -33,6 +33,8 @@ _STOP_WORDS = """
     whose what when where why how there here into over under about after before between during
     through more most less least very some any all each every both other another same own one
 """
+_SAYS = 0.45
+_RUN_WORDS = 25, 120
 _STOP = frozenset(_STOP_WORDS.split())
 
 
@@ -72,6 +74,24 @@ def coverage(claim: str, text: str) -> float:
     """The share, 0 to 1, of a claim's content words that a text has; 1 where it has none."""
     words = content_words(claim)
     return len(words & content_words(text)) / len(words) if words else 1.0
+
+
+def silent_runs(text: str, claim: str) -> list[str]:
+    """The runs of a text's sentences, of 25 to 120 words, that say little of a claim.
+
+    Each of their sentences has fewer than .45 of the claim's content words, so that they may be on
+    its topic but neither bear it out nor rule it out. Of an empty claim every sentence says little.
+    """
+    runs: list[list[str]] = [[]]
+    for sentence in sentences_of(text):
+        if claim and coverage(claim, sentence) >= _SAYS:
+            runs.append([])
+        else:
+            if len(" ".join([*runs[-1], sentence]).split()) > _RUN_WORDS[1]:
+                runs.append([])
+            runs[-1].append(sentence)
+    found = (" ".join(run) for run in runs)
+    return [run for run in found if _RUN_WORDS[0] <= len(run.split()) <= _RUN_WORDS[1]]
 
 
 def _stem(word: str) -> str:

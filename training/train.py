@@ -24,7 +24,8 @@ _CHOICES: dict[str, Any] = {
 }
 _UNFINISHED = 3
 _RUN_BOOK = """\b
-The model that comes with the package was trained on one core with bfloat16, in 1 h 50:
+The model that comes with the package was trained in three stages on one core with bfloat16. The
+first two took 1 h 50:
 \b
        python -m training.carry start --out build/nli
        python -m training.build_pairs --data DATA --tokenizer build/nli/tokenizer.json \\
@@ -33,22 +34,24 @@ The model that comes with the package was trained on one core with bfloat16, in 
          --out build/nli/run --synthetic-epochs 1 --epoch-pairs 40000 --human-epochs 3 \\
          --made-share 0.3 --human-rate 5e-5 --batch-tokens 4096 --windows 2 --validated 100
 \b
-A third stage, on answers to questions, begins from the bundled weights. No model of it is bundled
-yet (docs/benchmarks.md has its figures). A run reads 880,000 tokens, in 15 minutes of one core
-without bfloat16; the mean of two seeds and the start keeps most of what the start knew:
+The third, on answers to questions and on passages that say nothing of a claim, began from their
+int8 model, which was bundled before (OLD). It takes two seeds, some 15 minutes of a core each; the
+mean of their weights, and of a fifth of the start; and a bias towards the two sides:
 \b
-       python -m training.carry unpack --out build/nli
+       python -m training.carry unpack --model OLD --out build/nli
        python -m training.build_pairs --data DATA --tokenizer build/nli/tokenizer.json \\
          --out build/nli --rounds 1 --pair-tokens 128
        python -m training.train --pairs build/nli/pairs.npz --start build/nli/start.npz \\
          --out build/nli/run0 --seed 0 --synthetic-epochs 0 --human-epochs 0 \\
-         --question-epochs 1 --drawn-questions 2600 --drawn-human 1200 --drawn-general 1600 \\
-         --drawn-made 400 --question-rate 6e-5 --dropout 0 --batch-tokens 3072 --windows 2 \\
-         --frozen 2 --validated 60
+         --question-epochs 2 --drawn-questions 2400 --drawn-human 1600 --drawn-general 1600 \\
+         --drawn-made 400 --drawn-neutral 1600 --question-rate 6e-5 --dropout 0 \\
+         --batch-tokens 3072 --windows 2 --frozen 2 --validated 60
        python -m training.carry mean build/nli/run0/best.npz build/nli/run1/best.npz \\
          build/nli/mean.npz
-       python -m training.carry mean build/nli/start.npz build/nli/mean.npz build/nli/best.npz \\
-         --share .5 --share .5
+       python -m training.carry mean build/nli/start.npz build/nli/mean.npz build/nli/mixed.npz \\
+         --share .2 --share .8
+       python -m training.carry bias build/nli/mixed.npz build/nli/best.npz \\
+         --supports .6 --contradicts .5
 \b
 On a machine with a GPU that gets this repository and at most 64 MiB of other files, keeps files for
 a while, and ends a command after ten minutes:

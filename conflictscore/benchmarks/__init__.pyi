@@ -1,4 +1,4 @@
-from .harness.benchmark import Benchmark as Benchmark
+from .harness.definition import Benchmark as Benchmark
 from .harness.methods.asker import Asker as Asker
 from .harness.methods.method import Asked as Asked
 from .harness.methods.method import BenchmarkMethod as BenchmarkMethod

@@ -6,6 +6,7 @@ are found by maximum likelihood (multinomial logistic regression on three number
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -105,8 +106,10 @@ async def raw_logprobs(
     """
     key = _cache_key(labeler, pair)
     if cache is not None and key is not None and (stored := cache.get(key)) is not None:
-        meter.cached()
-        return Scored(pair.claim, pair.label, {Label(k): v for k, v in stored.items()})
+        with suppress(ValueError, TypeError):  # unreadable: it is judged again
+            kept = {Label(name): float(value) for name, value in stored.items()}
+            meter.cached()
+            return Scored(pair.claim, pair.label, kept)
     claim = Claim(number=1, text=pair.claim)
     document = Document(number=1, text=pair.document, title=pair.title)
     said = await labeler.logprobs(claim, document, meter)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 
 if TYPE_CHECKING:
-    from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
+    from conflictscore.benchmarks.agreement import JudgeCheck
+    from conflictscore.benchmarks.harness.definition import Benchmark, Form
     from conflictscore.benchmarks.harness.figures import Figures
-    from conflictscore.benchmarks.judge_check import JudgeCheck
-    from conflictscore.benchmarks.published import PaperFigures
+    from conflictscore.benchmarks.harness.records import QuestionResult
+    from conflictscore.benchmarks.paper_figures import PaperFigures
     from conflictscore.reporting.plain_table import Card
 
 __all__ = ["CheckEntry", "Entry", "lazily"]
@@ -72,6 +73,8 @@ class Entry(NamedTuple):
     """What a paper reports for one of its forms; None where no paper does."""
     tables: "Callable[[Figures], Sequence[Card]] | None" = None
     """Tables of its own, of the figures of a run; none where the run is of another benchmark."""
+    result_tables: "Callable[[Sequence[QuestionResult]], Sequence[Card]] | None" = None
+    """The same, of the results question by question."""
     check: CheckEntry | None = None
     """None where no answers are published that people judged."""
 

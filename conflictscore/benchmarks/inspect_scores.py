@@ -1,7 +1,7 @@
 """What Inspect shows of a question, and of all of them, from the harness's own results."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import nan
 from typing import Any
 
@@ -24,7 +24,8 @@ from pydantic import BaseModel
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult, Verdict
 from conflictscore.benchmarks.harness.summarise import figures
-from conflictscore.records import ConflictReport, Document, EvidenceLabel, Label
+from conflictscore.nodes.conflict_details import witnesses
+from conflictscore.records import ConflictReport, Label
 
 __all__ = ["RESULT", "Kept", "Measured", "against_rag", "metrics_of", "verdicts"]
 
@@ -221,13 +222,10 @@ def _explanation(kept: Kept) -> str:
     lines = [f"- **{m}**: {_ended(result.methods.get(m), measured)}" for m in measured.methods]
     if result.reconsidered is not None:
         lines += ["", f"**Reconsidered**: {_plain(result.reconsidered.claim.text)}"]
-        documents = {document.number: document for document in result.documents}
         for label, said in ((Label.SUPPORTS, "supports it"), (Label.CONTRADICTS, "contradicts it")):
-            lines += [
-                f"- Doc {pair.document} {said}: {_quoted(pair, documents)}"
-                for pair in result.reconsidered.labels
-                if pair.label is label
-            ]
+            for witness in witnesses(result.reconsidered, label, result.documents):
+                shown = filter(None, (_plain(witness.source), _plain(witness.passage)))
+                lines.append(f"- Doc {witness.document.number} {said}: {' – '.join(shown)}")
     if result.justification:
         lines += ["", f"**Justification**: {_plain(result.justification)}"]
     if result.guard is not None and "guarded-rag" in measured.methods:
@@ -261,12 +259,6 @@ def _ended(ended: MethodResult | None, measured: Measured) -> str:
         else:
             said.append(f"{measure}: {'yes' if verdict.value else 'no'}")
     return f"{_plain(ended.answer.text)} ({'; '.join(said)})"
-
-
-def _quoted(pair: EvidenceLabel, documents: Mapping[int, Document]) -> str:
-    document = documents.get(pair.document)
-    title = document.title if document and document.title else ""
-    return " – ".join(_plain(text) for text in (title, pair.snippet or "") if text)
 
 
 def _share(share: float | None) -> str:

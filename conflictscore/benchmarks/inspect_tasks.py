@@ -17,7 +17,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.benchmarks.entry import Entry
 from conflictscore.benchmarks.harness.answerable import with_documents
-from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
+from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.listening import Silent
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
 from conflictscore.benchmarks.harness.methods.asker import Asker, UsageScope

@@ -11,7 +11,7 @@ from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, t
 from conflictscore.errors import InputError
 from conflictscore.records import Label
 
-__all__ = ["LabelledPair", "Scores", "balanced_sample", "read_pairs", "scores"]
+__all__ = ["LabelerScores", "LabelledPair", "balanced_sample", "read_pairs", "scores"]
 
 
 class LabelledPair(NamedTuple):
@@ -88,7 +88,7 @@ def balanced_sample(pairs: list[LabelledPair], size: int, seed: int) -> list[Lab
     return drawn
 
 
-class Scores(NamedTuple):
+class LabelerScores(NamedTuple):
     """Agreement of a labeler with people over pairs; unlabelled pairs count as wrong."""
 
     confusion: dict[Label, Counter[Label]]
@@ -98,7 +98,7 @@ class Scores(NamedTuple):
     """Mean F1 over the labels that people gave."""
 
 
-def scores(verdicts: Iterable[tuple[Label, Label]]) -> Scores:
+def scores(verdicts: Iterable[tuple[Label, Label]]) -> LabelerScores:
     """Compare (people's label, labeler's label) pairs.
 
     Raises:
@@ -115,4 +115,4 @@ def scores(verdicts: Iterable[tuple[Label, Label]]) -> Scores:
         times_given = sum(other[label] for other in confusion.values())
         f1.append(2 * row[label] / (times_given + row.total()))
     right = sum(row[label] for label, row in confusion.items())
-    return Scores(confusion, right / total, sum(f1) / len(f1))
+    return LabelerScores(confusion, right / total, sum(f1) / len(f1))

@@ -10,7 +10,7 @@ from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
-    from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
+    from conflictscore.benchmarks.harness.definition import Benchmark, Form
 
 __all__ = ["BENCHMARKS", "Entry", "open_benchmark", "usual_methods"]
 
@@ -21,6 +21,7 @@ _FOLDERS = (
     "natconfqa",
     "wikicontradict",
     "reports",
+    "injection",
 )
 """Each offers an ``ENTRY``, and imports nothing heavy for it."""
 

@@ -1,12 +1,22 @@
 """The command line; all that is heavy is imported inside the commands, so help answers at once."""
 
+import gc
+import os
+import re
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from io import TextIOWrapper
+from typing import Any
+
 import click
 
 from conflictscore import __version__
 from conflictscore.cli.ask import ask
 from conflictscore.cli.bench import bench
 from conflictscore.cli.calibrate import calibrate
-from conflictscore.cli.errors import OneLineErrors
+from conflictscore.cli.explain import explain
 from conflictscore.cli.judge_check import judge_check
 from conflictscore.cli.model import model
 from conflictscore.cli.record import record
@@ -15,8 +25,108 @@ from conflictscore.cli.score import score
 from conflictscore.cli.score_file import score_file
 from conflictscore.cli.search import search
 from conflictscore.cli.serve import serve
+from conflictscore.errors import ConflictScoreError
 
-__all__ = ["main"]
+__all__ = ["OneLineErrors", "main"]
+
+_INTERRUPTED = 130
+_RESUMABLE = {"bench", "record", "score-file"}
+_CACHED = {"ask", "calibrate", "explain", "judge-check", "score"}
+_ARGUMENT = re.compile(
+    r"""(?<![\w./-])(?:(?P<name>[a-z_]+)="(?P<value>[^"]*)"|(?P<alone>[a-z]+(?:_[a-z]+)+)(?![\w./=-]))"""
+)
+"""An argument with its value, or one whose name no sentence has: ``model="local"``, ``top_k``."""
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""What an error quotes from a server must not steer the terminal."""
+
+
+class OneLineErrors(click.Group):
+    """Every error is one line on stderr, with the exit code of its kind."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command and end the process with its exit code."""
+        kwargs["standalone_mode"] = False
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+        try:
+            gc.disable()  # thousands of modules are loaded, and all of them stay
+            code = super().main(*args, **kwargs)
+            sys.stdout.flush()
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            sys.exit(error.exit_code)
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx else "conflictscore"
+            _fail(f"{error.format_message()} (see {command} --help)", error.exit_code)
+        except click.ClickException as error:
+            _fail(error.format_message(), error.exit_code)
+        except ConflictScoreError as error:
+            _fail(self._with_options(str(error)), error.exit_code)
+        except BrokenPipeError:  # head, or less, has seen enough
+            _hush()
+            sys.exit(1)
+        except (OSError, sqlite3.Error) as error:
+            _hush()
+            _fail(_plain(error), 1)
+        except (click.Abort, KeyboardInterrupt):
+            _fail(_stopped(kwargs.get("args") or sys.argv[1:]), _INTERRUPTED)
+        finally:
+            gc.enable()
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def _with_options(self, message: str) -> str:
+        """What the library says of an argument, said of the option that gives it."""
+        names = {option.name for command in _leaves(self) for option in command.params}
+
+        def option(found: re.Match[str]) -> str:
+            name, value = found["name"] or found["alone"], found["value"]
+            if name not in names:
+                return found[0]
+            return f"--{name.replace('_', '-')}{f' {value}' if value else ''}"
+
+        return _ARGUMENT.sub(option, message)
+
+
+def _leaves(group: click.Group) -> Iterator[click.Command]:
+    for command in group.commands.values():
+        if isinstance(command, click.Group):
+            yield from _leaves(command)
+        else:
+            yield command
+
+
+def _stopped(args: Sequence[str]) -> str:
+    """That the command was stopped, and what of its work is kept."""
+    command = args[0] if args else ""
+    kept = any(arg.partition("=")[0] == "--out" for arg in args)
+    if command in _RESUMABLE or (command == "judge-check" and kept):
+        return "stopped; the same command resumes"
+    if command in _CACHED and "--no-cache" not in args:
+        return "stopped; what is in the cache by now is not paid for again"
+    return "stopped"
+
+
+def _plain(error: Exception) -> str:
+    """What the system, or SQLite, refused, with the file where it names one."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return f"{type(error).__name__}: {error}"
+    named = error.filename if isinstance(error.filename, str) else None
+    return f"{named}: {error.strerror}" if named else f"cannot write or read: {error.strerror}"
+
+
+def _hush() -> None:
+    """Let what stdout still holds go nowhere: Python would fail on it once more as it ends."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def _fail(message: str, code: int) -> None:
+    line = _UNPRINTABLE.sub(" ", " ".join(message.split()))
+    click.echo(f"conflictscore: {line}", err=True)
+    sys.exit(code)
 
 
 @click.group(
@@ -42,6 +152,7 @@ for command in (
     bench,
     report,
     export,
+    explain,
     judge_check,
     calibrate,
     serve,

@@ -5,15 +5,16 @@ from typing import Any
 
 import click
 
+from conflictscore.cli.common import deliver, open_context, open_retriever, run_graph
 from conflictscore.cli.options import (
     ManyDocs,
     with_budget_options,
+    with_correction_options,
     with_model_options,
     with_passage_options,
     with_scoring_options,
     with_search_options,
 )
-from conflictscore.cli.running import deliver, open_context, open_retriever, run_graph
 
 __all__ = ["ask"]
 
@@ -25,7 +26,11 @@ Examples:
 """
 
 
-@click.command(cls=ManyDocs, epilog=_ASK_EXAMPLES)
+@click.command(
+    cls=ManyDocs,
+    epilog=_ASK_EXAMPLES,
+    short_help="Answer a question; look again where the documents disagree.",
+)
 @click.argument("question")
 @click.option(
     "--option",
@@ -50,14 +55,7 @@ Examples:
     metavar="N",
     help="The most times that an answer is regenerated.",
 )
-@click.option(
-    "--regeneration",
-    type=click.Choice(["paper", "typed"]),
-    default="paper",
-    show_default=True,
-    help="How an answer is regenerated: with both sides in view (paper), or as the type of the"
-    " conflict asks (typed: outdated, opinions and so on; one call more).",
-)
+@with_correction_options
 @with_scoring_options
 @with_budget_options
 @with_model_options
@@ -66,7 +64,6 @@ def ask(
     options: tuple[str, ...],
     method: str,
     max_rounds: int,
-    regeneration: str,
     as_json: bool,
     log: Path | None,
     verbose: bool,
@@ -89,7 +86,6 @@ def ask(
         retriever=retriever,
         method=method,
         max_rounds=max_rounds,
-        regeneration=regeneration,
     )
     graph = build_self_correction_graph(context)
     state, seconds = run_graph(

@@ -9,7 +9,6 @@ import click
 
 from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.registry import BENCHMARKS, usual_methods
-from conflictscore.cli.bench_dry_run import dry_run
 from conflictscore.cli.bench_options import (
     LOCAL_QUESTIONS,
     REMOTE_QUESTIONS,
@@ -19,11 +18,11 @@ from conflictscore.cli.conflict_detection import conflict_detection
 from conflictscore.cli.options import ManyDocs
 
 if TYPE_CHECKING:
-    from conflictscore.benchmarks.harness.benchmark import Benchmark
+    from conflictscore.benchmarks.harness.definition import Benchmark
     from conflictscore.benchmarks.harness.outcome import BenchmarkRun
-    from conflictscore.benchmarks.harness.run import Limits
     from conflictscore.benchmarks.harness.setup import Setup
     from conflictscore.benchmarks.registry import Entry
+    from conflictscore.benchmarks.running import Limits
     from conflictscore.models.prices import PriceTable
 
 __all__ = ["bench"]
@@ -37,7 +36,7 @@ _EPILOG = "\n".join(
 )
 
 
-@click.group(epilog=_EPILOG)
+@click.group(epilog=_EPILOG, short_help="Run a benchmark: who is right more often.")
 def bench() -> None:
     """Run a benchmark: who is right more often, and who changed whose mind.
 
@@ -107,6 +106,8 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     setup, retrieval, hashes = _open(entry, decided, settings)
     folder: Path = settings["out"] or Path("runs") / f"{entry.name}-{benchmark.form}"
     if settings["dry_run"]:
+        from conflictscore.cli.bench_dry_run import dry_run
+
         dry_run(benchmark, folder, setup, prices, settings)
         return
     run = _work(
@@ -159,7 +160,7 @@ def _open(
     """Models and retriever, how documents are found, and the hashes of what they are found in."""
     from conflictscore.benchmarks.harness.manifest import sha256_of_file, sha256_of_tree
     from conflictscore.benchmarks.harness.setup import Setup
-    from conflictscore.cli.running import chosen_spec, loop_settings, open_retriever
+    from conflictscore.cli.common import chosen_spec, loop_settings, open_retriever
 
     hashes: dict[str, str] = {}
     retrieval: dict[str, Any] = {"documents": "of the questions"}
@@ -197,7 +198,7 @@ def _searches(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _limits(setup: "Setup", settings: Mapping[str, Any]) -> "Limits":
-    from conflictscore.benchmarks.harness.run import Limits
+    from conflictscore.benchmarks.running import Limits
 
     local = setup.context.generator.is_local
     return Limits(
@@ -219,12 +220,11 @@ def _work(
     selection: dict[str, Any],
     settings: Mapping[str, Any],
 ) -> "BenchmarkRun":
-    import asyncio
-
     from rich.console import Console
 
-    from conflictscore.benchmarks.harness.report.progress import BenchProgress
-    from conflictscore.benchmarks.harness.run import arun_benchmark
+    from conflictscore.benchmarks.harness.report.bench_progress import BenchProgress
+    from conflictscore.benchmarks.running import arun_benchmark
+    from conflictscore.cli.common import run_async
 
     console = Console(stderr=True, highlight=False)
     progress = BenchProgress(
@@ -236,7 +236,7 @@ def _work(
         falls=benchmark.measures[0] in benchmark.falling,
     )
     with progress:
-        return asyncio.run(
+        return run_async(
             arun_benchmark(
                 benchmark,
                 folder,
@@ -257,7 +257,7 @@ def _deliver(run: "BenchmarkRun", benchmark: "Benchmark", settings: Mapping[str,
     from rich.console import Console
 
     from conflictscore.benchmarks.harness.report.tables import print_figures
-    from conflictscore.benchmarks.published import paper_figures
+    from conflictscore.benchmarks.paper_figures import paper_figures
 
     for note in run.notes:
         click.echo(f"Note: {note}", err=True)

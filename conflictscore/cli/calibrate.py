@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conflictscore.cli.labeling import OpenLabeler, open_labeler
+from conflictscore.cli.common import OpenLabeler, open_labeler, run_async
 from conflictscore.cli.options import with_model_choice
 from conflictscore.errors import (
     ConfigurationError,
@@ -33,7 +33,10 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(
+    epilog=_EXAMPLES,
+    short_help="Fit a labeler's probabilities to people's labels.",
+)
 @click.option(
     "--data",
     "files",
@@ -92,8 +95,6 @@ def calibrate(
     Fits a temperature, and with --bias a bias for each label, for --labeler choice or nli. The gain
     is measured on claims that were not used for fitting: each half with the fit of the other half.
     """
-    import asyncio
-
     from rich.console import Console
 
     from conflictscore.benchmarks.calibration_fit import (
@@ -114,7 +115,7 @@ def calibrate(
     pairs = _pairs(files, split, sample, seed)
     opened = open_labeler(settings, calibrated=False)
     labeler = _giving_logprobs(opened)
-    scored = asyncio.run(_ask(labeler, pairs, opened, quiet=quiet))
+    scored = run_async(_ask(labeler, pairs, opened, quiet=quiet))
     named = ", ".join(sorted({file.stem for file in files}))
     calibration = fit_calibration(scored, f"{len(scored)} pairs of {named}", bias=bias)
     figures = cross_fitted(scored, bias=bias, seed=seed)
@@ -162,7 +163,7 @@ async def _ask(
 
     from conflictscore.benchmarks.calibration_fit import raw_logprobs
     from conflictscore.models.usage import UsageMeter
-    from conflictscore.reporting.progress import PairProgress
+    from conflictscore.reporting.displays import PairProgress
     from conflictscore.threads import together
 
     meter, waiting = UsageMeter(), iter(pairs)

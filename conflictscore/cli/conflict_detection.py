@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conflictscore.cli.labeling import OpenLabeler, open_labeler
+from conflictscore.cli.common import OpenLabeler, open_labeler, run_async
 from conflictscore.cli.options import with_model_choice
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
-    from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures
     from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
+    from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures
 
 __all__ = ["conflict_detection"]
 
@@ -124,8 +124,6 @@ def _work(
     retry_failed: bool,
     quiet: bool,
 ) -> "DetectionFigures":
-    import asyncio
-
     from rich.console import Console
 
     from conflictscore.benchmarks.conflict_detection.detect import (
@@ -133,8 +131,8 @@ def _work(
         detect,
         judged_groups,
     )
-    from conflictscore.benchmarks.conflict_detection.figures import detection_figures
-    from conflictscore.reporting.progress import PairProgress
+    from conflictscore.benchmarks.conflict_detection.measures import detection_figures
+    from conflictscore.reporting.displays import PairProgress
 
     console = Console(stderr=True, highlight=False)
     with VerdictFile.open(out, opened.labeler) as verdicts:
@@ -143,7 +141,7 @@ def _work(
         done = sum(len(verdicts.labels(group)) for group in groups)
         pairs = sum(len(group.documents) for group in groups)
         with PairProgress(console, enabled=not quiet, total=pairs, done=done) as progress:
-            asyncio.run(
+            run_async(
                 detect(
                     opened.labeler,
                     groups,
@@ -161,7 +159,7 @@ def _work(
 def _deliver(figures: "DetectionFigures", *, as_json: bool, page: Path | None) -> None:
     from rich.console import Console
 
-    from conflictscore.benchmarks.conflict_detection.page import (
+    from conflictscore.benchmarks.conflict_detection.display import (
         print_detection,
         write_detection_page,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conflictscore.benchmarks.registry import BENCHMARKS
+from conflictscore.cli.common import run_async
 from conflictscore.errors import InputError, ProviderError
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ def _option(flag: str) -> str:
     return f"--{flag.replace('_', '-')}"
 
 
-@click.command("judge-check", epilog=_EPILOG)
+@click.command(
+    "judge-check",
+    epilog=_EPILOG,
+    short_help="Compare a benchmark's judge of answers with people.",
+)
 @click.option(
     "--benchmark",
     type=click.Choice([*_CHECKS]),
@@ -124,10 +129,8 @@ def judge_check(
     You can stop it at any time: with --out or the cache, the same command resumes. Answers that
     get no verdict are counted, and are in no figure.
     """
-    import asyncio
-
+    from conflictscore.benchmarks.agreement import Request, run_check
     from conflictscore.benchmarks.harness.statistics import require_statistics
-    from conflictscore.benchmarks.judge_check import Request, run_check
     from conflictscore.prompts import PromptSet
 
     for flag, name in _FLAGS.items():
@@ -144,7 +147,7 @@ def judge_check(
         open_judge=partial(_open_judge, settings),
     )
     check = _CHECKS[benchmark].open(request)
-    checked = asyncio.run(run_check(check, out, progress=_progress))
+    checked = run_async(run_check(check, out, progress=_progress))
     if as_json:
         click.echo(json.dumps(checked.shown, ensure_ascii=False, indent=2))
     else:

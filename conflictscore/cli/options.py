@@ -11,6 +11,7 @@ from conflictscore.retrieval.providers import PROVIDERS
 __all__ = [
     "ManyDocs",
     "with_budget_options",
+    "with_correction_options",
     "with_evidence_options",
     "with_model_choice",
     "with_model_options",
@@ -35,7 +36,17 @@ class ManyDocs(click.Command):
                 if in_docs and spread[-1] != "--docs":
                     spread.append("--docs")
                 spread.append(arg)
-        return super().parse_args(ctx, spread)
+        try:
+            return super().parse_args(ctx, spread)
+        except click.MissingParameter as error:
+            if "--docs" not in args or not isinstance(error.param, click.Argument):
+                raise
+            name = error.param.human_readable_name
+            raise click.UsageError(
+                f"Missing argument '{name}'. --docs takes every word up to the next option: put"
+                f" {name} before --docs.",
+                ctx,
+            ) from None
 
 
 def _summary(kind: LabelerKind) -> str:
@@ -53,8 +64,8 @@ _search_options = [
         "--docs",
         multiple=True,
         metavar="PATH ...",
-        help="Files and folders to search: .txt, .md, .html, .jsonl. Everything up to the next"
-        " option is a path, so put QUESTION before --docs.",
+        help="Files and folders to search: .txt, .md, .html, .jsonl, and with the extra [docs] .pdf"
+        " and .docx. Everything up to the next option is a path, so put QUESTION before --docs.",
     ),
     click.option(
         "--search",
@@ -132,8 +143,17 @@ _time_options = [
         "--budget-seconds",
         type=click.FloatRange(min=0, min_open=True),
         metavar="S",
-        help="Labelling ends in time for a run of S seconds: the pairs that are likely to tell most"
-        " are labelled first, and the rest is left out visibly. Default: no limit.",
+        help="The time for a run, S seconds with every step: the pairs that are likely to tell most"
+        " are labelled first, and what was left out is named. Default: no limit.",
+    ),
+    click.option(
+        "--min-coverage",
+        type=click.FloatRange(min=0, max=1),
+        default=0.5,
+        show_default=True,
+        metavar="SHARE",
+        help="From which share of labelled pairs on, 0 to 1, an answer counts as checked; a warning"
+        " says where not all have a label.",
     ),
 ]
 
@@ -141,8 +161,9 @@ _model_options = [
     click.option(
         "--model",
         metavar="SPEC",
-        help="openai:NAME, local, local:NAME, local:/path/to/file.gguf, or NAME with --base-url."
-        " Default: OpenAI where OPENAI_API_KEY is set, otherwise local.",
+        help="openai:NAME, local, local:NAME, local:/path/to/file.gguf, NAME with --base-url, or"
+        " anthropic:NAME, ollama:NAME and so on by LangChain (extra [langchain]). Default: OpenAI"
+        " where OPENAI_API_KEY is set, otherwise local.",
     ),
     click.option(
         "--base-url",
@@ -172,7 +193,7 @@ _model_options = [
         type=click.FloatRange(0, 1),
         metavar="X",
         help=f"{_for('certain')}the calibrated score from which a verdict of nli stands; lower"
-        " asks the model less often. Default: 0.9, which the bundled nli model never reaches.",
+        " asks the model less often. Default: 0.9, which the bundled nli model rarely reaches.",
     ),
     click.option(
         "--calibration",
@@ -219,6 +240,41 @@ _budget_options = [
     ),
 ]
 
+_correction_options = [
+    click.option(
+        "--regeneration",
+        type=click.Choice(["revise", "paper", "typed"]),
+        default="revise",
+        show_default=True,
+        help="How an answer is corrected: only where it is disputed, in place (revise); anew, with"
+        " both sides in view (paper); or anew, as the type of the conflict calls for (typed:"
+        " outdated, opinions and so on; one call more).",
+    ),
+    click.option(
+        "--disputed",
+        type=click.Choice(["conflict", "refuted", "unsupported"]),
+        multiple=True,
+        default=("conflict", "refuted"),
+        show_default=True,
+        help="Which claims are looked at again: with evidence on both sides (conflict), with"
+        " evidence against them only (refuted), or with none (unsupported). Give it once for each.",
+    ),
+    click.option(
+        "--unsettled",
+        type=click.Choice(["hedge", "keep"]),
+        default="hedge",
+        show_default=True,
+        help="What becomes of a passage where the evidence settles nothing: it says that the"
+        " sources disagree (hedge), or stays as it is (keep).",
+    ),
+    click.option(
+        "--guard/--no-guard",
+        default=True,
+        show_default=True,
+        help="Let a change stand only where its claims have better evidence than those before.",
+    ),
+]
+
 _output_options = [
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
     click.option(
@@ -260,6 +316,11 @@ def with_passage_options(command: Any, *, tokens: int = 512) -> Any:
 def with_scoring_options(command: Any) -> Any:
     """Add the options of a command that weighs evidence while somebody waits."""
     return _with([*_evidence_options, *_time_options], command)
+
+
+def with_correction_options(command: Any) -> Any:
+    """Add the options of a command that corrects answers."""
+    return _with(_correction_options, command)
 
 
 def with_budget_options(command: Any) -> Any:

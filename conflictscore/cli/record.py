@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from conflictscore.cli.common import open_retriever, run_async
 from conflictscore.cli.options import ManyDocs, with_search_options
-from conflictscore.cli.running import open_retriever
 from conflictscore.errors import ProviderError, QuotaError
 
 if TYPE_CHECKING:
@@ -21,7 +21,11 @@ Examples:
 """
 
 
-@click.command(cls=ManyDocs, epilog=_RECORD_EXAMPLES)
+@click.command(
+    cls=ManyDocs,
+    epilog=_RECORD_EXAMPLES,
+    short_help="Keep what a search finds for a file of questions.",
+)
 @click.option(
     "--questions",
     required=True,
@@ -58,11 +62,9 @@ def record(
     the same command to resume; no question is asked twice. The exit code is 1 if questions that
     should have been recorded are left.
     """
-    import asyncio
-
     from rich.console import Console
 
-    from conflictscore.reporting.progress import RecordingProgress
+    from conflictscore.reporting.displays import RecordingProgress
     from conflictscore.retrieval.providers import configured_search
     from conflictscore.retrieval.recording.questions import read_questions
     from conflictscore.retrieval.recording.recorder import record_questions
@@ -72,7 +74,7 @@ def record(
     docs = list(settings["docs"])
     parameters = {"top_k": settings["top_k"], "read_pages": settings["read_pages"]}
     with RecordingProgress(Console(stderr=True, highlight=False)) as bar:
-        report = asyncio.run(
+        report = run_async(
             record_questions(
                 wanted,
                 retriever,

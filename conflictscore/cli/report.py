@@ -10,21 +10,26 @@ from conflictscore.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conflictscore.benchmarks.harness.report.page.run import Annotation, ReportRun
+    from conflictscore.benchmarks.harness.report.page.report_run import FlipAnnotation, ReportRun
+    from conflictscore.models.prices import PriceTable
 
-__all__ = ["export", "report"]
+    _Annotations = Mapping[str, dict[tuple[str, str], FlipAnnotation]]
+
+__all__ = ["export", "read_report_runs", "report"]
 
 _REPORT_EXAMPLES = """\b
 Examples:
   conflictscore report runs/truthfulqa-multiple-choice
   conflictscore report runs/mc-openai runs/mc-local --out compared.html
   conflictscore report runs/mc --annotations label-studio-export.json
+  conflictscore report flips.jsonl served-runs.sqlite --out live.html
 """
 _EXPORT_EXAMPLES = """\b
 Examples:
   conflictscore export runs/mc --to answers.csv
   conflictscore export runs/mc runs/free --to answers.parquet
   conflictscore export runs/mc --label-studio review/
+  conflictscore export flips.jsonl --label-studio review/
 """
 
 _runs = click.argument(
@@ -32,7 +37,7 @@ _runs = click.argument(
     nargs=-1,
     required=True,
     metavar="RUN...",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path),
 )
 _prices = click.option(
     "--prices",
@@ -42,13 +47,16 @@ _prices = click.option(
 )
 
 
-@click.command(epilog=_REPORT_EXAMPLES)
+@click.command(
+    epilog=_REPORT_EXAMPLES,
+    short_help="Write one HTML page about runs, with every flip.",
+)
 @_runs
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The page. Default: report.html in the first RUN.",
+    help="The page. Default: report.html in the first RUN, or beside it where that is a file.",
 )
 @click.option(
     "--annotations",
@@ -62,20 +70,23 @@ def report(
 ) -> None:
     """Write one HTML page about RUNs: figures, charts, and every flip with its evidence.
 
-    The page needs no network. Runs stand side by side.
+    A RUN is the folder of a benchmark, a file of `--log`, or a `--runs-file` of `serve`. The page
+    needs no network. Runs stand side by side.
     """
     from conflictscore.benchmarks.harness.report.label_studio import read_annotations
-    from conflictscore.benchmarks.harness.report.page.page import write_report
+    from conflictscore.benchmarks.harness.report.page.render import write_report
 
     said = read_annotations(annotations) if annotations else {}
-    shown = _read(runs, prices, said)
+    shown = read_report_runs(runs, prices, said)
     _tell_of_lost(said, shown)
-    page = out or runs[0] / "report.html"
+    page = out or (runs[0] if runs[0].is_dir() else runs[0].parent) / "report.html"
     write_report(shown, page)
     click.echo(f"Wrote {page}")
 
 
-@click.command(epilog=_EXPORT_EXAMPLES)
+@click.command(
+    epilog=_EXPORT_EXAMPLES, short_help="Export answers as a table, or flips for reviewers."
+)
 @_runs
 @click.option(
     "--to",
@@ -94,58 +105,74 @@ def report(
 def export(
     runs: tuple[Path, ...], to: Path | None, label_studio: Path | None, prices: Path | None
 ) -> None:
-    """Export the answers of RUNs as a table, or their flips as tasks for reviewers."""
+    """Export the answers of RUNs as a table, or their flips as tasks for reviewers.
+
+    A RUN is the folder of a benchmark, a file of `--log`, or a `--runs-file` of `serve`.
+    """
     from conflictscore.benchmarks.harness.report.exports import export_table
     from conflictscore.benchmarks.harness.report.label_studio import export_tasks
+    from conflictscore.reporting.figure_text import counted
 
     if to is None and label_studio is None:
         raise InputError("nothing to export: give --to FILE or --label-studio DIR")
-    shown = _read(runs, prices, {})
+    shown = read_report_runs(runs, prices, {})
     if to is not None:
         export_table(shown, to)
         click.echo(f"Wrote {to}")
     if label_studio is not None:
         count = export_tasks(shown, label_studio)
-        click.echo(f"Wrote {count} tasks to {label_studio}")
+        click.echo(f"Wrote {counted(count, 'task')} to {label_studio}")
 
 
-def _tell_of_lost(
-    said: "Mapping[str, Mapping[str, Annotation]]", shown: "Sequence[ReportRun]"
-) -> None:
+def _tell_of_lost(said: "_Annotations", shown: "Sequence[ReportRun]") -> None:
     """Say on stderr which reviews stand nowhere on the page."""
     from conflictscore.reporting.figure_text import counted
 
     known = {run.name: {result.question.id for result in run.results} for run in shown}
     for name, reviewed in said.items():
-        lost = len(reviewed.keys() - known.get(name, set()))
+        lost = sum(question not in known.get(name, set()) for question, _ in reviewed)
         if lost:
             click.echo(
-                f"Left out the reviews of {lost} of {counted(len(reviewed), 'question')} of run"
+                f"Left out the reviews of {lost} of {counted(len(reviewed), 'flip')} of run"
                 f" {name!r}: no place for them in {', '.join(map(repr, known))}.",
                 err=True,
             )
 
 
-def _read(
-    runs: tuple[Path, ...], prices: Path | None, said: "Mapping[str, Mapping[str, Annotation]]"
+def read_report_runs(
+    runs: tuple[Path, ...], prices: Path | None, said: "_Annotations"
 ) -> "list[ReportRun]":
     """Every run with a name that no other has, and what reviewers said of it."""
-    from conflictscore.benchmarks.harness.outcome import read_run
-    from conflictscore.benchmarks.harness.report.page.run import ReportRun
+    from conflictscore.benchmarks.harness.report.page.report_run import live_run
     from conflictscore.models.prices import PriceTable
+    from conflictscore.reporting.run_log import read_runs
 
     table = PriceTable.load(prices)
     names = [run.name or run.resolve().name for run in runs]
     if len(set(names)) < len(names):
         names = [run.as_posix() for run in runs]
-    read = zip(names, (read_run(run, table) for run in runs), strict=True)
     return [
-        ReportRun(
-            name=name,
-            manifest=run.manifest.to_json(),
-            figures=run.figures,
-            results=run.results,
-            annotations=said.get(name, {}),
-        )
-        for name, run in read
+        live_run(name, read_runs(run), said.get(name, {}))
+        if run.is_file()
+        else _benchmark_run(name, run, table, said.get(name, {}))
+        for name, run in zip(names, runs, strict=True)
     ]
+
+
+def _benchmark_run(
+    name: str,
+    folder: Path,
+    prices: "PriceTable",
+    said: "dict[tuple[str, str], FlipAnnotation]",
+) -> "ReportRun":
+    from conflictscore.benchmarks.harness.outcome import read_run
+    from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+
+    run = read_run(folder, prices)
+    return ReportRun(
+        name=name,
+        manifest=run.manifest.to_json(),
+        figures=run.figures,
+        results=run.results,
+        annotations=said,
+    )

@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 
+from conflictscore.cli.common import deliver, judging, open_context, run_graph
 from conflictscore.cli.options import (
     ManyDocs,
     with_budget_options,
     with_model_options,
     with_scoring_options,
 )
-from conflictscore.cli.running import deliver, open_context, run_graph
 from conflictscore.errors import InputError
 
 __all__ = ["score"]
@@ -23,7 +23,11 @@ Examples:
 """
 
 
-@click.command(cls=ManyDocs, epilog=_SCORE_EXAMPLES)
+@click.command(
+    cls=ManyDocs,
+    epilog=_SCORE_EXAMPLES,
+    short_help="Score an answer that exists already.",
+)
 @click.option("--answer", required=True, metavar="TEXT|@FILE", help="The answer, or @ and a file.")
 @click.option(
     "--docs",
@@ -56,7 +60,7 @@ def score(
     if not text:
         raise InputError("--answer is empty")
     read = read_documents(docs)
-    context = open_context(settings)
+    context = open_context(judging(settings))
     documents = [document.to_json() for document in read.documents]
     state, seconds = run_graph(
         build_scoring_graph(context),

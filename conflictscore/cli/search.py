@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from conflictscore.cli.common import open_retriever, run_async
 from conflictscore.cli.options import ManyDocs, with_passage_options, with_search_options
-from conflictscore.cli.running import open_retriever
 from conflictscore.retrieval.providers import PROVIDERS
 
 __all__ = ["search"]
@@ -28,15 +28,17 @@ Searches, and the variables they need:
 """
 
 
-@click.command(cls=ManyDocs, epilog=_EPILOG)
+@click.command(
+    cls=ManyDocs,
+    epilog=_EPILOG,
+    short_help="Show the documents that a question would be answered from.",
+)
 @click.argument("question")
 @with_search_options
 @with_passage_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the full texts.")
 def search(question: str, as_json: bool, **settings: Any) -> None:
     """Show the documents that QUESTION would be answered from; no model is called."""
-    import asyncio
-
     from rich.console import Console
 
     from conflictscore.nodes.retrieve import check_question, find_documents
@@ -45,7 +47,7 @@ def search(question: str, as_json: bool, **settings: Any) -> None:
 
     question = clean_text(question)
     check_question(question, ())
-    documents, notes = asyncio.run(find_documents(open_retriever(settings), question))
+    documents, notes = run_async(find_documents(open_retriever(settings), question))
     if as_json:
         shown = {
             "question": question,

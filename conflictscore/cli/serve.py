@@ -1,35 +1,41 @@
 """conflictscore serve."""
 
+import json
 import logging
 import os
 import signal
 import socket
 from collections.abc import Callable
 from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import click
 
+from conflictscore.cli.common import open_context, open_retriever, run_async
 from conflictscore.cli.options import (
     ManyDocs,
+    with_correction_options,
     with_model_choice,
     with_passage_options,
     with_scoring_options,
     with_search_options,
 )
-from conflictscore.cli.running import open_context, open_retriever
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from conflictscore.middleware.service.connections import Server
 
 __all__ = ["serve"]
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 _CALLS = 64
-_BACKLOG = 2048
+_CONNECTS_WITHIN = 3.0
+"""Seconds."""
 
 _SERVE_EXAMPLES = """\b
 Examples:
@@ -79,19 +85,18 @@ Then, with any OpenAI client:
     " note, or an error.",
 )
 @click.option(
-    "--regeneration",
-    type=click.Choice(["paper", "typed"]),
-    default="paper",
-    show_default=True,
-    help="How an answer is corrected: with both sides in view (paper), or as the type of the"
-    " conflict calls for (typed: outdated, opinions and so on; one call more).",
-)
-@click.option(
     "--first-answer",
     type=click.Choice(["rag", "upstream"]),
     default="rag",
     show_default=True,
     help="rag: written from the documents. upstream: the model's own, to the request as it is.",
+)
+@click.option(
+    "--fallback",
+    multiple=True,
+    metavar="MODEL",
+    help="What stands in where the model cannot answer or its judge cannot check, as --model names"
+    " it, or NAME@URL at another endpoint. May be given more than once.",
 )
 @click.option(
     "--answer-early",
@@ -103,7 +108,53 @@ Then, with any OpenAI client:
     "--key-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help=f"Bearer keys, one a line; callers need one of them. Or set {_KEYS}, separated by commas.",
+    help="Bearer keys, one a line, which callers need: KEY, NAME KEY or NAME sha256:HEX, and after"
+    " it requests=N, tokens=N or usd=N a day. Read again whenever it changes. Or set"
+    f" {_KEYS}, separated by commas.",
+)
+@click.option(
+    "--requests-per-day",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With one key; days are in UTC, here and below. Default: no limit.",
+)
+@click.option(
+    "--tokens-per-day",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="In and out, with one key.",
+)
+@click.option(
+    "--usd-per-day",
+    type=click.FloatRange(min=0),
+    metavar="X",
+    help="US dollars, with one key.",
+)
+@click.option(
+    "--prices",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Your own prices (TOML), in place of the published ones.",
+)
+@click.option(
+    "--spent-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Keep what was spent across restarts (SQLite). Default: in memory.",
+)
+@click.option(
+    "--audit-log",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Add a JSON line for every run: the key's name, what it cost, what was decided.",
+)
+@click.option("--audit-content", is_flag=True, help="Put questions and answers into it too.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What goes to stderr while it serves: lines of text, or of JSON.",
 )
 @click.option("--no-auth", is_flag=True, help="Listen on any address without a key.")
 @click.option(
@@ -121,6 +172,21 @@ Then, with any OpenAI client:
     show_default=True,
     metavar="N",
     help="Requests served at once; as many again wait, and more get HTTP 429.",
+)
+@click.option(
+    "--max-concurrent-per-key",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Of these, with one key. Default: half of them where there are several keys.",
+)
+@click.option(
+    "--max-connections",
+    type=click.IntRange(min=1),
+    default=512,
+    show_default=True,
+    metavar="N",
+    help="Open connections, at most half of the files that the process may open; beyond that, the"
+    " one that has waited longest without a whole request is closed.",
 )
 @click.option(
     "--max-calls",
@@ -162,10 +228,17 @@ Then, with any OpenAI client:
 )
 @with_search_options
 @with_passage_options
+@with_correction_options
 @with_scoring_options
 @with_model_choice
 def serve(
-    host: str, port: int, key_file: Path | None, max_calls: int, regeneration: Any, **options: Any
+    host: str,
+    port: int,
+    fallback: tuple[str, ...],
+    log_format: str,
+    max_calls: int,
+    max_connections: int,
+    **options: Any,
 ) -> None:
     """Serve checked answers over HTTP, with OpenAI's API.
 
@@ -177,66 +250,86 @@ def serve(
     """
     from conflictscore.middleware.service import ServiceSettings, create_app
     from conflictscore.middleware.service.admission import is_this_machine
+    from conflictscore.middleware.service.connections import Server, most_connections
+    from conflictscore.reporting.figure_text import counted
 
-    keys = _keys(key_file)
-    if not keys and not options["no_auth"] and not is_this_machine(host):
+    keys = tuple(key.strip() for key in os.environ.get(_KEYS, "").split(",") if key.strip())
+    has_keys = bool(keys or options["key_file"])
+    if not has_keys and not options["no_auth"] and not is_this_machine(host):
         raise InputError(
             f"--host {host} can be reached from other machines: give --key-file FILE, or say"
             " --no-auth to let everybody in"
         )
     mode = options["mode"]
-    if regeneration == "typed" and mode != "correct":
+    if options["regeneration"] == "typed" and mode != "correct":
         raise InputError(
             f"--regeneration typed is for --mode correct: mode {mode} regenerates no answer"
         )
     known = {option.name for option in fields(ServiceSettings)}
     given = {name: value for name, value in options.items() if name in known}
-    settings = ServiceSettings(**given, keys=keys)
+    settings = ServiceSettings(**given, keys=() if options["key_file"] else keys)
     retriever = open_retriever(options)
-    context = open_context(
-        options, retriever=retriever, max_calls=max_calls, regeneration=regeneration
-    )
-    app = create_app(context, settings)
+    context = open_context(options, retriever=retriever, max_calls=max_calls)
+    judge = context.decomposer if options["judge"] else None
+    instead = [
+        open_context(
+            {**options, **_named(spec), "judge": judge},
+            retriever=retriever,
+            max_calls=max_calls,
+        )
+        for spec in fallback
+    ]
+    app = create_app(context, settings, fallbacks=instead)
     logging.basicConfig(format="%(levelname)s: %(message)s")
+    if log_format == "json":
+        logging.getLogger().handlers[0].setFormatter(_JsonLines())
+
+    def say(message: str) -> None:
+        if log_format == "json":
+            record = logging.LogRecord(__name__, logging.INFO, "", 0, message, None, None)
+            message = _JsonLines().format(record)
+        click.echo(message, err=True)
 
     def listening(address: str) -> None:
         model = context.generator
-        guard = f"{len(keys)} keys" if keys else "no key needed"
-        click.echo(
+        count = len(app.state.service.access.holders)
+        guard = counted(count, "key") if count else "no key needed"
+        say(
             f"{address} in front of {model.name} at {model.endpoint}, mode {mode}, {guard}; Ctrl-C"
-            " stops it",
-            err=True,
+            " stops it"
         )
+        _tell_where_dead(model.endpoint, say)
 
-    _serve_until_stopped(app, host, port, settings.grace, listening)
-    click.echo("stopped", err=True)
+    limit = most_connections(max_connections)
+    _serve_until_stopped(
+        Server(app, connections=limit, grace=settings.grace), host, port, listening
+    )
+    say("stopped")
+
+
+def _tell_where_dead(endpoint: str, say: Callable[[str], None]) -> None:
+    """Say where nothing listens at the model's address; it may still come up."""
+    parts = urlsplit(endpoint)
+    if not parts.hostname or getproxies():
+        return
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname, port), _CONNECTS_WITHIN).close()
+    except OSError as error:
+        say(f"nothing listens at {endpoint} ({error}); until something does, requests fail")
 
 
 def _serve_until_stopped(
-    app: "FastAPI", host: str, port: int, grace: float, listening: Callable[[str], None]
+    server: "Server", host: str, port: int, listening: Callable[[str], None]
 ) -> None:
     """Serve until SIGTERM or Ctrl-C; a second Ctrl-C does not wait for running requests."""
-    import asyncio
-
-    import uvicorn
-
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
         both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
-        listener = socket.create_server(
-            address, family=family, backlog=_BACKLOG, dualstack_ipv6=both
-        )
+        listener = socket.create_server(address, family=family, dualstack_ipv6=both)
     except (OSError, OverflowError) as error:
         raise InputError(f"--host {host} --port {port}: cannot be listened on ({error})") from error
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=max(1, round(grace)),
-    )
-    server = uvicorn.Server(config)
 
     def end(number: int, stack: FrameType | None) -> None:
         server.should_exit = True
@@ -247,23 +340,32 @@ def _serve_until_stopped(
         with listener:
             shown = f"[{host}]" if ":" in host else host
             listening(f"http://{shown}:{listener.getsockname()[1]}")
-            asyncio.run(server.serve([listener]))
+            run_async(server.serve([listener]))
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _keys(path: Path | None) -> tuple[str, ...]:
-    """The keys of the file, or else of the environment."""
-    if path is None:
-        given = os.environ.get(_KEYS, "").split(",")
-        return tuple(key.strip() for key in given if key.strip())
-    try:
-        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
-        raise InputError(f"--key-file {path}: cannot be read ({reason})") from error
-    keys = tuple(line for line in lines if line and not line.startswith("#"))
-    if not keys:
-        raise InputError(f"--key-file {path}: there is no key in it")
-    return keys
+def _named(spec: str) -> dict[str, str | None]:
+    """The options that name a fallback."""
+    name, at, url = spec.partition("@http")
+    if at:
+        return {"model": name, "base_url": f"http{url}"}
+    elsewhere = ":" in spec or spec == "local"
+    return {"model": spec, **({"base_url": None} if elsewhere else {})}
+
+
+class _JsonLines(logging.Formatter):
+    """Each record as a line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See the base class."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line)

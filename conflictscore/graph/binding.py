@@ -17,8 +17,9 @@ from langchain_core.runnables import RunnableLambda
 from langgraph.runtime import Runtime, get_runtime
 
 from conflictscore.models.calls import SYNCHRONOUS
-from conflictscore.nodes.state import RagState, RunContext, RunRuntime, timed
-from conflictscore.threads import errand
+from conflictscore.models.clients import for_purpose
+from conflictscore.nodes.state import RagState, RunContext, RunRuntime, time_left, timed
+from conflictscore.threads import deadline, errand
 
 __all__ = ["Node", "bind", "in_callers_thread", "route", "run_for_sync_caller"]
 
@@ -37,8 +38,10 @@ def bind(node: Node, default: RunContext) -> RunnableLambda[RagState, dict[str, 
     name = getattr(node, "__name__", "node")
 
     async def run_async(state: RagState) -> dict[str, Any]:
-        started = time.perf_counter()
-        update = await node(state, _runtime(default))
+        started, runtime = time.perf_counter(), _runtime(default)
+        left, budget = time_left(state, runtime.context), runtime.context.budget_seconds
+        with for_purpose(step=name), deadline(left, budget):
+            update = await node(state, runtime)
         known = cast("RagState", {**state, **update})
         return update | {"timings": timed(known, name, time.perf_counter() - started)}
 

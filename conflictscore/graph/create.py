@@ -7,6 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from conflictscore.errors import ConfigurationError
 from conflictscore.graph.chains import ScoringGraph, build_scoring_graph
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
 from conflictscore.graph.settings import LoopOptions, LoopSettings, Model, ScoringOptions, takes
@@ -17,7 +18,7 @@ from conflictscore.models.spec import default_spec, from_chat_model, open_model
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Method
 from conflictscore.retrieval.opening import open_retrieval
-from conflictscore.retrieval.providers import configured_search
+from conflictscore.retrieval.providers import PROVIDERS, configured_search
 
 __all__ = [
     "create_conflict_scorer",
@@ -38,8 +39,9 @@ def create_self_correcting_rag(
     """Make a LangGraph graph that answers a question and corrects itself.
 
     Invoke it, sync or async, with ``{"question": …}``, and for binary multiple choice with
-    ``"options": [a, b]``; ``"documents": [{"text": …}, …]`` takes the place of retrieval,
-    ``"draft_answer"`` that of the first answer, and ``"history": [{"role": …, "content": …}, …]``
+    ``"options": [a, b]``; ``"documents"`` (a list of texts, LangChain
+    ``Document``s or mappings ``{"text": …}``) takes the place of retrieval, ``"draft_answer"`` that
+    of the first answer, and ``"history": [{"role": …, "content": …}, …]``
     is the conversation before the question (``asked`` keeps the question as it was put). The final
     state has ``answer``, ``first_answer``, ``flipped``, ``justification``, ``flip``, ``documents``,
     ``report``, ``final_report``, ``attempts``, ``notes``, ``usage`` and ``run_id``. Streaming with
@@ -63,21 +65,38 @@ def create_self_correcting_rag(
         prompts: A folder of templates that override the default ones, or a prompt set.
         max_rounds: The most regenerations, 0 to 20.
         regeneration: How an answer is regenerated: with both sides of the conflict in view
-            (``paper``), or (``typed``, ours, one call more) as the type of the conflict asks, by
-            the taxonomy of "DRAGged into Conflicts"; the state then has ``conflict_type``.
+            (``paper``); or (``typed``, ours, one call more) as the type of the conflict asks, by
+            the taxonomy of "DRAGged into Conflicts"; the state then has ``conflict_type``. Or
+            (``revise``, ours) in place: each disputed passage is replaced, hedged, removed or kept,
+            one call each, and all else stays byte for byte. An answer of one or two passages, or
+            one that is disputed for the most part, is written anew in the form that it has, and a
+            choice between options as in the paper. ``flips`` has a record for each change.
+        disputed: Which claims are looked at again: those in ``conflict``, which have evidence on
+            both sides, as in the paper; those that are ``refuted``, which documents contradict and
+            none supports; and those that are ``unsupported``, which no document speaks to.
+        unsettled: What a revision does where the evidence cannot settle who is right: ``hedge``
+            says that the sources disagree, and who says what; ``keep`` leaves the passage.
+        guard: Whether a change stands only where its claims have better evidence than those before
+            it, by :func:`conflictscore.metric.better_evidence`. What is refused is in ``notes``
+            and, with its figures, in ``attempts``.
+        min_coverage: From which share of labelled pairs on, 0 to 1, an answer counts as checked
+            (``checked`` is ``fully``, ``partly`` or ``no``); a warning is logged where it is not
+            checked fully. None counts any label as enough, and logs nothing.
         cache: Where replies and verdicts are kept; True is the user's cache, False keeps none.
         duplicates: What near-identical documents count in CS-R and in the choice of the claim to
             reconsider: each of them (``vote``, as in the paper), or a group ``once`` on each side.
-        budget_seconds: The time that a run may take, above 0. The pairs that are likely to tell
-            most are labelled first, and labelling ends in time for a second answer; what was left
-            out is UNLABELLED, and the report says so. The other steps are never cut short.
+        budget_seconds: The time that a run may take, above 0, with every step. The pairs that are
+            likely to tell most are labelled first, and labelling ends in time for a second answer;
+            what was left out is UNLABELLED, and the report says so. A step that is not done in
+            time fails as if its model had: without documents or a first answer the run ends with a
+            ProviderError, otherwise its notes say what is missing. A function in the caller's
+            thread is the only thing that cannot be interrupted.
         max_claims: The most claims of an answer to label, at least 1: those that the documents say
             most of; the others are UNLABELLED.
         checkpointer: Any LangGraph checkpointer; a thread holds one question.
 
     Raises:
-        InputError: The method, ``max_rounds``, ``regeneration``, ``duplicates``,
-            ``budget_seconds`` or ``max_claims`` is out of range.
+        InputError: A setting is out of range; names it.
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
         ProviderError: The local model could not be fetched.
     """
@@ -96,9 +115,9 @@ def create_conflict_scorer(
 ) -> ScoringGraph:
     """Make a LangGraph graph that scores an answer against documents that exist already.
 
-    Invoke it with ``{"answer": …, "documents": [{"text": …}, …]}``; the final state has ``report``,
-    ``attempts``, ``notes`` and ``usage``. The settings are those of
-    :func:`create_self_correcting_rag`, as far as they concern scoring.
+    Invoke it with ``{"answer": …, "documents": […]}``, texts, LangChain ``Document``s or mappings
+    ``{"text": …}``; the final state has ``report``, ``attempts``, ``notes`` and ``usage``. The
+    settings are those of :func:`create_self_correcting_rag`, as far as they concern scoring.
     """
     context = run_context(judge, None, LoopSettings(**settings))
     return build_scoring_graph(context, checkpointer=checkpointer)
@@ -133,6 +152,7 @@ def run_context(
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
         ProviderError: The local model could not be fetched.
     """
+    _check_retriever(retriever)
     settings = settings or LoopSettings()
     judge, prompts, store = settings.judge, settings.open_prompts(), settings.open_cache()
     specs = [spec for spec in (model, judge) if isinstance(spec, str)]
@@ -166,9 +186,23 @@ def run_context(
         method=Method(settings.method),
         max_rounds=settings.max_rounds,
         regeneration=settings.regeneration,
+        disputed=frozenset(settings.disputed),
+        unsettled=settings.unsettled,
+        guard=settings.guard,
+        min_coverage=settings.min_coverage,
         cache=store,
         duplicates_vote=settings.duplicates == "vote",
         budget_seconds=settings.budget_seconds,
         max_claims=claims.max_claims,
         whole_answer=claims.whole_answer,
+    )
+
+
+def _check_retriever(given: object) -> None:
+    if given is None or isinstance(given, BaseRetriever):
+        return
+    known = isinstance(given, str) and given in PROVIDERS
+    hint = f"; open_retrieval({given!r}) opens a search" if known else ""
+    raise ConfigurationError(
+        f"retriever is {type(given).__name__}, not a LangChain retriever{hint}"
     )

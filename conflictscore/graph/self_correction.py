@@ -12,11 +12,13 @@ from conflictscore.nodes.contextualize import contextualize
 from conflictscore.nodes.decide import decide
 from conflictscore.nodes.decompose import decompose
 from conflictscore.nodes.generate import generate
+from conflictscore.nodes.guard import guard
 from conflictscore.nodes.justify import justify
 from conflictscore.nodes.label import label
 from conflictscore.nodes.record import record
 from conflictscore.nodes.regenerate import regenerate
 from conflictscore.nodes.retrieve import retrieve
+from conflictscore.nodes.revise import revise
 from conflictscore.nodes.score import score
 from conflictscore.nodes.state import RagInput, RagState, RunContext, draft_of
 
@@ -24,7 +26,7 @@ __all__ = ["SelfCorrectionGraph", "build_self_correction_graph"]
 
 SelfCorrectionGraph = CompiledStateGraph[RagState, RunContext, RagInput, RagState]
 
-_STEPS = 10 + 6 * 20
+_STEPS = 10 + 7 * 20
 """Room for 20 rounds; `decide` ends the loop, this only catches a fault in it."""
 
 
@@ -34,15 +36,17 @@ def build_self_correction_graph(
     """Build the loop.
 
     ```
-    retrieve → generate → decompose → label → score → decide ─┬→ record
-                              ▲                               ├→ justify → record
-                              └──────── regenerate ◄──────────┘
+    retrieve → generate → decompose → label → score → [guard →] decide ─┬→ record
+                              ▲                                         ├→ justify → record
+                              └────────── regenerate or revise ◄────────┘
     ```
 
     A follow-up question passes through ``contextualize`` first; where the caller answers and
     brings documents, only before ``classify``. An answer without text goes straight to ``record``.
     A regeneration that fails continues with ``justify`` or ``record``. Typed regeneration passes
-    through ``classify`` before the first ``regenerate``.
+    through ``classify`` before the first ``regenerate``. ``revise`` takes the place of
+    ``regenerate`` where answers in free form are revised in place. With a guard, what it or
+    ``regenerate`` changed passes through ``guard`` once it is scored.
 
     Args:
         context: The collaborators of a run that brings none of its own.
@@ -51,20 +55,26 @@ def build_self_correction_graph(
     """
     graph = StateGraph(RagState, context_schema=RunContext, input_schema=RagInput)
     answering = (contextualize, retrieve, generate, decompose, label, score)
-    for node in (*answering, decide, classify, regenerate, justify, record):
+    for node in (*answering, guard, decide, classify, regenerate, revise, justify, record):
         graph.add_node(node.__name__, bind(node, context))
     for before, path, after in (
         (START, _begin, ["contextualize", "retrieve"]),
         ("contextualize", _with_a_question, ["retrieve", "classify"]),
         ("generate", _with_an_answer, ["decompose", "record"]),
-        ("decide", _decided, ["contextualize", "classify", "regenerate", "justify", "record"]),
+        ("score", _scored, ["guard", "decide"]),
+        (
+            "decide",
+            _decided,
+            ["contextualize", "classify", "regenerate", "revise", "justify", "record"],
+        ),
         ("regenerate", _with_another_answer, ["decompose", "justify", "record"]),
+        ("revise", _with_another_answer, ["decompose", "justify", "record"]),
     ):
         graph.add_conditional_edges(before, route(path, context), after)
     graph.add_edge("retrieve", "generate")
     graph.add_edge("decompose", "label")
     graph.add_edge("label", "score")
-    graph.add_edge("score", "decide")
+    graph.add_edge("guard", "decide")
     graph.add_edge("classify", "regenerate")
     graph.add_edge("justify", "record")
     graph.add_edge("record", END)
@@ -87,7 +97,13 @@ def _with_an_answer(state: RagState, _: RunContext) -> str:
     return "decompose" if draft_of(state).text.strip() else "record"
 
 
+def _scored(state: RagState, context: RunContext) -> str:
+    return "guard" if context.guard and state["revisions"] else "decide"
+
+
 def _decided(state: RagState, context: RunContext) -> str:
+    if state["decision"] == "regenerate" and state.get("regeneration") == "revise":
+        return "regenerate" if state["options"] else "revise"
     typed = state.get("regeneration") == "typed" and "conflict_type" not in state
     if not typed or state["decision"] != "regenerate":
         return state["decision"]

@@ -1,8 +1,8 @@
 """What shapes a run: one record, made by every door from its keyword arguments."""
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from math import inf
 from pathlib import Path
@@ -14,8 +14,9 @@ from conflictscore.errors import InputError
 from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
+from conflictscore.nodes.state import Unsettled
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Method, Regeneration
+from conflictscore.records import CONFLICT, Disputed, Method, Regeneration
 from conflictscore.storage.cache import ContentCache
 
 __all__ = [
@@ -56,7 +57,11 @@ class LoopSettings:
     context_window: int | None = None
     prompts: PromptSet | str | Path | None = None
     max_rounds: int = 1
-    regeneration: Regeneration = "paper"
+    regeneration: Regeneration = "revise"
+    disputed: Sequence[Disputed] = ("conflict", "refuted")
+    unsettled: Unsettled = "hedge"
+    guard: bool = True
+    min_coverage: float | None = 0.5
     cache: ContentCache | bool = True
     duplicates: Literal["vote", "once"] = "vote"
     budget_seconds: float | None = None
@@ -71,6 +76,7 @@ class LoopSettings:
             ("method", tuple(Method)),
             ("regeneration", get_args(Regeneration)),
             ("duplicates", ("vote", "once")),
+            ("unsettled", get_args(Unsettled)),
         ):
             if (given := getattr(self, name)) not in known:
                 raise InputError(f"unknown {name} {given!r}; one of {', '.join(known)}")
@@ -78,9 +84,23 @@ class LoopSettings:
             raise InputError(
                 f"budget_seconds is {self.budget_seconds}; give a number of seconds above 0"
             )
+        # a lone text is a sequence too, of letters
+        unknown = [one for one in self.disputed if one not in get_args(Disputed)]
+        if unknown or isinstance(self.disputed, str):
+            wrong = self.disputed if isinstance(self.disputed, str) else unknown[0]
+            policies = ", ".join(get_args(Disputed))
+            raise InputError(f"disputed is {wrong!r}; give a list of any of {policies}")
+        if self.min_coverage is not None and not 0 <= self.min_coverage <= 1:
+            raise InputError(f"min_coverage is {self.min_coverage}; give 0 to 1")
         for name in ("max_calls", "max_claims"):
             if (given := getattr(self, name)) is not None and given < 1:
                 raise InputError(f"{name} is {given}; give at least 1")
+
+    def as_in_the_paper(self) -> "LoopSettings":
+        """The same, where the paper's own loop is reproduced: no rule of ours decides anything."""
+        return replace(
+            self, regeneration="paper", disputed=CONFLICT, guard=False, min_coverage=None
+        )
 
     def open_prompts(self) -> PromptSet:
         """The prompt set that is set.
@@ -109,6 +129,7 @@ class ScoringOptions(TypedDict, total=False):
     duplicates: Literal["vote", "once"]
     budget_seconds: float | None
     max_claims: int | None
+    min_coverage: float | None
 
 
 class CorrectionOptions(ScoringOptions, total=False):
@@ -116,13 +137,16 @@ class CorrectionOptions(ScoringOptions, total=False):
 
     judge: Model | None
     max_rounds: int
+    regeneration: Regeneration
+    disputed: Sequence[Disputed]
+    unsettled: Unsettled
+    guard: bool
 
 
 class LoopOptions(CorrectionOptions, total=False):
     """Those of the whole loop."""
 
     method: Method | str
-    regeneration: Regeneration
 
 
 def takes(options: type) -> Callable[[F], F]:

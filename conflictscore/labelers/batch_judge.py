@@ -14,9 +14,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from conflictscore.errors import ContextWindowError, ProviderError, UnreadableReplyError
-from conflictscore.labelers.prompting import IDS_EACH, as_shown, content_ids, stands_in
+from conflictscore.labelers.prompting import IDS_EACH, as_shown, content_ids
 from conflictscore.labelers.protocol import Pair
+from conflictscore.labelers.quotes import stands_in
 from conflictscore.labelers.verdicts import unlabelled
+from conflictscore.models.clients import for_purpose
 from conflictscore.models.fitting import fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -220,15 +222,18 @@ class BatchJudge:
         if isinstance(part, _NoRoom):
             return [(pair, part.reason) for pair in part.pairs], []
         pairs = list(part.pairs)
+        numbers = [sorted({item.number for item in side}) for side in zip(*pairs, strict=True)]
+        claims, documents = (", ".join(map(str, side)) for side in numbers)
         try:
-            verdicts, left = await self._model.ask_json(
-                _prompt(part, self._mode, self._prompts),
-                self._mode.schema(),
-                partial(_read, batch=part, mode=self._mode),
-                prompts=self._prompts,
-                meter=meter,
-                max_tokens=self._mode.reply_tokens(len(pairs)),
-            )
+            with for_purpose(claim=claims, document=documents):
+                verdicts, left = await self._model.ask_json(
+                    _prompt(part, self._mode, self._prompts),
+                    self._mode.schema(),
+                    partial(_read, batch=part, mode=self._mode),
+                    prompts=self._prompts,
+                    meter=meter,
+                    max_tokens=self._mode.reply_tokens(len(pairs)),
+                )
         except UnreadableReplyError as error:
             half = len(pairs) // 2
             again = [pairs[:half], pairs[half:]] if half else []

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from conflictscore.labelers.calibration import Calibration, read_calibration, shipped_calibration
-from conflictscore.labelers.prompting import JudgePrompt, judge_prompt
+from conflictscore.labelers.prompting import JudgePrompt, JudgePrompts
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -48,6 +48,9 @@ class ChoiceJudge:
         used = choice_prompt_sha256(prompts)
         self._model = model
         self._prompts = prompts
+        self._judge_prompts = JudgePrompts(
+            "label_choice", model=model, prompts=prompts, reply_tokens=1
+        )
         if isinstance(calibration, Path):
             calibration = read_calibration(
                 calibration, labeler="choice", model=model.name, prompt_sha256=used
@@ -69,7 +72,7 @@ class ChoiceJudge:
         self, claim: Claim, document: Document, meter: UsageMeter
     ) -> Coroutine[Any, Any, EvidenceLabel]:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        prompt = self._prompt(claim, document)
+        prompt = self._judge_prompts.of(claim, document)
 
         def read(logprobs: Mapping[str, float]) -> EvidenceLabel:
             probabilities = self.calibration.probabilities(_by_label(logprobs))
@@ -88,17 +91,7 @@ class ChoiceJudge:
         self, claim: Claim, document: Document, meter: UsageMeter
     ) -> Coroutine[Any, Any, dict[Label, float]]:
         """Natural log-probability of each label's letter, before calibration."""
-        return self._ask(self._prompt(claim, document), _by_label, meter)
-
-    def _prompt(self, claim: Claim, document: Document) -> JudgePrompt:
-        return judge_prompt(
-            "label_choice",
-            claim,
-            document,
-            model=self._model,
-            prompts=self._prompts,
-            reply_tokens=1,
-        )
+        return self._ask(self._judge_prompts.of(claim, document), _by_label, meter)
 
     def _ask(
         self, prompt: JudgePrompt, read: Callable[[Mapping[str, float]], T], meter: UsageMeter

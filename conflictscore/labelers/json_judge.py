@@ -6,7 +6,8 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.labelers.prompting import judge_prompt, rules_of, stands_in
+from conflictscore.labelers.prompting import JudgePrompts, rules_of
+from conflictscore.labelers.quotes import stands_in
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -67,6 +68,9 @@ class JsonJudge:
             raise ConfigurationError(f"unknown unquoted {unquoted!r}; one of {known}")
         self._model = model
         self._prompts = prompts
+        self._judge_prompts = JudgePrompts(
+            "label_json", model=model, prompts=prompts, reply_tokens=_REPLY_TOKENS
+        )
         self._unquoted = unquoted
         self.name = f"{called}({model.name})"
         self.identity: dict[str, Any] | None = None
@@ -86,14 +90,7 @@ class JsonJudge:
         self, claim: Claim, document: Document, meter: UsageMeter
     ) -> Coroutine[Any, Any, EvidenceLabel]:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        prompt = judge_prompt(
-            "label_json",
-            claim,
-            document,
-            model=self._model,
-            prompts=self._prompts,
-            reply_tokens=_REPLY_TOKENS,
-        )
+        prompt = self._judge_prompts.of(claim, document)
 
         def read(reply: Mapping[str, Any]) -> EvidenceLabel:
             verdict = _read(reply)

@@ -1,4 +1,4 @@
-"""What the LLM judges share: a prompt whose beginning can be cached, and the check of quotes."""
+"""What the LLM judges share: a prompt whose beginning can be cached, and ids in it."""
 
 import hashlib
 from collections.abc import Iterable
@@ -14,11 +14,10 @@ from conflictscore.tokens import count_tokens
 __all__ = [
     "IDS_EACH",
     "JudgePrompt",
+    "JudgePrompts",
     "as_shown",
     "content_ids",
-    "judge_prompt",
     "rules_of",
-    "stands_in",
 ]
 
 IDS_EACH = 450
@@ -51,53 +50,58 @@ def rules_of(template: str, endpoint: str) -> str:
     return "label_rules" if alone or template == "label_choice" else "label_rules_brief"
 
 
-def judge_prompt(
-    template: str,
-    claim: Claim,
-    document: Document,
-    *,
-    model: LanguageModel,
-    prompts: PromptSet,
-    reply_tokens: int,
-) -> JudgePrompt:
-    """Rules, document, claim: a document's prefix is the same for every claim.
+class JudgePrompts:
+    """The prompts of one judge: rules, document, claim.
 
-    A document longer than the context window is cut, and the prompt says so. Room is kept for a
-    long claim, so that the cut does not move with the claim.
-
-    Raises:
-        ContextWindowError: The window has no room for a document.
+    A document's prefix is the same for every claim. A document longer than the context window is
+    cut, and the prompt says so. Room is kept for a long claim, so that the cut does not move with
+    the claim.
     """
-    rules = prompts.render(rules_of(template, model.endpoint))
-    room = max(_CLAIM_TOKENS, count_tokens(claim.text, model.name).n)
-    fitted = fit_documents(
-        [document],
-        model,
-        prompts,
-        around=prompts.render(template, rules=rules, document="", claim=""),
-        reply_tokens=reply_tokens + room,
-    )
-    [seen] = fitted.documents
-    text = prompts.render(
-        template, rules=rules, document=as_shown(seen), claim=material(claim.text)
-    )
-    return JudgePrompt(text, document_cut=bool(fitted.cut))
+
+    def __init__(
+        self, template: str, *, model: LanguageModel, prompts: PromptSet, reply_tokens: int
+    ) -> None:
+        self._template, self._model, self._prompts = template, model, prompts
+        self._reply_tokens = reply_tokens
+        self._rules = prompts.render(rules_of(template, model.endpoint))
+        self._around = prompts.render(template, rules=self._rules, document="", claim="")
+        self._last: tuple[Document, int, str, bool] | None = None
+
+    def of(self, claim: Claim, document: Document) -> JudgePrompt:
+        """The prompt for a pair.
+
+        Raises:
+            ContextWindowError: The window has no room for a document.
+        """
+        room = _CLAIM_TOKENS
+        if len(claim.text.encode(errors="replace")) > room:  # no token is shorter than a byte
+            room = max(room, count_tokens(claim.text, self._model.name).n)
+        shown, cut = self._shown(document, room)
+        text = self._prompts.render(
+            self._template, rules=self._rules, document=shown, claim=material(claim.text)
+        )
+        return JudgePrompt(text, document_cut=cut)
+
+    def _shown(self, document: Document, room: int) -> tuple[str, bool]:
+        """The document as it is shown, and whether it is cut; pairs come document by document."""
+        last = self._last
+        if last is None or last[0] is not document or last[1] != room:
+            fitted = fit_documents(
+                [document],
+                self._model,
+                self._prompts,
+                around=self._around,
+                reply_tokens=self._reply_tokens + room,
+            )
+            last = (document, room, as_shown(fitted.documents[0]), bool(fitted.cut))
+            self._last = last
+        return last[2:]
 
 
 def as_shown(document: Document) -> str:
     """Title and text as a judge reads them, safe to stand between marks."""
     title = document.title.strip()[:_TITLE_CHARS]
     return material(f"{title}\n\n{document.text}" if title else document.text)
-
-
-def stands_in(snippet: str, document: Document) -> bool:
-    """Whether the snippet is in the document, ignoring case, white space and surrounding quotes."""
-    words = _folded(snippet.strip("\"'“”‘’… ."))
-    return bool(words) and words in _folded(f"{document.title}\n{document.text}")
-
-
-def _folded(text: str) -> str:
-    return " ".join(material(text).casefold().split())
 
 
 def content_ids(texts: Iterable[tuple[int, str]], first: int) -> dict[int, str]:

@@ -7,17 +7,20 @@ from collections.abc import Callable, Sequence
 from math import log
 
 from conflictscore.labelers.protocol import Labeler, Pair
+from conflictscore.labelers.quotes import passage_of
 from conflictscore.labelers.verdicts import content_of, judging, unlabelled
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import together
 
-__all__ = ["label_table"]
+__all__ = ["LEFT_OUT", "label_table"]
 
-_OUT_OF_TIME = "left out: the time for labelling was used up"
+LEFT_OUT = "left out: "
+"""How the reason begins of a pair that a setting left out; nothing failed there."""
+_OUT_OF_TIME = f"{LEFT_OUT}the time for labelling was used up"
 _WORD = re.compile(r"\w+")
-_TOO_MANY_CLAIMS = "left out: the answer has more claims than are to be labelled"
+_TOO_MANY_CLAIMS = f"{LEFT_OUT}the answer has more claims than are to be labelled"
 
 
 async def label_table(
@@ -61,9 +64,10 @@ async def label_table(
     labels: dict[tuple[int, int], EvidenceLabel] = {}
 
     def settle(pairs: Sequence[Pair], verdict: EvidenceLabel) -> None:
+        passage = passage_of(*pairs[0], verdict)
         for claim, document in pairs:
             numbers = {"claim": claim.number, "document": document.number}
-            label = verdict.model_copy(update=numbers)
+            label = verdict.model_copy(update={**numbers, "passage": passage})
             labels[claim.number, document.number] = label
             on_label(label)
 

@@ -2,14 +2,18 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
+
+from pydantic import ValidationError
 
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.labelers.protocol import Labeler, Pair, StagedLabeler, TableLabeler
+from conflictscore.models.clients import for_purpose
 from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import neutral
 from conflictscore.records import Document, EvidenceLabel, Label
-from conflictscore.storage.cache import ContentCache
+from conflictscore.storage.cache import ContentCache, content_key
 from conflictscore.threads import Work
 
 __all__ = ["content_of", "judging", "unlabelled"]
@@ -49,23 +53,25 @@ def judging(
     """
     waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
     keys = {} if cache is None else _keys(labeler, waiting)
+    found = {} if cache is None else cache.find([*keys.values()])
     for place, key in keys.items():
-        if cache is not None and (found := cache.get(key)) is not None:
+        if (kept := _kept(found.get(key), place)) is not None:
             del waiting[place]
             meter.cached()
-            numbers = {"claim": place[0], "document": place[1], "cached": True}
-            tell(EvidenceLabel.model_validate(found | numbers))
+            tell(kept)
 
     def judged(verdict: EvidenceLabel) -> None:
         place = (verdict.claim, verdict.document)
         del waiting[place]  # one that is told twice is an error of the labeler
         if cache is not None and place in keys and verdict.label is not Label.UNLABELLED:
-            cache.put(keys[place], verdict.to_json())
+            cache.keep(keys[place], verdict.to_json())
         tell(verdict)
 
     async def judge_one(pair: Pair) -> None:
+        claim, document = pair
         try:
-            verdict = await labeler.label(*pair, meter)
+            with for_purpose(claim=claim.number, document=document.number):
+                verdict = await labeler.label(claim, document, meter)
         except (ProviderError, ContextWindowError) as error:
             verdict = unlabelled(pair, str(error))
         judged(verdict)
@@ -97,22 +103,44 @@ def unlabelled(pair: Pair, reason: str) -> EvidenceLabel:
 
 
 def content_of(document: Document) -> str:
-    """What the judge sees of a document, as a hash."""
-    seen = f"{document.title}\0{document.text}"
+    """What the judge sees of a document, as a hash.
+
+    So a verdict that was given while a control token in the document still worked is not found.
+    """
+    return _hashed(document.title, document.text)
+
+
+@lru_cache(maxsize=256)
+def _hashed(title: str, text: str) -> str:
+    seen = neutral(f"{title}\0{text}")
     return hashlib.sha256(seen.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, dict[str, Any]]:
+def _kept(found: Mapping[str, Any] | None, place: _Place) -> EvidenceLabel | None:
+    """A stored verdict as that of a pair; None where there is none that can be read."""
+    if found is None:
+        return None
+    numbers = {"claim": place[0], "document": place[1], "cached": True}
+    try:
+        return EvidenceLabel.model_validate({**found, **numbers})
+    except ValidationError:
+        return None
+
+
+def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
     """What verdicts are kept by; nothing where the labeler's own cannot be kept."""
     if isinstance(labeler, StagedLabeler) or labeler.identity is None:
         return {}
     judge = dict(labeler.identity)
+    claims = {claim.number: neutral(claim.text) for claim, _ in pairs.values()}
     return {
-        place: {
-            "verdict": _FORMAT,
-            "claim": claim.text,
-            "document": content_of(document),
-            "judge": judge,
-        }
+        place: content_key(
+            {
+                "verdict": _FORMAT,
+                "claim": claims[claim.number],
+                "document": content_of(document),
+                "judge": judge,
+            }
+        )
         for place, (claim, document) in pairs.items()
     }

@@ -25,7 +25,6 @@ except ModuleNotFoundError:
 from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, CallWatch, Response
 from conflictscore.middleware.approval import decide_on
 from conflictscore.middleware.doors import FailurePolicy
-from conflictscore.records import Regeneration
 
 __all__ = ["ConflictScoreMiddleware", "ConflictState"]
 
@@ -96,7 +95,6 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         self,
         *,
         retriever: BaseRetriever | None = None,
-        regeneration: Regeneration = "paper",
         approve_flips: bool = False,
         on_failure: FailurePolicy = "pass_through",
         **settings: Unpack[CorrectionOptions],
@@ -104,7 +102,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         super().__init__()
         if on_failure not in ("pass_through", "raise"):
             raise InputError(f"on_failure is {on_failure!r}; give 'pass_through' or 'raise'")
-        chosen = LoopSettings(regeneration=regeneration, **settings)
+        chosen = LoopSettings(**settings)
         prompts, cache = chosen.open_prompts(), chosen.open_cache()
         chosen = replace(chosen, prompts=prompts, cache=cache or False)
         opened = None

@@ -38,7 +38,15 @@ from conflictscore.models.clients import was_cut
 from conflictscore.models.failures import clear_error
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import cut_notes, regeneration_prompt
-from conflictscore.nodes.state import Doubt, Given, RagInput, RagState, RunContext, documents_of
+from conflictscore.nodes.state import (
+    Doubt,
+    Given,
+    RagInput,
+    RagState,
+    RunContext,
+    attempts_of,
+    documents_of,
+)
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Method, Run
 
@@ -46,6 +54,7 @@ __all__ = ["AgentSettings", "AgentTurn", "CallWatch", "Response"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
+T = TypeVar("T")
 
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 _Call = Callable[[ModelRequest[Any], bool], Awaitable[ModelResponse[Any]]]
@@ -159,6 +168,7 @@ class AgentTurn:
         self._documents = documents_from_messages(asked.since)
         self._watch, self._call = watch, call
         self._said: list[_Said] = []
+        self._one_at_a_time = asyncio.Lock()
         self._drafting = 0.0
         self._foreign: Exception | None = None
 
@@ -209,7 +219,49 @@ class AgentTurn:
             ConflictScoreError: The model failed; one clear line.
             PassedOnError: Another middleware raised something.
         """
-        request, notes = self._asking_again(state, doubt)
+        prompt, notes = self._asking_again(state, doubt)
+        answer = await self._reply_to(prompt, doubt.before.text)
+        self._said.append(answer)
+        return Given(Answer(text=str(answer.message.text)), notes)
+
+    async def reply(
+        self,
+        state: RagState,
+        prompt: str,
+        read: Callable[[str], T],
+        meter: UsageMeter,
+        *,
+        max_tokens: int,
+    ) -> T:
+        """Call the agent's model with a request, in its conversation and without tools.
+
+        One call is made at a time, since other middleware of the agent may keep a state of its own.
+
+        Raises:
+            UnreadableReplyError: It gave no reply, not all of one, or none that can be read.
+            ConflictScoreError: The model failed; one clear line.
+            PassedOnError: Another middleware raised something.
+        """
+        async with self._one_at_a_time:
+            said = await self._reply_to(prompt, attempts_of(state)[-1].answer.text)
+        try:
+            return read(str(said.message.text))
+        except ValueError as error:
+            name = self._context.generator.name
+            raise UnreadableReplyError(str(error), provider=name) from error
+
+    async def _reply_to(self, prompt: str, before: str) -> _Said:
+        """What the agent's model says to this, after an answer of its own."""
+        request = self._request.override(
+            messages=[
+                *self._request.messages,
+                self._answer_of(before).message,
+                HumanMessage(prompt),
+            ],
+            tools=[],
+            tool_choice=None,
+            response_format=None,
+        )
         generator = self._context.generator
         try:
             response = await self._call(request, True)
@@ -228,18 +280,29 @@ class AgentTurn:
             raise UnreadableReplyError("it was not an answer in words", provider=generator.name)
         if was_cut(answer.message):
             raise UnreadableReplyError("it was cut off", provider=generator.name)
-        self._said.append(answer)
-        return Given(Answer(text=str(answer.message.text)), notes)
+        return answer
 
-    def _asking_again(
-        self, state: RagState, doubt: Doubt
-    ) -> tuple[ModelRequest[Any], tuple[str, ...]]:
+    def _answer_of(self, text: str) -> _Said:
+        """The answer with this text: one that the model gave, or its first one as it was revised.
+
+        A message that says something else than its model did has no id yet, and nothing that was
+        known of its tokens.
+        """
+        with_it = [said for said in self._said if said.message.text == text]
+        if with_it:
+            return with_it[-1]
+        first = self._said[0]
+        known = {k: v for k, v in first.message.response_metadata.items() if k != "logprobs"}
+        update = {"content": text, "id": None, "response_metadata": known}
+        return _Said(first.message.model_copy(update=update), first.response)
+
+    def _asking_again(self, state: RagState, doubt: Doubt) -> tuple[str, tuple[str, ...]]:
         """The request for another answer, and what to note of it.
 
         With a conflict type, the documents are shown once more, with their dates.
         """
         prompts, notes = self._context.prompts, list[str]()
-        before = self._said[-1].message
+        before = self._answer_of(doubt.before.text).message
         if self._documents:  # the question of the conversation that the model is in
             state = {**state, "question": self._asked.question}
         if self._documents and doubt.conflict_type is None:
@@ -257,13 +320,7 @@ class AgentTurn:
                 conflict_type=doubt.conflict_type,
             )
             notes = cut_notes(fitted, "answer again")
-        request = self._request.override(
-            messages=[*self._request.messages, before, HumanMessage(prompt)],
-            tools=[],
-            tool_choice=None,
-            response_format=None,
-        )
-        return request, tuple(notes)
+        return prompt, tuple(notes)
 
     @cached_property
     def _context(self) -> RunContext:
@@ -287,7 +344,8 @@ class AgentTurn:
         return self._left(f"the check of it failed: {reason}")
 
     def _finished(self, run: Run) -> Response:
-        run, first, last = self._with_usage(run), self._said[0], self._said[-1]
+        run, first = self._with_usage(run), self._said[0]
+        last = self._answer_of(run.answer or "")
         if not (self._settings.approve_flips and run.flipped):
             return last.replaced(with_run(last.message, run), {"conflict": whole(run)})
         standing = first.message.model_copy(update={"id": first.message.id or str(uuid4())})

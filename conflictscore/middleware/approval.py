@@ -7,8 +7,8 @@ from langchain_core.messages import BaseMessage, RemoveMessage, message_to_dict,
 from langgraph.types import interrupt
 
 from conflictscore.middleware.doors import whole
+from conflictscore.nodes.conflict_details import sourced_details
 from conflictscore.nodes.decide import flipped_by
-from conflictscore.nodes.evidence import conflict_details
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Run, RunStatus
 
@@ -71,12 +71,13 @@ def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
     claim = changed.reconsidered if changed else None
     if claim is None:
         raise ValueError("an answer changed without a claim to reconsider")
-    shown = run.summary("flip", texts=False)
+    shown = run.summary("flip", "flips", texts=False)
     return {
         "action": "approve_flip",
         "question": run.question,
         "flip": shown["flip"],
-        "evidence": conflict_details(claim, run.documents, prompts),
+        "flips": shown["flips"],
+        "evidence": sourced_details(claim, run.documents, prompts),
         "documents": shown["documents"],
         "cs_c": shown["report"]["cs_c"],
         "cs_r": shown["report"]["cs_r"],
@@ -97,6 +98,7 @@ def _rejected(run: Run) -> Run:
     update = {
         "answer": run.first_answer,
         "flip": None,
+        "flips": (),
         "justification": None,
         "notes": (*run.notes, note),
         "status": RunStatus.KEPT,

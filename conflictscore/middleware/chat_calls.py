@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForLLMRun,
@@ -26,6 +26,7 @@ from langchain_core.runnables.config import set_config_context
 from langchain_core.tracers.langchain import LangChainTracer
 
 from conflictscore.models.calls import call
+from conflictscore.models.usage import tokens_of
 
 __all__ = ["AnswerForm", "apart", "running", "with_parameters"]
 
@@ -107,8 +108,8 @@ class Spent(BaseCallbackHandler):
             return
         with self._lock:
             self.models.add(_model_name(message))
-            if message.usage_metadata:
-                self.usage = add_usage(self.usage, message.usage_metadata)
+            if known := tokens_of(message):
+                self.usage = add_usage(self.usage, cast("UsageMetadata", known))
 
 
 class AnswerForm:

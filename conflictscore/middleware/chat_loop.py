@@ -1,6 +1,7 @@
 """From a conversation in chat messages to the reply that stands, with its run in the metadata."""
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +24,8 @@ from conflictscore.nodes.state import RunContext, run_of
 from conflictscore.records import Run, Usage, differs
 
 __all__ = ["ChatLoop", "as_chunk", "in_words"]
+
+_log = logging.getLogger(__name__)
 
 _ABOUT_TOOLS = {
     "tools",
@@ -110,7 +113,7 @@ def _corrected(state: Mapping[str, Any], *, draft: AIMessage | None, name: str) 
             the tokens of the whole run are not those of one call.
     """
     run = run_of(state)
-    metadata = {"model_name": name, "conflictscore": run.summary("asked", "flip")}
+    metadata = {"model_name": name, "conflictscore": run.summary("asked", "flip", "flips")}
     usage = _usage(run.usage)
     if draft is None:
         return AIMessage(
@@ -133,8 +136,9 @@ def _corrected(state: Mapping[str, Any], *, draft: AIMessage | None, name: str) 
 def _unscored(reply: AIMessage, note: str, *, question: str) -> AIMessage:
     """A model's own reply, with why it was not scored."""
     run = Run(question=question, asked=question).unchecked(str(reply.text), note)
+    _log.warning("the reply was not checked: %s", note)
     # what the reply cost stands in its own usage
-    shown = run.summary("asked", "flip") | {"usage": None}
+    shown = run.summary("asked", "flip", "flips") | {"usage": None}
     metadata = {**reply.response_metadata, "conflictscore": shown}
     return reply.model_copy(update={"response_metadata": metadata})
 

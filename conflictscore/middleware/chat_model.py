@@ -29,8 +29,9 @@ from conflictscore.middleware.chat_loop import ChatLoop, as_chunk, in_words
 from conflictscore.middleware.doors import FailurePolicy
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import default_spec
+from conflictscore.nodes.state import Unsettled
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Method, Regeneration
+from conflictscore.records import Disputed, Method, Regeneration
 from conflictscore.storage.cache import ContentCache
 
 __all__ = ["SelfCorrectingChatModel"]
@@ -100,8 +101,16 @@ class SelfCorrectingChatModel(BaseChatModel):
     """A folder of templates that override the default ones, or a prompt set."""
     max_rounds: int = 1
     """The most regenerations, 0 to 20."""
-    regeneration: Regeneration = "paper"
+    regeneration: Regeneration = "revise"
     """How an answer is regenerated; see :func:`create_self_correcting_rag`."""
+    disputed: Sequence[Disputed] = ("conflict", "refuted")
+    """Which claims are looked at again; see :func:`create_self_correcting_rag`."""
+    unsettled: Unsettled = "hedge"
+    """What a revision does where the evidence settles nothing, ``hedge`` or ``keep``."""
+    guard: bool = True
+    """Whether a change stands only where its evidence is better than before."""
+    min_coverage: float | None = 0.5
+    """From which share of labelled pairs on an answer counts as checked, 0 to 1."""
     content_cache: SkipValidation[ContentCache | bool] = Field(default=True, exclude=True)
     """Where verdicts and replies are kept; True is the user's cache, False keeps none."""
     duplicates: Literal["vote", "once"] = "vote"

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractContextManager
 from contextvars import Context
 from dataclasses import dataclass, replace
@@ -14,7 +14,12 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
 from langgraph.errors import GraphBubbleUp
 
-from conflictscore.errors import ConfigurationError, InputError, ProviderError
+from conflictscore.errors import (
+    ConfigurationError,
+    InputError,
+    ProviderError,
+    UnreadableReplyError,
+)
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import CorrectionOptions, LoopSettings, takes
@@ -30,12 +35,14 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.state import Doubt, Given, RagInput, RagState, RunContext, documents_of
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Document, Run
+from conflictscore.retrieval.documents import DocumentLike
 
-__all__ = ["AsyncSelfCorrecting", "SelfCorrecting", "self_correct"]
+__all__ = ["AsyncSelfCorrecting", "CheckedText", "SelfCorrecting", "self_correct"]
 
 Documents = tuple[Document, ...]
-Sources = Iterable[Document | Mapping[str, Any]]
+Sources = Iterable[DocumentLike]
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 class _Decorator(Protocol):
@@ -51,6 +58,8 @@ class _Decorator(Protocol):
 
 @takes(CorrectionOptions)
 def self_correct(
+    function: None = None,
+    /,
     *,
     retriever: BaseRetriever | None = None,
     **settings: Unpack[CorrectionOptions],
@@ -66,18 +75,19 @@ def self_correct(
     answer.run("Is it safe to reheat rice?")  # the whole run, as plain JSON
     ```
 
-    The decorated function takes the question; ``documents=`` (:class:`Document`, or mappings with a
-    ``text``) take the place of retrieval. Its answer is scored by the judge. Where a claim has
-    evidence on both sides, the function is called again with the same documents, and with a
-    question that holds the first answer and that evidence (template ``reconsider``). What the
-    function raises then leaves the first answer, with a note. The judge says why an answer changed.
-    Inside a LangGraph graph, the words of a model that the function calls are not streamed, since
-    its answer may be replaced.
+    The decorated function takes the question; ``documents=`` (texts, LangChain ``Document``s,
+    records, or mappings with a ``text``) take the place of retrieval. Its answer is scored by the
+    judge. Where a claim has evidence on both sides, the function is called again with the same
+    documents, and with a question that holds the first answer and that evidence (template
+    ``reconsider``). What the function raises then leaves the first answer, with a note. The judge
+    says why an answer changed. Inside a LangGraph graph, the words of a model that the function
+    calls are not streamed, since its answer may be replaced.
 
     A coroutine function stays one, and its ``run`` is awaited as well. Functions only: to decorate
     a method, decorate the bound method where the object is made.
 
     Args:
+        function: Nothing: the parentheses of ``@self_correct()`` are needed, and hold settings.
         retriever: Any LangChain retriever; not needed where every call brings documents.
         **settings: As for :func:`create_self_correcting_rag`: ``judge`` (which decomposes, labels
             and gives reasons, and is opened at the first call), ``base_url`` (the judge's),
@@ -91,7 +101,14 @@ def self_correct(
             the function returned something other than text.
         NoDocumentsError: From a call: the retriever found nothing.
     """
+    if function is not None:
+        raise ConfigurationError("write @self_correct(), with parentheses; they hold its settings")
     shaped = LoopSettings(**settings)
+    if shaped.regeneration == "typed":
+        raise InputError(
+            "self_correct has no regeneration 'typed': the function is not told the type; give"
+            " 'revise' or 'paper'"
+        )
     open_context = partial(run_context, shaped.judge, retriever, replace(shaped, judge=None))
 
     def decorate(function: Callable[[str, Documents], Any]) -> Any:
@@ -141,9 +158,7 @@ class _Decorated(Generic[F]):
     ) -> Run:
         context = self._context
         answerer = _Function(self._name, context.prompts, call)
-        given = [d.to_json() if isinstance(d, Document) else d for d in documents or ()]
-        # passed as they are: the loop refuses what is not a mapping, with one clear line
-        start: RagInput = {"question": question, "documents": cast("list[dict[str, Any]]", given)}
+        start: RagInput = {"question": question, "documents": tuple(documents or ())}
         return await correct(replace(context, answerer=answerer), start)
 
 
@@ -171,7 +186,30 @@ class _Function:
         Raises:
             ProviderError: It failed; the first answer stands.
         """
-        question = reconsider_prompt(state, doubt, self.prompts)
+        prompt = reconsider_prompt(state, doubt, self.prompts)
+        return Given(Answer(text=await self._asked(prompt, state)))
+
+    async def reply(
+        self,
+        state: RagState,
+        prompt: str,
+        read: Callable[[str], T],
+        meter: UsageMeter,
+        *,
+        max_tokens: int,
+    ) -> T:
+        """Call it with the request in place of the question.
+
+        Raises:
+            ProviderError: It failed, or what it returned cannot be read.
+        """
+        said = await self._asked(prompt, state)
+        try:
+            return read(said)
+        except ValueError as error:
+            raise UnreadableReplyError(str(error), provider=self.name) from error
+
+    async def _asked(self, question: str, state: RagState) -> str:
         try:
             answer = await self.call(question, documents_of(state))
         except GraphBubbleUp as error:
@@ -181,18 +219,36 @@ class _Function:
             raise ProviderError(problem, provider=self.name) from error
         if not isinstance(answer, str):
             raise ProviderError(self._no_text(answer), provider=self.name)
-        return Given(Answer(text=answer))
+        return answer
 
     def _no_text(self, answer: object) -> str:
         return f"{self.name} returned {type(answer).__name__}, not text"
 
 
+class CheckedText(str):
+    """An answer, which is a text like any other, with the run that it came from.
+
+    Attributes:
+        run: The run; its ``checked`` is ``fully``, ``partly`` or ``no``.
+    """
+
+    __slots__ = ("run",)
+    run: Run
+
+    @classmethod
+    def of(cls, run: Run) -> "CheckedText":
+        """The answer that stands at the end of a run."""
+        text = cls(run.answer or "")
+        text.run = run
+        return text
+
+
 class SelfCorrecting(_Decorated[Callable[[str, Documents], str]]):
     """A function that looks again at its answer where its documents disagree."""
 
-    def __call__(self, question: str, documents: Sources | None = None) -> str:
-        """The corrected answer."""
-        return cast("str", self._run(question, documents).answer)
+    def __call__(self, question: str, documents: Sources | None = None) -> CheckedText:
+        """The corrected answer; its ``run.checked`` says whether it could be checked."""
+        return CheckedText.of(self._run(question, documents))
 
     def run(self, question: str, documents: Sources | None = None) -> dict[str, Any]:
         """The whole run, with the corrected answer, the first one and the scores."""
@@ -214,9 +270,9 @@ class SelfCorrecting(_Decorated[Callable[[str, Documents], str]]):
 class AsyncSelfCorrecting(_Decorated[Callable[[str, Documents], Awaitable[str]]]):
     """A coroutine function that looks again at its answer where its documents disagree."""
 
-    async def __call__(self, question: str, documents: Sources | None = None) -> str:
-        """The corrected answer."""
-        return cast("str", (await self._run(question, documents)).answer)
+    async def __call__(self, question: str, documents: Sources | None = None) -> CheckedText:
+        """The corrected answer; its ``run.checked`` says whether it could be checked."""
+        return CheckedText.of(await self._run(question, documents))
 
     async def run(self, question: str, documents: Sources | None = None) -> dict[str, Any]:
         """The whole run, with the corrected answer, the first one and the scores."""

@@ -12,7 +12,7 @@ from conflictscore.errors import (
     NoDocumentsError,
 )
 from conflictscore.graph.self_correction import build_self_correction_graph
-from conflictscore.nodes.evidence import conflict_details
+from conflictscore.nodes.conflict_details import sourced_details
 from conflictscore.nodes.state import Doubt, RagInput, RagState, RunContext, documents_of, run_of
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Run
@@ -65,13 +65,13 @@ def reconsider_prompt(state: RagState, doubt: Doubt, prompts: PromptSet) -> str:
         question=material(state["question"]),
         answer=material(doubt.before.text),
         claim=material(doubt.claim.claim.text),
-        evidence=conflict_details(doubt.claim, documents_of(state), prompts),
+        evidence=sourced_details(doubt.claim, documents_of(state), prompts),
     )
 
 
 def whole(run: Run) -> dict[str, Any]:
     """All of a run that an agent's state, or the caller of a decorated function, has."""
-    return run.summary("flip", "attempts", "reason")
+    return run.summary("flip", "flips", "attempts", "reason")
 
 
 def excused(error: Exception, on_failure: FailurePolicy) -> str:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from conflictscore.models.clients import tokens_of
+from conflictscore.models.clients import clean_reply, total_tokens
 from conflictscore.models.failures import Retries, trouble_of
 from conflictscore.models.limits import ConcurrencyLimit, Gate
 from conflictscore.threads import in_thread
@@ -80,7 +80,7 @@ async def dispatch(
             began = time.monotonic()
             first_sent = began if first_sent is None else first_sent
             try:
-                reply = await send()
+                reply: Out = clean_reply(await send())
             except Exception as error:
                 wait = _wait_after(error, limit, retries, attempt, began, began - first_sent)
                 if wait is None:
@@ -88,7 +88,7 @@ async def dispatch(
             else:
                 limit.answered(kind, began)
                 if gate:
-                    gate.settle(expected, tokens_of(reply))
+                    gate.settle(expected, total_tokens(reply))
                 return reply
         await asyncio.sleep(wait)
 
@@ -120,13 +120,14 @@ class _Flight:
     waiting: int = 0
 
 
-_flights: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Flight]] = WeakKeyDictionary()
+_Flights = dict[Hashable, _Flight]
+_flights: WeakKeyDictionary[asyncio.AbstractEventLoop, _Flights] = WeakKeyDictionary()
 """What is under way, by event loop, since a task can be awaited in its own loop alone."""
 
 
 @asynccontextmanager
 async def joined(
-    key: str | None, work: Callable[[], Coroutine[Any, Any, Out]]
+    key: Hashable | None, work: Callable[[], Coroutine[Any, Any, Out]]
 ) -> AsyncIterator[tuple[Awaitable[Out], bool]]:
     """Do some work, or join the same work if it is in progress in this event loop.
 
@@ -163,6 +164,6 @@ async def joined(
         flight.waiting -= 1
 
 
-def _land(flights: dict[str, _Flight], key: str, task: asyncio.Task[Any]) -> None:
+def _land(flights: _Flights, key: Hashable, task: asyncio.Task[Any]) -> None:
     if key in flights and flights[key].task is task:
         del flights[key]

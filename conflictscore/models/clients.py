@@ -1,23 +1,40 @@
 """How clients of providers differ: in saying that a reply was cut, in asking for JSON."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
+import openai
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
 from langchain_core.utils.function_calling import convert_to_openai_function
+from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models.base import BaseChatOpenAI
+from openai.types import CompletionUsage
+from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 
+from conflictscore.models.bounds import MOST_REPLY_BYTES, too_long
+from conflictscore.models.usage import known_tokens, tokens_of
+from conflictscore.records import encodable
+
 __all__ = [
+    "EndpointChat",
+    "clean_reply",
     "completes",
+    "for_purpose",
+    "hidden_config",
     "response_format",
     "secrets_of",
-    "tokens_of",
     "top_logprobs",
+    "total_tokens",
     "was_cut",
     "with_handler",
     "without_retries",
@@ -29,6 +46,39 @@ _CUT = {
     "stopReason": {"max_tokens"},  # Bedrock Converse
     "done_reason": {"length"},  # Ollama
 }
+
+_HIDDEN = ["nostream"]
+"""Tag that keeps drafts and verdicts out of LangGraph's ``messages`` stream."""
+
+
+class EndpointChat(ChatOpenAI):
+    """``ChatOpenAI`` that no report of tokens can fail.
+
+    What an endpoint says in ``usage`` is read as :func:`known_tokens` reads it.
+    """
+
+    most_reply_bytes: int = MOST_REPLY_BYTES
+    """What its clients read of a reply."""
+
+    def _create_chat_result(
+        self, response: dict[str, Any] | openai.BaseModel, generation_info: Any = None
+    ) -> ChatResult:
+        if isinstance(response, ChatCompletion) and response.usage is not None:
+            said: Any = response.usage
+            if isinstance(said, CompletionUsage):
+                said = said.model_dump(warnings=False)
+            known = known_tokens(said, self.model_name)
+            response.usage = None if known is None else CompletionUsage.construct(**known)
+        return super()._create_chat_result(response, generation_info)
+
+    def _convert_chunk_to_generation_chunk(
+        self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: Any
+    ) -> ChatGenerationChunk | None:
+        if "usage" in chunk:
+            chunk = {**chunk, "usage": known_tokens(chunk["usage"], self.model_name)}
+        return super()._convert_chunk_to_generation_chunk(
+            chunk, default_chunk_class, base_generation_info
+        )
 
 
 def was_cut(message: BaseMessage) -> bool:
@@ -44,11 +94,33 @@ def was_cut(message: BaseMessage) -> bool:
     return isinstance(details, Mapping) and details.get("reason") == "max_output_tokens"
 
 
-def tokens_of(reply: Any) -> int:
-    """The tokens that a reply, parsed or not, says the call took; 0 if it does not say."""
+def clean_reply(reply: Any) -> Any:
+    """A reply, parsed or not, that can be stored and counted.
+
+    What the model wrote has no lone surrogate, and what the provider says of tokens is what
+    :func:`~conflictscore.models.usage.known_tokens` makes of it.
+
+    Raises:
+        ProviderError: It is far too long, as a client that is none of ours may let it be.
+    """
+    if isinstance(reply, Mapping):
+        return {name: clean_reply(part) for name, part in reply.items()}
+    if not isinstance(reply, AIMessage):
+        return encodable(reply)
+    if len(reply.text) > MOST_REPLY_BYTES:  # its client is none of ours
+        model = str(reply.response_metadata.get("model_name") or "the model")
+        raise too_long(model, MOST_REPLY_BYTES)
+    given = {"content": reply.content, "tool_calls": reply.tool_calls}
+    clean = encodable(given) | {"usage_metadata": tokens_of(reply)}
+    same = clean == given | {"usage_metadata": reply.usage_metadata}
+    return reply if same else reply.model_copy(update=clean)
+
+
+def total_tokens(reply: Any) -> int:
+    """The tokens that a clean reply, parsed or not, says its call took; 0 if it does not say."""
     message = reply["raw"] if isinstance(reply, Mapping) else reply
     usage = message.usage_metadata if isinstance(message, AIMessage) else None
-    return usage["total_tokens"] if usage else 0
+    return usage["input_tokens"] + usage["output_tokens"] if usage else 0
 
 
 def top_logprobs(message: BaseMessage) -> dict[str, float]:
@@ -103,6 +175,45 @@ def with_handler(
         manager.add_handler(handler)
         return manager
     return [*(callbacks or []), handler]
+
+
+_purpose: ContextVar[dict[str, Any] | None] = ContextVar("conflictscore_purpose", default=None)
+
+
+@contextmanager
+def for_purpose(**told: Any) -> Iterator[None]:
+    """Tell traces what the model calls within are for.
+
+    Args:
+        **told: The ``step`` of the loop, or the ``claim`` and ``document`` that it is about, by
+            number; added to what was told around it.
+    """
+    token = _purpose.set({**(_purpose.get() or {}), **told})
+    try:
+        yield
+    finally:
+        _purpose.reset(token)
+
+
+def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
+    """The config around the call with the meter added, and hidden from LangGraph's stream.
+
+    It is put together here, since not every runnable keeps the callbacks around it beside ones of
+    its own; and by hand, since merging costs as much as all else that is done for a call.
+    """
+    config = ensure_config()
+    config["callbacks"] = with_handler(config.get("callbacks"), meter)
+    config["tags"] = [*config.get("tags", []), *_HIDDEN]
+    if told := _purpose.get():
+        step = told.get("step", "call")
+        about = [f"{name} {told[name]}" for name in ("claim", "document") if name in told]
+        config["tags"].append(f"conflictscore:{step}")
+        config["run_name"] = ", ".join([" ".join([step, *about[:1]]), *about[1:]])
+        config["metadata"] = {
+            **config.get("metadata", {}),
+            **{f"conflictscore_{name}": value for name, value in told.items()},
+        }
+    return config
 
 
 def secrets_of(chat: BaseChatModel) -> list[str]:

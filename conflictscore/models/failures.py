@@ -51,6 +51,8 @@ def clear_error(
     """
     if isinstance(error, ConflictScoreError | GraphBubbleUp):
         return error
+    if isinstance(error.__cause__, ConflictScoreError):  # OpenAI's client wraps what stops a reply
+        return error.__cause__
     match error:
         case openai.BadRequestError() | openai.PermissionDeniedError() if (
             "logprobs" in error.message
@@ -64,7 +66,7 @@ def clear_error(
         case openai.NotFoundError():
             return ConfigurationError(
                 f"{endpoint} does not know the model {provider} (HTTP 404);"
-                " check --model and --base-url"
+                " check the name of the model and the endpoint"
             )
         case openai.RateLimitError() if error.code == "insufficient_quota":
             return ConfigurationError(
@@ -95,7 +97,7 @@ def without_logprobs(provider: str) -> ConfigurationError:
     """The error for a model that gives no log-probabilities."""
     return ConfigurationError(
         f"{provider} gives no log-probabilities, which the labeler 'choice' needs;"
-        " use --labeler json"
+        " use the labeler 'json'"
     )
 
 
@@ -129,8 +131,10 @@ def trouble_of(error: Exception) -> Trouble | None:
 
     Returns:
         None for what the same request would meet again: a refused key, an unknown model, a bad
-        request, an account without credit, a body that is no completion.
+        request, an account without credit, a body that is no completion or far too long.
     """
+    if isinstance(error.__cause__, ConflictScoreError):
+        return None
     if isinstance(error, openai.APITimeoutError):
         return Trouble("late", again=True)
     if isinstance(error, openai.APIConnectionError):

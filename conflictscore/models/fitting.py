@@ -62,7 +62,7 @@ def fit_documents(
     if any(share < min(size, _LEAST_TOKENS) for share, size in zip(shares, sizes, strict=True)):
         raise ContextWindowError(
             f"the context window of {model.name} ({model.context_window} tokens) is too small for"
-            f" {len(documents)} documents; ask for fewer (--top-k) or give the model a larger one"
+            f" {len(documents)} documents; ask for fewer (top_k) or give the model a larger one"
         )
     fitted, cut = [], []
     for document, size, share in zip(documents, sizes, shares, strict=True):
@@ -93,7 +93,7 @@ def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptS
         shown = min(shown - 1, int(shown * tokens / size))
     raise ContextWindowError(
         f"the context window of {model.name} is too small for document {document.number};"
-        " ask for fewer documents (--top-k) or give the model a larger one"
+        " ask for fewer documents (top_k) or give the model a larger one"
     )
 
 

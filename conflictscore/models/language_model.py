@@ -5,7 +5,7 @@ become one clear line, and deterministic replies are found again.
 """
 
 import json
-from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeVar
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import ensure_config
 from langchain_openai.chat_models.base import BaseChatOpenAI
 
 from conflictscore.errors import ConfigurationError, UnreadableReplyError
@@ -23,18 +22,21 @@ from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.calls import call, dispatch, joined
 from conflictscore.models.clients import (
     completes,
+    hidden_config,
     response_format,
     secrets_of,
     top_logprobs,
     was_cut,
-    with_handler,
     without_retries,
 )
+from conflictscore.models.direct import DirectPath, JudgeClient, direct_path
 from conflictscore.models.failures import Retries, clear_error, without_logprobs
 from conflictscore.models.limits import ConcurrencyLimit, Gate
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
+from conflictscore.prompts import PromptSet, neutral
+from conflictscore.records import encodable
 from conflictscore.storage.cache import ContentCache
+from conflictscore.threads import in_time
 
 __all__ = ["LanguageModel"]
 
@@ -43,8 +45,6 @@ T = TypeVar("T")
 _TOP_LOGPROBS = 20
 """The most that OpenAI gives; a letter that is not among them has a probability near zero."""
 _LEAST_PROBABILITY = 1e-9
-_HIDDEN = ["nostream"]
-"""Tag that keeps drafts and verdicts out of LangGraph's ``messages`` stream."""
 
 
 class _Form(NamedTuple):
@@ -56,10 +56,12 @@ class _Form(NamedTuple):
     """What is called."""
     parameters: Mapping[str, Any]
     """What it is called with."""
-    terms: Mapping[str, Any] = {}
+    terms: str = ""
     """What tells replies in forms of one name and length apart."""
     repeatable: bool = True
     """Whether a reply may be given to somebody else who asks the same."""
+    verdict: bool = True
+    """Whether a judge asks, whose calls may take the direct path."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,8 @@ class LanguageModel:
     """When a failed call is made again; None leaves that to the client, as it is set up."""
     gate: Gate | None = None
     """What holds calls back besides the limit: the pace and the budget of a run."""
+    judge_client: JudgeClient = "langchain"
+    """By which path a judge's calls go."""
 
     def __post_init__(self) -> None:
         """Turn streaming off, unless the model was told to stream whoever calls.
@@ -150,10 +154,11 @@ class LanguageModel:
         repeatable = self.deterministic and self.identity is not None and not parameters
         cache = self.cache if repeatable else None
         asked_for = {"max_tokens": max_tokens + self.thinking_tokens, **(parameters or {})}
-        form = _Form("text", max_tokens, self._sender, asked_for, repeatable=repeatable)
-        if cache is not None and (stored := cache.get(key)) is not None:
+        form = _Form("text", max_tokens, self._sender, asked_for, "", repeatable, verdict=False)
+        stored = None if cache is None else (cache.get(key) or {}).get("text")
+        if isinstance(stored, str):
             with suppress(ValueError):  # what was readable to another reader is asked for again
-                value = read(stored["text"])
+                value = read(encodable(stored))
                 meter.cached()
                 return value
 
@@ -237,7 +242,7 @@ class LanguageModel:
             raise without_logprobs(self.name)  # the Responses API has them in another form
         asked_for = {"max_tokens": 1, "logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         asked_for |= self.choice_parameters
-        form = _Form("letter", 1, self._sender, asked_for, self.choice_parameters)
+        form = _Form("letter", 1, self._sender, asked_for, json.dumps(self.choice_parameters))
 
         def taken(reply: AIMessage) -> T:
             top = top_logprobs(reply)
@@ -268,22 +273,23 @@ class LanguageModel:
             parameters: Call parameters, such as ``tools``.
             config: As of any runnable.
         """
-        message: AIMessage = await self._dispatched(
-            self._sender, messages, config, parameters, object(), ("reply", "tools" in parameters)
-        )
+        send = partial(call, self._sender, [*messages], config, **parameters)
+        kind = ("reply", "tools" in parameters)
+        async with in_time(self.name):
+            message: AIMessage = await self._dispatched(send, messages, object(), kind)
         return message
 
     def _json_form(self, schema: Mapping[str, Any], max_tokens: int) -> _Form:
         """What is called for such an object; it gives a message, or that and the parsed object."""
-        chat = self._sender
+        chat, terms = self._sender, json.dumps(schema)
         if isinstance(chat, BaseChatOpenAI) and completes(chat):
             # not by with_structured_output, whose chain costs twice the processor time of a call
-            body = {"response_format": response_format(json.dumps(schema))}
+            body = {"response_format": response_format(terms)}
             asked_for = {
                 "extra_body": {**(chat.extra_body or {}), **body},
                 "max_tokens": max_tokens + self.thinking_tokens,
             }
-            return _Form("json", max_tokens, chat, asked_for, schema)
+            return _Form("json", max_tokens, chat, asked_for, terms)
         strictly = {"strict": True} if isinstance(chat, BaseChatOpenAI) else {}
         try:
             writer = chat.with_structured_output(dict(schema), include_raw=True, **strictly)
@@ -291,7 +297,7 @@ class LanguageModel:
             raise ConfigurationError(
                 f"{self.name} gives no structured output, which is needed here; use another model"
             ) from None
-        return _Form("json", max_tokens, writer, {}, schema)
+        return _Form("json", max_tokens, writer, {}, terms)
 
     @cached_property
     def _sender(self) -> BaseChatModel:
@@ -308,17 +314,17 @@ class LanguageModel:
         history: Sequence[BaseMessage] = (),
     ) -> T:
         """Ask, and once more with the reason if the reply cannot be read."""
-        asked = [m.model_copy(update={"content": _sendable(m.text)}) for m in history]
-        asked.append(HumanMessage(_sendable(prompt)))
-        config, kind = _config(meter), (form.name, form.max_tokens.bit_length())
+        asked = [m.model_copy(update={"content": encodable(m.text)}) for m in history]
+        asked.append(HumanMessage(encodable(prompt)))
+        config, kind = hidden_config(meter), (form.name, form.max_tokens.bit_length())
         last = False
         while True:
-            send = partial(
-                self._dispatched, form.writer, [*asked], config, form.parameters, meter, kind
-            )
+            said = [*asked]
+            work = partial(self._dispatched, self._attempt(form, said, config), said, meter, kind)
             try:
                 with self._clear_errors():
-                    async with joined(self._joinable(asked, form), send) as (reply, ours):
+                    made = joined(self._joinable(asked, form), work)
+                    async with in_time(self.name), made as (reply, ours):
                         result = await reply
                 if not ours:
                     meter.cached()
@@ -328,28 +334,43 @@ class LanguageModel:
                     raise
                 last = True
                 again = HumanMessage(prompts.render("retry", reason=error.reason))
-                asked += [AIMessage(_sendable(error.reply) or "(nothing)"), again]
+                asked += [AIMessage(neutral(error.reply) or "(nothing)"), again]
 
-    def _joinable(self, messages: Sequence[BaseMessage], form: _Form) -> str | None:
+    def _joinable(self, messages: Sequence[BaseMessage], form: _Form) -> Hashable | None:
         """The key by which equal calls are one; None for a call that is not shared."""
         if self.cache is None or not (self.deterministic and form.repeatable) or not self.identity:
             return None
-        said = [(message.type, message.text) for message in messages]
-        asked_for = [form.name, form.max_tokens, self.thinking_tokens, dict(form.terms)]
+        said = tuple((message.type, message.text) for message in messages)
+        asked_for = (form.name, form.max_tokens, self.thinking_tokens, form.terms)
         # whom a budget ends must not take another's call along, so each gate has its own
-        return json.dumps([self.identity, asked_for, said, id(self.gate)], sort_keys=True)
+        return self._own_key, asked_for, said, id(self.gate)
+
+    @cached_property
+    def _own_key(self) -> str:
+        return json.dumps(self.identity, sort_keys=True)
+
+    def _attempt(
+        self, form: _Form, messages: list[BaseMessage], config: RunnableConfig
+    ) -> Callable[[], Awaitable[Any]]:
+        """What makes one attempt at a call."""
+        direct = self._direct if form.verdict else None
+        if direct and (meters := direct.meters(config)) is not None:
+            return partial(direct.reply, messages, config, form.parameters, meters)
+        return partial(call, form.writer, messages, config, **form.parameters)
+
+    @cached_property
+    def _direct(self) -> DirectPath | None:
+        return None if self.retries is None else direct_path(self._sender, self.judge_client)
 
     def _dispatched(
         self,
-        writer: Runnable[Any, Any],
+        send: Callable[[], Awaitable[Any]],
         messages: Sequence[BaseMessage],
-        config: RunnableConfig | None,
-        parameters: Mapping[str, Any],
         caller: Hashable,
         kind: tuple[Hashable, ...],
     ) -> Coroutine[Any, Any, Any]:
         return dispatch(
-            lambda: call(writer, [*messages], config, **parameters),
+            send,
             messages,
             limit=self.limit,
             caller=caller,
@@ -371,26 +392,9 @@ class LanguageModel:
         return UnreadableReplyError(reason, provider=self.name, reply=reply)
 
 
-def _config(meter: UsageMeter) -> RunnableConfig:
-    """The config around the call with the meter added, and hidden from LangGraph's stream.
-
-    It is put together here, since not every runnable keeps the callbacks around it beside ones of
-    its own; and by hand, since merging costs as much as all else that is done for a call.
-    """
-    config = ensure_config()
-    config["callbacks"] = with_handler(config.get("callbacks"), meter)
-    config["tags"] = [*config.get("tags", []), *_HIDDEN]
-    return config
-
-
-def _sendable(text: str) -> str:
-    """The text with a question mark for each lone surrogate, which UTF-8 cannot carry."""
-    return text.encode(errors="replace").decode()
-
-
 def _json_in(text: str) -> Any:
     """The JSON value of a text; None if it is not JSON."""
     try:
-        return json.loads(text)
+        return encodable(json.loads(text))
     except (ValueError, RecursionError):
         return None

@@ -6,10 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from math import isfinite
-from typing import Any, Literal
-
-from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.outputs import LLMResult
+from typing import Literal
 
 from conflictscore.errors import BudgetError, ConfigurationError
 from conflictscore.models.clients import with_handler
@@ -65,9 +62,9 @@ class Ledger:
             ConfigurationError: ``max_cost`` is no number from 0, or comes without prices.
         """
         if max_cost is not None and not (isfinite(max_cost) and max_cost >= 0):
-            raise ConfigurationError(f"--max-cost is {max_cost}; give US dollars, 0 or more")
+            raise ConfigurationError(f"max_cost is {max_cost}; give US dollars, 0 or more")
         if max_cost is not None and prices is None:
-            raise ConfigurationError("a budget in US dollars (--max-cost) needs prices")
+            raise ConfigurationError("a budget in US dollars (max_cost) needs prices")
         self._max_calls, self._max_tokens, self._max_cost = max_calls, max_tokens, max_cost
         self._prices = prices
         self._spent = dict(spent or {})
@@ -125,7 +122,7 @@ class Ledger:
         if self._silent is not None:
             raise ConfigurationError(
                 f"{self._silent} does not report its tokens, so no budget can be kept;"
-                " run without --max-tokens and --max-cost, or use another model"
+                " run without a budget of tokens or dollars, or use another model"
             )
         tokens = sum(used.input_tokens + used.output_tokens for used in self.spent.values())
         if self._max_tokens is not None and tokens >= self._max_tokens:
@@ -214,19 +211,17 @@ def attach(
     return replace(model, chat=model.chat.model_copy(update=update), gate=gate)
 
 
-class _Account(BaseCallbackHandler):
+class _Account(UsageMeter):
     """Enters the calls of one model into a ledger."""
 
-    run_inline = True  # in the task or thread of the call, whose step it belongs to
     raise_error = True
 
     def __init__(self, ledger: Ledger, model: str) -> None:
+        super().__init__()
         self._ledger, self._model = ledger, model
 
-    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
-        call = UsageMeter()
-        call.on_llm_end(response)
-        self._ledger.count(self._model, call.usage)
+    def count(self, usage: Usage) -> None:
+        self._ledger.count(self._model, usage)
 
 
 def _unreported(usage: Usage) -> bool:
@@ -236,6 +231,6 @@ def _unreported(usage: Usage) -> bool:
 
 def _no_price(model: str) -> ConfigurationError:
     return ConfigurationError(
-        f"a budget in US dollars (--max-cost) needs the price of {model}, which is not known;"
-        " name it in a price file (--prices), or set --max-tokens"
+        f"a budget in US dollars needs the price of {model}, which is not known;"
+        " name it in a price file, or set a budget of tokens"
     )

@@ -5,17 +5,17 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 from urllib.parse import urlsplit, urlunsplit
 
-import httpx2
-import openai
 from langchain_core.language_models import BaseChatModel
-from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.models import LOCAL_ENDPOINT
+from conflictscore.models.bounds import MOST_REPLY_BYTES, bounded_clients
+from conflictscore.models.clients import EndpointChat
+from conflictscore.models.direct import SETTING, JudgeClient
 from conflictscore.models.failures import Retries
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
@@ -50,12 +50,15 @@ def open_model(
     context_window: int | None = None,
     cache: ContentCache | None = None,
     max_calls: int | None = None,
+    most_reply_bytes: int = MOST_REPLY_BYTES,
 ) -> LanguageModel:
     """Open a model by its spec.
 
     Args:
         spec: ``openai:NAME`` or just ``NAME`` for OpenAI or, with ``base_url``, for any
-            OpenAI-compatible endpoint; ``local`` for the embedded model, ``local:NAME`` for one of
+            OpenAI-compatible endpoint; ``anthropic:NAME``, ``ollama:NAME`` and the like for the
+            other providers of LangChain's ``init_chat_model`` (extra ``langchain``, and the
+            provider's package); ``local`` for the embedded model, ``local:NAME`` for one of
             ``conflictscore model list``, ``local:/path/to/any.gguf`` for a file of one's own. The
             embedded model is fetched on first use.
         base_url: An OpenAI-compatible endpoint, which ends in ``/v1`` as a rule. Its key, where it
@@ -65,6 +68,8 @@ def open_model(
         cache: Where replies are kept.
         max_calls: The most calls in flight at an endpoint; by default 16. The embedded model
             computes as many at once as it has room for.
+        most_reply_bytes: The most bytes of a reply, streamed or not; a longer one is not read to
+            its end, and fails the call.
 
     Raises:
         ConfigurationError: The spec names no model, or its key or runtime is missing.
@@ -74,15 +79,57 @@ def open_model(
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
     if provider == "local":
         if base_url:
-            raise ConfigurationError("--base-url needs a model of that endpoint; local has none")
-        return _open_local(name, context_window, cache)
+            raise ConfigurationError("base_url needs a model of that endpoint; local has none")
+        return _open_local(name, context_window, cache, most_reply_bytes)
     if provider == "openai" or not name or base_url:
         model = name if provider == "openai" else spec
         if model.strip():
-            return _open_openai(model, base_url, context_window, cache, max_calls)
-    raise ConfigurationError(
-        f"unknown model {spec!r}; write openai:NAME, local, local:NAME or local:/path/to/file.gguf,"
-        " or NAME with --base-url for an OpenAI-compatible endpoint"
+            return _open_openai(model, base_url, context_window, cache, max_calls, most_reply_bytes)
+    elif provider and name.strip():
+        chat = _init_chat_model(provider, name)
+        return from_chat_model(
+            chat, context_window=context_window, cache=cache, max_calls=max_calls
+        )
+    raise ConfigurationError(_unknown(spec))
+
+
+def _init_chat_model(provider: str, name: str) -> BaseChatModel:
+    """A model of any provider that LangChain knows, at temperature 0 where it has one.
+
+    Raises:
+        ConfigurationError: LangChain or the provider's package is missing, the provider is unknown,
+            or the model cannot be set up, as for want of a key.
+    """
+    spec = f"{provider}:{name}"
+    try:
+        from langchain.chat_models import init_chat_model
+    except ImportError:
+        raise ConfigurationError(
+            f"{spec} needs LangChain: pip install 'conflictscore[langchain]', and the provider's"
+            f" package, such as langchain-{provider}"
+        ) from None
+    try:
+        chat: BaseChatModel = init_chat_model(name, model_provider=provider)
+        if (chat.profile or {}).get("temperature", True):
+            chat = init_chat_model(name, model_provider=provider, temperature=0)
+    except ImportError as missing:
+        raise ConfigurationError(f"{spec}: {missing}") from None
+    except Exception as error:  # noqa: BLE001 - each provider raises its own
+        if str(error).startswith("Unsupported provider"):
+            raise ConfigurationError(_unknown(spec)) from None
+        # a client's own words may hold a key
+        raise ConfigurationError(
+            f"{spec} cannot be set up ({type(error).__name__}); is the provider's key set, such as"
+            f" {provider.upper()}_API_KEY?"
+        ) from None
+    return chat
+
+
+def _unknown(spec: str) -> str:
+    return (
+        f"unknown model {spec!r}; write openai:NAME, local, local:NAME, local:/path/to/file.gguf,"
+        " PROVIDER:NAME of a provider that LangChain has a package for, or NAME with base_url for"
+        " an OpenAI-compatible endpoint"
     )
 
 
@@ -122,27 +169,31 @@ def _open_openai(
     context_window: int | None,
     cache: ContentCache | None,
     max_calls: int | None,
+    most_reply_bytes: int,
 ) -> LanguageModel:
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError("OPENAI_API_KEY holds characters that no key has; set it again")
     if not key and not base_url:
         raise ConfigurationError(
-            f"openai:{name} needs a key: set OPENAI_API_KEY, or use --model local, which needs none"
+            f"openai:{name} needs a key: set OPENAI_API_KEY, or use the model local"
         )
     if base_url and not _is_web_address(base_url):
         # the address is not shown: there may be a password in it
         raise ConfigurationError(
-            "--base-url (or OPENAI_BASE_URL) is not an http or https address; write http://HOST:PORT/v1"
+            "base_url (or OPENAI_BASE_URL) is not an http(s) address; write http://HOST:PORT/v1"
         )
-    chat = ChatOpenAI(
+    client, async_client = bounded_clients(most_reply_bytes)
+    chat = EndpointChat(
         model=name,
         api_key=SecretStr(key or "none"),
         base_url=base_url or _OPENAI_URL,
         max_retries=_CLIENTS_RETRIES,
         timeout=_REMOTE_TIMEOUT_S,
-        # a client of its own: the one that LangChain shares outlives the event loop it is bound to
-        http_async_client=openai.DefaultAsyncHttpxClient(),
+        # clients of its own: those that LangChain shares outlive the event loop they are bound to
+        http_client=client,
+        http_async_client=async_client,
+        most_reply_bytes=most_reply_bytes,
         stream_usage=True,
         use_responses_api=False,
     )
@@ -162,10 +213,21 @@ def _open_openai(
         thinking_tokens=_thinking_room(chat),
         cache=cache,
         retries=Retries(),
+        judge_client=_judge_client(),
     )
 
 
-def _open_local(name: str, context_window: int | None, cache: ContentCache | None) -> LanguageModel:
+def _judge_client() -> JudgeClient:
+    said = os.environ.get(SETTING) or "auto"
+    if said not in get_args(JudgeClient):
+        known = ", ".join(get_args(JudgeClient))
+        raise ConfigurationError(f"{SETTING} is {said!r}; one of {known}")
+    return cast("JudgeClient", said)
+
+
+def _open_local(
+    name: str, context_window: int | None, cache: ContentCache | None, most_reply_bytes: int
+) -> LanguageModel:
     from conflictscore.models import local
 
     weights = local.resolve(name)
@@ -178,13 +240,15 @@ def _open_local(name: str, context_window: int | None, cache: ContentCache | Non
     server = local.shared_server(
         path, context_window=context_window or local.CONTEXT_WINDOW, program=program
     )
-    # trust_env=False: a proxy from the environment must not see calls to this very process
-    chat = ChatOpenAI(
+    # a proxy from the environment must not see calls to this very process
+    client, async_client = bounded_clients(most_reply_bytes, proxied=False)
+    chat = EndpointChat(
         model=server.model,
         api_key=SecretStr(server.api_key),
         base_url=server.base_url,
-        http_client=httpx2.Client(trust_env=False),
-        http_async_client=httpx2.AsyncClient(trust_env=False),
+        http_client=client,
+        http_async_client=async_client,
+        most_reply_bytes=most_reply_bytes,
         timeout=_LOCAL_TIMEOUT_S,
         temperature=0.0,
         max_retries=1,

@@ -1,15 +1,72 @@
 """What the model calls of one step cost."""
 
+import logging
 import threading
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, UsageMetadata
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
 from conflictscore.records import Usage
 
-__all__ = ["UsageMeter"]
+__all__ = ["UsageMeter", "known_tokens", "tokens_of"]
+
+_log = logging.getLogger(__name__)
+_READ_AND_WRITTEN = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
+_MOST = 2**53
+"""A count beyond this is no count: JSON readers lose its digits, and no database sums it."""
+
+
+def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
+    """What a provider reports of a call's tokens, in the names it uses, as far as it can be true.
+
+    What is no whole number from 0 counts as unknown, which the log says once for each model.
+
+    Args:
+        usage: What was reported: OpenAI's ``usage`` or LangChain's ``usage_metadata``.
+        model: Who reported it.
+
+    Returns:
+        None where the tokens of the prompt or of the reply are not known.
+    """
+    if usage is None:
+        return None
+    given = usage if isinstance(usage, Mapping) else {}
+    if not isinstance(usage, Mapping) or any(
+        name in given and _count(given[name]) is None for name in _READ_AND_WRITTEN
+    ):
+        _warn_once(model)
+        return None
+    known: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            known[name] = {part: n for part, v in value.items() if (n := _count(v)) is not None}
+        elif (n := _count(value)) is not None:
+            known[name] = n
+        elif value is not None:
+            _warn_once(model)
+    return known
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
+    return value if is_count else None  # type: ignore[return-value]
+
+
+@cache
+def _warn_once(model: str) -> None:
+    _log.warning("%s reports tokens that are no whole numbers from 0; they count as unknown", model)
+
+
+def tokens_of(message: AIMessage) -> dict[str, Any] | None:
+    """What a message says its call took; see :func:`known_tokens`."""
+    model = str(message.response_metadata.get("model_name") or "the model")
+    return known_tokens(message.usage_metadata, model)
 
 
 class UsageMeter(BaseCallbackHandler):
@@ -24,22 +81,25 @@ class UsageMeter(BaseCallbackHandler):
 
     def cached(self) -> None:
         """Count a call that a cache answered."""
-        self._count(Usage(cached_calls=1))
+        self.count(Usage(cached_calls=1))
 
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
         """Count a call that was answered."""
         generation = response.generations[0][0] if response.generations[0] else None
-        message = generation.message if isinstance(generation, ChatGeneration) else None
-        tokens = message.usage_metadata if isinstance(message, AIMessage) else None
+        self.answered(generation.message if isinstance(generation, ChatGeneration) else None)
+
+    def answered(self, message: BaseMessage | None) -> None:
+        """Count a call that was answered with this message."""
+        tokens = (tokens_of(message) if isinstance(message, AIMessage) else None) or {}
         self.add(
-            input_tokens=tokens["input_tokens"] if tokens else 0,
-            output_tokens=tokens["output_tokens"] if tokens else 0,
-            cache_read_tokens=_found_in_cache(tokens) if tokens else 0,
+            input_tokens=tokens.get("input_tokens", 0),
+            output_tokens=tokens.get("output_tokens", 0),
+            cache_read_tokens=_found_in_cache(tokens),
         )
 
     def add(self, *, input_tokens: int, output_tokens: int, cache_read_tokens: int = 0) -> None:
         """Count a call that was answered, with its tokens."""
-        self._count(
+        self.count(
             Usage(
                 calls=1,
                 input_tokens=input_tokens,
@@ -48,14 +108,15 @@ class UsageMeter(BaseCallbackHandler):
             )
         )
 
-    def _count(self, usage: Usage) -> None:
+    def count(self, usage: Usage) -> None:
+        """Count what a call cost."""
         with self._lock:
             self.usage += usage
 
 
-def _found_in_cache(tokens: UsageMetadata) -> int:
+def _found_in_cache(tokens: Mapping[str, Any]) -> int:
     """The input tokens that came from the provider's prompt cache; never more than there are."""
-    details = tokens.get("input_token_details") or {}
+    details = tokens.get("input_token_details", {})
     # LangChain puts a service tier before the name: flex_cache_read
-    said = [n for name, n in details.items() if name.endswith("cache_read") and isinstance(n, int)]
-    return max(0, min(sum(said), tokens["input_tokens"]))
+    found = sum(n for name, n in details.items() if name.endswith("cache_read"))
+    return int(min(found, tokens.get("input_tokens", 0)))

@@ -14,8 +14,8 @@ from conflictscore.models import Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.behaviour import typed_fields
+from conflictscore.nodes.conflict_details import conflict_details
 from conflictscore.nodes.conversation import conversation_of, read_after
-from conflictscore.nodes.evidence import conflict_details
 from conflictscore.nodes.replies import read_choice, read_reconsidered_choice, read_text
 from conflictscore.nodes.state import (
     Answerer,
@@ -52,9 +52,17 @@ def answerer_of(context: RunContext) -> Answerer:
     return context.answerer or _ModelAnswerer(context)
 
 
-def announce(runtime: RunRuntime, number: int, answer: Answer) -> None:
-    """Stream an answer of the language model; callers stream their own answers themselves."""
-    if runtime.context.answerer is None:
+def announce(runtime: RunRuntime, number: int, answer: Answer, *, guarded: bool = False) -> None:
+    """Stream an answer of the language model; callers stream their own answers themselves.
+
+    Args:
+        runtime: The run's.
+        number: The answer's round; with a guard, one after the first is streamed once it stands.
+        answer: The answer.
+        guarded: Whether the guard has let it stand.
+    """
+    awaits_guard = runtime.context.guard and number and not guarded
+    if runtime.context.answerer is None and not awaits_guard:
         runtime.stream_writer({"event": "answer", "round": number, "answer": answer.text})
 
 
@@ -110,6 +118,26 @@ class _ModelAnswerer:
             conflict_type=doubt.conflict_type,
         )
         return Given(answer, tuple(notes))
+
+    async def reply(
+        self,
+        state: RagState,
+        prompt: str,
+        read: Callable[[str], T],
+        meter: UsageMeter,
+        *,
+        max_tokens: int,
+    ) -> T:
+        """Ask the model within the conversation, and once more for a reply that can be read."""
+        context = self.context
+        return await context.generator.ask(
+            prompt,
+            read,
+            prompts=context.prompts,
+            meter=meter,
+            max_tokens=max_tokens,
+            history=conversation_of(state, context.generator).messages,
+        )
 
 
 async def ask_with_documents(

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.nodes.state import RagState
+from conflictscore.prompts import neutral
 from conflictscore.tokens import count_tokens
 
 __all__ = ["Conversation", "Turn", "conversation_of", "read_after"]
@@ -42,7 +43,7 @@ class Conversation:
     @property
     def messages(self) -> tuple[BaseMessage, ...]:
         """The turns as chat messages."""
-        return tuple(_MESSAGES[turn.role](turn.content) for turn in self.turns)
+        return tuple(_MESSAGES[turn.role](neutral(turn.content)) for turn in self.turns)
 
     @property
     def spoken(self) -> tuple[Turn, ...]:

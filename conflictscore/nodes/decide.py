@@ -11,7 +11,7 @@ from conflictscore.nodes.state import (
     attempts_of,
     time_left,
 )
-from conflictscore.records import Attempt, ClaimEvidence, Method, differs
+from conflictscore.records import Attempt, ClaimEvidence, ConflictReport, Method, differs
 
 __all__ = ["decide", "flipped_by", "may_look_again", "unexplained"]
 
@@ -42,15 +42,34 @@ def _look_again(
         return False, f"{context.method} answers once"
     report = last.report
     if report is None or report.reconsider is None:
-        return False, "no claim has evidence on both sides"
+        only_conflicts = set(context.disputed) == {"conflict"}
+        none = "no claim has evidence on both sides" if only_conflicts else "no claim is disputed"
+        return False, none
     if last.round >= context.max_rounds:
         return False, f"{context.max_rounds} of {context.max_rounds} regenerations were made"
-    shown = {number for attempt in attempts for number in _sides(attempt.reconsidered)}
-    if not _sides(report.evidence(report.reconsider)) - shown:
+    if last.round and not _new_evidence(attempts, report, context):
         return False, "there is no new evidence"
     if seconds == 0:
         return False, f"the time budget of {context.budget_seconds:g} s is used up"
-    return True, f"claim {report.reconsider} has evidence on both sides"
+    if context.regeneration == "revise":
+        numbers = ", ".join(map(str, sorted(report.disputed)))
+        return True, f"disputed claims: {numbers}"
+    found = report.evidence(report.reconsider).disputed
+    how = "has evidence on both sides" if found == "conflict" else f"is {found}"
+    return True, f"claim {report.reconsider} {how}"
+
+
+def _new_evidence(
+    attempts: tuple[Attempt, ...], report: ConflictReport, context: RunContext
+) -> bool:
+    """Whether a document speaks to what is disputed that was not shown as evidence before."""
+    shown = set[int]()
+    for attempt in attempts:
+        revised = [claim for revision in attempt.revisions for claim in revision.claims]
+        for claim in [attempt.reconsidered, *revised]:
+            shown |= _sides(claim)
+    again = report.disputed if context.regeneration == "revise" else (report.reconsider,)
+    return any(_sides(report.evidence(number)) - shown for number in again if number)
 
 
 def _sides(claim: ClaimEvidence | None) -> set[int]:

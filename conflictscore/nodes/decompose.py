@@ -1,21 +1,42 @@
-"""decompose: from an answer to its atomic claims (paper, section 3, step 1; Table 6)."""
+"""decompose: from an answer to its atomic claims (paper, section 3, step 1; Table 6).
 
-from typing import Any
+An answer that was revised in place keeps the claims of all that was not changed; only what took a
+passage's place is taken apart.
+"""
 
-from conflictscore.errors import ProviderError
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf
+from typing import Any, TypeVar
+
+from conflictscore.errors import BudgetError, ProviderError
+from conflictscore.markdown import place_of
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.replies import read_claims
-from conflictscore.nodes.state import RagState, RunRuntime, draft_of, spent
+from conflictscore.nodes.decide import may_look_again
+from conflictscore.nodes.replies import read_claims, read_placed_claims
+from conflictscore.nodes.state import (
+    RagState,
+    RunRuntime,
+    attempts_of,
+    draft_of,
+    revisions_of,
+    spent,
+)
 from conflictscore.prompts import material
-from conflictscore.records import Answer, Claim
+from conflictscore.records import Answer, Claim, Revision
+from conflictscore.threads import together
 from conflictscore.tokens import count_tokens
 
-__all__ = ["decompose"]
+__all__ = ["claims_in_place", "decompose"]
+
+T = TypeVar("T")
 
 _LEAST_TOKENS = 160
 _MOST_TOKENS = 2048
 _TOKENS_PER_TOKEN = 4
 """Claims repeat names and so are longer than their answer; a reply beyond this rambles."""
+_BEFORE_CHARS = 600
+"""How much of the answer is shown before a passage that is taken apart."""
 
 
 async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -23,37 +44,123 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
     Where the answer is to be judged whole, its text is, unless it is empty.
 
-    A decomposer that fails is recorded, and the answer stays without a score.
+    A decomposer that fails is recorded, and the answer stays without a score; where it fails at a
+    changed passage, the change is noted as unchecked.
     """
     answer, meter, error = draft_of(state), UsageMeter(), None
-    texts: tuple[str, ...] = ()
+    revisions = revisions_of(state)
+    claims: tuple[Claim, ...] = ()
     if answer.option is not None:
-        texts = (answer.text,)
+        claims = _numbered((answer.text,))
     elif runtime.context.whole_answer:
-        texts = (answer.text,) if answer.text.strip() else ()
+        claims = _numbered((answer.text,)) if answer.text.strip() else ()
+    elif revisions and not revisions[0].whole:
+        claims, revisions = await _revised_claims(state, runtime, meter)
     else:
         try:
-            texts = await _ask_for_claims(answer, runtime, meter)
-        except ProviderError as failure:
+            claims = await _ask_for_claims(answer, state, runtime, meter)
+        except (ProviderError, BudgetError) as failure:
+            if isinstance(failure, BudgetError) and not revisions:
+                raise
             error = f"the answer could not be taken apart into claims: {failure}"
-    claims = [Claim(number=number, text=text) for number, text in enumerate(texts, start=1)]
     runtime.stream_writer({"event": "claims", "claims": [c.to_json() for c in claims]})
     return {
         "claims": [claim.to_json() for claim in claims],
         "decomposition_error": error,
+        "revisions": [revision.to_json() for revision in revisions],
         "usage": spent(state, meter.usage),
     }
 
 
+def claims_in_place(claims: Sequence[Claim], changed: Sequence[Revision]) -> tuple[Claim, ...]:
+    """The claims of an answer that was revised in place, numbered in its order.
+
+    Args:
+        claims: The claims of the answer before.
+        changed: The revisions that changed it.
+    """
+    kept = [claim for claim in claims if not any(r.holds(claim) for r in changed)]
+    found = [(claim.passage and _moved(claim.passage, changed), claim.text) for claim in kept]
+    for revision in changed:
+        for text in revision.new_claims:
+            part = place_of(text, "", revision.after)
+            start, end = (part.start, part.end) if part else (0, len(revision.after))
+            at = _moved((revision.start, revision.end), changed)[0]
+            found.append(((at + start, at + end), text))
+    found.sort(key=lambda one: one[0] or (inf, inf))  # what was not found in the answer goes last
+    return tuple(
+        Claim(number=number, text=text, passage=span)
+        for number, (span, text) in enumerate(found, start=1)
+    )
+
+
+def _moved(span: tuple[int, int], changed: Sequence[Revision]) -> tuple[int, int]:
+    """Where a part of the answer before lies in the answer that was revised before it."""
+    by = sum(len(r.after) - len(r.before) for r in changed if r.end <= span[0])
+    return span[0] + by, span[1] + by
+
+
+async def _revised_claims(
+    state: RagState, runtime: RunRuntime, meter: UsageMeter
+) -> tuple[tuple[Claim, ...], tuple[Revision, ...]]:
+    """The claims of a revised answer, and its revisions, with what each new passage claims."""
+    last, context = attempts_of(state)[-1], runtime.context
+    revisions = list(revisions_of(state))
+
+    async def take_apart(number: int) -> None:
+        revision = revisions[number]
+        prompt = context.prompts.render(
+            "decompose_passage",
+            before=material(last.answer.text[: revision.start][-_BEFORE_CHARS:]),
+            answer=material(revision.after),
+        )
+        update: dict[str, Any]
+        try:
+            texts = await _asked(prompt, revision.after, read_claims, runtime, meter)
+            update = {"new_claims": texts}
+        except (ProviderError, BudgetError) as failure:
+            update = {"note": f"it could not be taken apart into claims: {failure}"}
+        revisions[number] = revision.model_copy(update=update)
+
+    async with together() as start:
+        for number, revision in enumerate(revisions):
+            if revision.changes and revision.after:
+                start(partial(take_apart, number))
+    before = [evidence.claim for evidence in last.report.claims] if last.report else []
+    return claims_in_place(before, [r for r in revisions if r.changes]), tuple(revisions)
+
+
 async def _ask_for_claims(
-    answer: Answer, runtime: RunRuntime, meter: UsageMeter
-) -> tuple[str, ...]:
+    answer: Answer, state: RagState, runtime: RunRuntime, meter: UsageMeter
+) -> tuple[Claim, ...]:
+    prompts = runtime.context.prompts
+    prompt = prompts.render("decompose", answer=material(answer.text))
+    revisable = state.get("regeneration") == "revise" and not state.get("options")
+    if not revisable or not may_look_again(attempts_of(state), runtime.context):
+        return _numbered(await _asked(prompt, answer.text, read_claims, runtime, meter))
+    prompt += "\n\n" + prompts.render("decompose_places")
+    placed = await _asked(prompt, answer.text, read_placed_claims, runtime, meter)
+    spans = [place_of(text, opening, answer.text) for text, opening in placed]
+    return tuple(
+        Claim(number=number, text=text, passage=(span.start, span.end) if span else None)
+        for number, ((text, _), span) in enumerate(zip(placed, spans, strict=True), start=1)
+    )
+
+
+async def _asked(
+    prompt: str, text: str, read: Callable[[str], T], runtime: RunRuntime, meter: UsageMeter
+) -> T:
+    """What the decomposer makes of a text."""
     context = runtime.context
-    length = count_tokens(answer.text, context.decomposer.name).n
+    length = count_tokens(text, context.decomposer.name).n
     return await context.decomposer.ask(
-        context.prompts.render("decompose", answer=material(answer.text)),
-        read_claims,
+        prompt,
+        read,
         prompts=context.prompts,
         meter=meter,
         max_tokens=min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * length),
     )
+
+
+def _numbered(texts: Sequence[str]) -> tuple[Claim, ...]:
+    return tuple(Claim(number=number, text=text) for number, text in enumerate(texts, start=1))

@@ -7,11 +7,11 @@ our own.
 
 from typing import Any
 
-from conflictscore.errors import ProviderError
+from conflictscore.errors import BudgetError, ProviderError
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.conflict_details import conflict_details
 from conflictscore.nodes.conversation import conversation_of
 from conflictscore.nodes.decide import flipped_by
-from conflictscore.nodes.evidence import conflict_details
 from conflictscore.nodes.replies import cited_documents, read_text
 from conflictscore.nodes.state import (
     RagState,
@@ -50,7 +50,9 @@ async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             max_tokens=_REPLY_TOKENS,
             history=conversation_of(state, context.generator).messages,
         )
-    except ProviderError as error:
+    except (ProviderError, BudgetError) as error:
+        if isinstance(error, BudgetError) and not state.get("revisions"):
+            raise
         note = f"the change has no justification: {error}"
         return {"notes": [*state["notes"], note], "usage": spent(state, meter.usage)}
     answer = changed.answer.model_copy(

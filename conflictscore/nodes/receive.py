@@ -19,7 +19,10 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         InputError: The answer or the documents are missing or empty.
     """
     refuse_used_thread(state)
-    text = state.get("answer", "").strip()
+    given: object = state.get("answer", "")
+    if not isinstance(given, str):
+        raise InputError(f"the answer is {type(given).__name__}, not a text")
+    text = given.strip()
     if not text:
         raise InputError("the answer is empty")
     documents = given_documents(state)
@@ -31,4 +34,5 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "notes": [],
         "run_id": uuid4().hex,
         "reconsidered": None,
+        "revisions": [],
     }

@@ -1,12 +1,15 @@
 """record: what the run resulted in: the answer, its scores, and the flip if there is one."""
 
+import logging
 from typing import Any
 
 from conflictscore.nodes.decide import flipped_by
 from conflictscore.nodes.state import RagState, RunRuntime, attempts_of, draft_of
-from conflictscore.records import Attempt, Flip, Label
+from conflictscore.records import Attempt, Checked, ConflictReport, Flip, Label
 
 __all__ = ["record"]
+
+_log = logging.getLogger(__name__)
 
 
 async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -24,6 +27,13 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "first_answer": first.answer.text,
         "flipped": flip is not None,
         "flip": flip.to_json() if flip else None,
+        "flips": [
+            revision.to_json()
+            for attempt in attempts
+            for revision in attempt.revisions
+            if revision.stands and revision.changes
+        ],
+        "checked": _checked(last.report, runtime, state["run_id"]),
         "justification": (changed or last).answer.justification,
         "report": first.report.summary() if first.report else None,
         "final_report": last.report.summary() if last.report and last.round else None,
@@ -38,6 +48,8 @@ def _empty(state: RagState) -> dict[str, Any]:
         "first_answer": text,
         "flipped": False,
         "flip": None,
+        "flips": [],
+        "checked": "no",
         "justification": None,
         "report": None,
         "final_report": None,
@@ -45,6 +57,19 @@ def _empty(state: RagState) -> dict[str, Any]:
         "reason": note,
         "notes": [*state["notes"], note],
     }
+
+
+def _checked(report: ConflictReport | None, runtime: RunRuntime, run_id: str) -> Checked:
+    """Whether the answer that stands was checked; whoever runs the service is warned if not."""
+    least, coverage = runtime.context.min_coverage, report.coverage if report else None
+    if coverage == 1 or (report and not report.claims and not report.error):
+        return "fully"
+    checked: Checked = "partly" if coverage and coverage >= (least or 0) else "no"
+    if least is not None:
+        labelled = f"{coverage or 0:.0%} of its pairs of claim and document have a label"
+        how = "only in part" if checked == "partly" else "not"
+        _log.warning("run %s: the answer was %s checked: %s", run_id, how, labelled)
+    return checked
 
 
 def _flip(first: Attempt, changed: Attempt, last: Attempt) -> Flip | None:

@@ -15,6 +15,8 @@ from conflictscore.nodes.state import (
     spent,
     timed,
 )
+from conflictscore.records import Revision, Way
+from conflictscore.threads import in_time
 
 __all__ = ["regenerate"]
 
@@ -30,7 +32,8 @@ async def regenerate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     claim = last.report.evidence(last.report.reconsider)
     doubt = Doubt(last.answer, claim, conflict_type_of(state))
     try:
-        given = await answerer_of(runtime.context).again(state, doubt, meter)
+        async with in_time("the one who answers"):
+            given = await answerer_of(runtime.context).again(state, doubt, meter)
         failure = None if given.answer.text.strip() else "the new answer was empty"
     except (ProviderError, ContextWindowError) as error:
         failure = str(error)
@@ -45,9 +48,21 @@ async def regenerate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             "usage": usage,
         }
     announce(runtime, last.round + 1, given.answer)
+    whole = Revision(
+        round=last.round + 1,
+        start=0,
+        end=len(last.answer.text),
+        before=last.answer.text,
+        after=given.answer.text,
+        way=Way.REPLACE,
+        whole=True,
+        reason=given.answer.justification,
+        claims=(claim,),
+    )
     return {
         "decision": "regenerate",
         "draft": given.answer.to_json(),
+        "revisions": [whole.to_json()] if runtime.context.guard else [],
         "reconsidered": claim.to_json(),
         "notes": [*state["notes"], *given.notes],
         "usage": usage,

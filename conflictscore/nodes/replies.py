@@ -5,13 +5,17 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from conflictscore.prompts import material
+from conflictscore.records import Way
 
 __all__ = [
     "Choice",
+    "Revised",
     "cited_documents",
     "read_choice",
     "read_claims",
+    "read_placed_claims",
     "read_reconsidered_choice",
+    "read_revision",
     "read_text",
 ]
 
@@ -34,6 +38,15 @@ class Choice(NamedTuple):
     option: int
     justification: str | None = None
     cited: tuple[int, ...] = ()
+
+
+class Revised(NamedTuple):
+    """What is to become of a passage."""
+
+    way: Way
+    reason: str | None = None
+    text: str = ""
+    """What takes its place; empty where nothing does."""
 
 
 def read_text(reply: str) -> str:
@@ -59,6 +72,53 @@ def read_claims(reply: str) -> tuple[str, ...]:
             listed = [match["first"] or "", *lines[start + 1 :]]
             return _each_once(_listed([line for line in listed if _says_something(line)]))
     raise ValueError('the line "Claims:" was missing')
+
+
+def read_placed_claims(reply: str) -> tuple[tuple[str, str], ...]:
+    """Claims as :func:`read_claims` reads them, each with the first words of its passage.
+
+    The words follow two bars; they are empty where a small model leaves them out.
+
+    Raises:
+        ValueError: As for :func:`read_claims`.
+    """
+    placed: dict[str, tuple[str, str]] = {}
+    for line in read_claims(reply):
+        text, _, opening = line.partition("||")
+        if _says_something(text):
+            said = opening.strip().strip("\"'“”‘’«»").rstrip(".… ")
+            placed.setdefault(_folded(text), (text.strip(), said))
+    return tuple(placed.values())
+
+
+def read_revision(reply: str, ways: Collection[Way]) -> Revised:
+    """``WAY: …``, ``REASON: …`` and, where there is a new passage, ``PASSAGE:`` and its text.
+
+    The way is as clear where a small model leaves the reason out.
+
+    Args:
+        reply: The reply.
+        ways: Those that were to choose from.
+
+    Raises:
+        ValueError: The reply has another form, names none of the ways, or has no text where there
+            is to be one; says what is wrong.
+    """
+    head, marker, text = reply.partition("PASSAGE:")
+    lines = [line.strip(" *_#") for line in head.splitlines() if line.strip(" *_#")]
+    said = dict(_field(line) for line in lines)
+    known = {way.name: way for way in ways}
+    way = known.get(said.pop("WAY", "").strip(" .*_").upper())
+    if way is None:
+        raise ValueError(f'its first line was not "WAY:" with one of {", ".join(known)}')
+    reason = " ".join(said.pop("REASON", "").split()) or None
+    if said:
+        raise ValueError('it had more than the lines "WAY:", "REASON:" and "PASSAGE:"')
+    if way in (Way.KEEP, Way.REMOVE):
+        return Revised(way, reason)
+    if not marker or not text.strip():
+        raise ValueError(f'there was no text after "PASSAGE:", which {way.name} needs')
+    return Revised(way, reason, text.strip())
 
 
 def read_choice(reply: str, options: Sequence[str]) -> Choice:
@@ -104,6 +164,11 @@ def cited_documents(justification: str, documents: Collection[int]) -> tuple[int
         for number in re.findall(r"\d+", citation)
     }
     return tuple(sorted(numbers.intersection(documents)))
+
+
+def _field(line: str) -> tuple[str, str]:
+    name, colon, value = line.partition(":")
+    return (name.strip(" *_").upper(), value.strip(" *_")) if colon else (line, "")
 
 
 def _option(line: str, options: Sequence[str]) -> int:

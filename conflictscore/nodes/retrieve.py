@@ -1,20 +1,21 @@
 """retrieve: from the question to numbered documents, once a question."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
+from langchain_core.documents import Document as Retrieved
 from langchain_core.retrievers import BaseRetriever
-from pydantic import ValidationError
 
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.models.calls import call
 from conflictscore.nodes.state import RagState, RunRuntime
-from conflictscore.records import Answer, Document, differs
-from conflictscore.retrieval.documents import to_documents
+from conflictscore.records import Answer, Document, differs, encodable
+from conflictscore.retrieval.documents import as_document, to_documents
 from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.retrieval.search_notes import collecting
+from conflictscore.threads import in_time
 
 __all__ = [
     "check_question",
@@ -52,6 +53,7 @@ async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "regeneration": runtime.context.regeneration,
         "notes": [*state.get("notes", []), *notes],
         "reconsidered": None,
+        "revisions": [],
     }
 
 
@@ -82,9 +84,12 @@ async def find_documents(
 
     Raises:
         NoDocumentsError: The retriever found nothing; says what it noted on the way.
+        ProviderError: The run's time was up.
     """
     with collecting() as left:
-        documents = to_documents(await call(retriever, question))
+        async with in_time("the search"):
+            found = await call(retriever, question)
+        documents = to_documents(found)
     notes = [*getattr(retriever, "notes", ()), *left]
     if not documents:
         why = f" ({'; '.join(left)})" if left else ""
@@ -100,8 +105,8 @@ def what_is_asked(state: RagState) -> tuple[str, list[str]]:
             are not two different texts, or the first answer is none of theirs.
     """
     refuse_used_thread(state)
-    question = state.get("question", "").strip()
-    options = [option.strip() for option in state.get("options") or []]
+    question = str(encodable(state.get("question", ""))).strip()
+    options = [option.strip() for option in encodable(state.get("options") or [])]
     check_question(question, options)
     given_answer(state, options)
     return question, options
@@ -132,19 +137,12 @@ def given_documents(state: RagState) -> tuple[Document, ...]:
     Raises:
         InputError: One has no text, or a field that is unknown or of the wrong type.
     """
-    documents = []
-    for number, item in enumerate(state.get("documents") or [], start=1):
-        try:
-            document = Document.model_validate({**item, "number": number, "duplicate_of": None})
-        except (ValidationError, TypeError) as error:
-            detail = error.errors()[0] if isinstance(error, ValidationError) else None
-            where = ".".join(str(part) for part in detail["loc"]) if detail else "the document"
-            reason = detail["msg"] if detail else "it is not a mapping"
-            raise InputError(f"document {number}, field {where}: {reason}") from None
-        if not document.text.strip():
-            raise InputError(f"document {number}, field text: it is empty")
-        documents.append(document)
-    return tuple(documents)
+    given = state.get("documents") or ()
+    if isinstance(given, str | Mapping | Retrieved | Document):
+        raise InputError("documents is a single document; give a list, [document]")
+    if not isinstance(given, Iterable):
+        raise InputError(f"documents is {type(given).__name__}, not a list")
+    return tuple(as_document(item, number) for number, item in enumerate(given, start=1))
 
 
 def refuse_used_thread(state: RagState) -> None:

@@ -1,29 +1,35 @@
 """score: from labels to CS-C and CS-R (paper, section 3, step 3)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from conflictscore.metric import conflict_report
-from conflictscore.nodes.state import RagState, RunRuntime, documents_of, draft_of, evidence_of
-from conflictscore.records import Attempt, ClaimEvidence
+from conflictscore.nodes.state import (
+    RagState,
+    RunContext,
+    RunRuntime,
+    documents_of,
+    draft_of,
+    evidence_of,
+    revisions_of,
+)
+from conflictscore.records import Attempt, ClaimEvidence, ConflictReport
 
-__all__ = ["score"]
+__all__ = ["report_of", "score"]
 
 
 async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Aggregate the labels, and add the answer with its score to the attempts."""
     attempts = state.get("attempts", [])
-    duplicates = {d.number: d.duplicate_of for d in documents_of(state) if d.duplicate_of}
-    report = conflict_report(
-        evidence_of(state),
-        duplicates=duplicates,
-        duplicates_vote=runtime.context.duplicates_vote,
-    ).model_copy(update={"error": state.get("decomposition_error")})
+    report = report_of(evidence_of(state), state, runtime.context)
+    report = report.model_copy(update={"error": state.get("decomposition_error")})
     reconsidered = state.get("reconsidered")
     attempt = Attempt(
         round=len(attempts),
         answer=draft_of(state),
         report=report,
         reconsidered=ClaimEvidence.model_validate(reconsidered) if reconsidered else None,
+        revisions=revisions_of(state),
     )
     runtime.stream_writer(
         {
@@ -36,3 +42,15 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         }
     )
     return {"attempts": [*attempts, attempt.to_json()]}
+
+
+def report_of(
+    evidence: Sequence[ClaimEvidence], state: RagState, context: RunContext
+) -> ConflictReport:
+    """The scores of labelled claims, with near-duplicates and disputes as the run counts them."""
+    return conflict_report(
+        evidence,
+        duplicates={d.number: d.duplicate_of for d in documents_of(state) if d.duplicate_of},
+        duplicates_vote=context.duplicates_vote,
+        policy=context.disputed,
+    )

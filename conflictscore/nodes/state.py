@@ -4,9 +4,9 @@ The state holds plain JSON values only, so that any checkpointer can store it. C
 and limits stand in the run's context, which is never stored.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from langchain_core.retrievers import BaseRetriever
 from langgraph.runtime import Runtime
@@ -17,18 +17,22 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
+    CONFLICT,
     Answer,
     Attempt,
     Claim,
     ClaimEvidence,
     ConflictType,
+    Disputed,
     Document,
     Method,
     Regeneration,
+    Revision,
     Run,
     RunStatus,
     Usage,
 )
+from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.storage.cache import ContentCache
 
 __all__ = [
@@ -41,20 +45,26 @@ __all__ = [
     "RunContext",
     "RunRuntime",
     "ScorerInput",
+    "Unsettled",
     "attempts_of",
     "claims_of",
     "conflict_type_of",
     "documents_of",
     "draft_of",
     "evidence_of",
+    "revisions_of",
     "run_of",
     "spent",
     "time_left",
     "timed",
 ]
 
+T = TypeVar("T")
 Decision = Literal["regenerate", "justify", "record"]
 """Where the loop goes after an answer was scored."""
+Unsettled = Literal["hedge", "keep"]
+"""What becomes of a passage where the evidence cannot settle who is right: it says that the sources
+disagree, or it stays as it is."""
 
 
 class RagInput(TypedDict, total=False):
@@ -63,9 +73,9 @@ class RagInput(TypedDict, total=False):
     question: str
     options: list[str]
     """The two options of a binary multiple-choice question; absent or empty in free form."""
-    documents: list[dict[str, Any]]
-    """Documents that exist already (``text``, and as known ``title``, ``url``); with them nothing
-    is retrieved."""
+    documents: Sequence[DocumentLike]
+    """Documents that exist already: texts, LangChain ``Document``s, or mappings with ``text`` and
+    as known ``title`` and ``url``; with them nothing is retrieved."""
     history: list[dict[str, str]]
     """The conversation before the question, oldest turn first: ``role``, which is
     ``system``, ``user`` or ``assistant``, and ``content``."""
@@ -77,7 +87,7 @@ class ScorerInput(TypedDict, total=False):
     """What scoring alone starts from."""
 
     answer: str
-    documents: list[dict[str, Any]]
+    documents: Sequence[DocumentLike]
 
 
 class RagState(RagInput, total=False):
@@ -91,6 +101,8 @@ class RagState(RagInput, total=False):
     """The answer of this round, an Answer."""
     reconsidered: dict[str, Any] | None
     """The ClaimEvidence that this round's answer was regenerated from."""
+    revisions: list[dict[str, Any]]
+    """What this round's answer was revised in, as Revision; none where it was given anew."""
     claims: list[dict[str, Any]]
     """The draft's claims, as Claim."""
     decomposition_error: str | None
@@ -124,6 +136,10 @@ class RagState(RagInput, total=False):
     flipped: bool
     justification: str | None
     flip: dict[str, Any] | None
+    flips: list[dict[str, Any]]
+    """What was changed in the answer, passage by passage, as Revision."""
+    checked: str
+    """Whether the answer that stands was checked, as Checked."""
     report: dict[str, Any]
     """The first answer's scores, as ConflictReport.summary(); None where it has no text."""
     final_report: dict[str, Any] | None
@@ -169,6 +185,30 @@ class Answerer(Protocol):
         """
         ...
 
+    async def reply(
+        self,
+        state: RagState,
+        prompt: str,
+        read: Callable[[str], T],
+        meter: UsageMeter,
+        *,
+        max_tokens: int,
+    ) -> T:
+        """Reply to a request about an answer, which holds all that is needed for it.
+
+        Args:
+            state: Has the question, the documents and the conversation before it.
+            prompt: The request.
+            read: Turns the reply into a value, or raises ValueError with the reason why not.
+            meter: Counts the calls.
+            max_tokens: The most that the reply may have, for whoever can be held to it.
+
+        Raises:
+            ProviderError: There is no reply, or none that can be read. It leaves what the request
+                was about as it is, and so does a ContextWindowError. Any other error ends the run.
+        """
+        ...
+
 
 @dataclass(frozen=True)
 class RunContext:
@@ -189,6 +229,15 @@ class RunContext:
     max_rounds: int = 1
     """The most regenerations."""
     regeneration: Regeneration = "paper"
+    disputed: Collection[Disputed] = CONFLICT
+    """Which claims are looked at again."""
+    unsettled: Unsettled = "hedge"
+    """What a revision does where the evidence settles nothing."""
+    guard: bool = False
+    """Whether a new answer, or passage, stands only where its evidence is better."""
+    min_coverage: float | None = None
+    """From which coverage on an answer counts as checked, in [0, 1]; None where one labelled pair
+    is enough, and nobody is warned."""
     cache: ContentCache | None = None
     """Where verdicts are kept."""
     answer_parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -196,8 +245,7 @@ class RunContext:
     duplicates_vote: bool = True
     """Whether near-duplicate documents count each, as in the paper, or once on each side."""
     budget_seconds: float | None = None
-    """The time that a run may take; labelling, which takes the most, ends in time. None for no
-    limit."""
+    """The time that a run may take, with every step; None for no limit."""
     max_claims: int | None = None
     """The most claims of an answer to label; None for all."""
     whole_answer: bool = False
@@ -257,12 +305,21 @@ def _status(run: Run, *, finished: bool) -> RunStatus:
         return RunStatus.FAILED
     if run.flipped:
         return RunStatus.CORRECTED
-    return RunStatus.KEPT if report.conflicting else RunStatus.SCORED
+    if run.checked == "no":
+        return RunStatus.FAILED
+    if report.conflicting or report.disputed:
+        return RunStatus.KEPT
+    return RunStatus.PARTLY_SCORED if run.is_partial else RunStatus.SCORED
 
 
 def claims_of(state: RagState) -> tuple[Claim, ...]:
     """The claims of this round's answer."""
     return tuple(Claim.model_validate(item) for item in state.get("claims", []))
+
+
+def revisions_of(state: RagState) -> tuple[Revision, ...]:
+    """What this round's answer was revised in."""
+    return tuple(Revision.model_validate(item) for item in state.get("revisions", []))
 
 
 def evidence_of(state: RagState) -> tuple[ClaimEvidence, ...]:

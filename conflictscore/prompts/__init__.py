@@ -14,12 +14,14 @@ from pathlib import Path
 from string import Template
 
 from conflictscore.errors import ConfigurationError
+from conflictscore.prompts.material import mark_of, material, material_line, neutral
 from conflictscore.records import Document
 
-__all__ = ["PromptSet", "material", "material_line"]
+__all__ = ["PromptSet", "material", "material_line", "neutral"]
 
-_MARKS = re.compile(r"<(?=\s*/?\s*(?:document|claim|answer)\b)", re.IGNORECASE)
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_DOCUMENT = re.compile(
+    r"<document\b(?P<about>[^<>]*)>(?P<text>\s*\$\{?(?P<name>\w+)\}?\s*)</document>"
+)
 _ATTRIBUTE_CHARS = 300
 
 
@@ -37,6 +39,8 @@ class PromptSet:
     ) -> None:
         self.name, self.overridden = name, frozenset(overridden)
         self._templates = {key: Template(text) for key, text in templates.items()}
+        self._marked = {key: _with_marks(text) for key, text in templates.items()}
+        self._placeholders: dict[str, frozenset[str]] = {}
 
     @classmethod
     def load(cls, name: str = "default", *, folder: str | Path | None = None) -> "PromptSet":
@@ -63,7 +67,9 @@ class PromptSet:
 
     def placeholders(self, name: str) -> frozenset[str]:
         """What a template has places for."""
-        return frozenset(self._templates[name].get_identifiers())
+        if name not in self._placeholders:
+            self._placeholders[name] = frozenset(self._templates[name].get_identifiers())
+        return self._placeholders[name]
 
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
         """The same set, in which some templates have the text of others.
@@ -109,14 +115,16 @@ class PromptSet:
         return digest.hexdigest()
 
     def render(self, name: str, **fields: str | int) -> str:
-        """Fill a template.
+        """Fill a template; the marks around each document carry what only they can.
 
         Raises:
             KeyError: A placeholder is not given, or the template has no place for a field.
         """
         if unshown := fields.keys() - self.placeholders(name):
             raise KeyError(min(unshown))
-        return self._templates[name].substitute(fields)
+        template, documents = self._marked[name]
+        marks = {f"mark_of_{field}": mark_of(str(fields.get(field))) for field in documents}
+        return template.substitute(marks, **fields)
 
     def documents(self, documents: Iterable[Document]) -> str:
         """The documents as a prompt shows them, each between marks and with its number."""
@@ -133,18 +141,11 @@ class PromptSet:
         )
 
 
-def material(text: str) -> str:
-    """Make untrusted text safe to stand between marks: it can neither close nor open one.
-
-    The opening bracket of anything that looks like one of our marks becomes a look-alike, and
-    control characters other than tab and newline become spaces; all else stays letter by letter.
-    """
-    return _MARKS.sub("\u2039", _CONTROL.sub(" ", text.replace("\r\n", "\n")))
-
-
-def material_line(text: str) -> str:
-    """Untrusted text as ``material`` makes it, on one line."""
-    return " ".join(material(text).split())
+def _with_marks(template: str) -> tuple[Template, frozenset[str]]:
+    """A template whose marks around a document have places for ``mark_of`` it, and its fields."""
+    mark = r' mark="${mark_of_\g<name>}"'
+    marked = _DOCUMENT.sub(rf"<document\g<about>{mark}>\g<text></document{mark}>", template)
+    return Template(marked), frozenset(found["name"] for found in _DOCUMENT.finditer(template))
 
 
 def _attribute(text: str) -> str:

@@ -5,36 +5,45 @@ Everything here is immutable, typed and turns into plain JSON and back without l
 """
 
 from conflictscore.records.evidence import (
+    CONFLICT,
     Claim,
     ClaimEvidence,
     ConflictReport,
     ConflictType,
+    Disputed,
     Document,
     EvidenceLabel,
     Label,
     Record,
+    encodable,
 )
 from conflictscore.records.run import (
     RUN_DETAILS,
     Answer,
     Attempt,
+    Checked,
     Flip,
     Method,
     Regeneration,
+    Revision,
     Run,
     RunStatus,
     Usage,
+    Way,
     differs,
 )
 
 __all__ = [
+    "CONFLICT",
     "RUN_DETAILS",
     "Answer",
     "Attempt",
+    "Checked",
     "Claim",
     "ClaimEvidence",
     "ConflictReport",
     "ConflictType",
+    "Disputed",
     "Document",
     "EvidenceLabel",
     "Flip",
@@ -42,8 +51,11 @@ __all__ = [
     "Method",
     "Record",
     "Regeneration",
+    "Revision",
     "Run",
     "RunStatus",
     "Usage",
+    "Way",
     "differs",
+    "encodable",
 ]

@@ -1,27 +1,68 @@
 """What answers are held against, and what came of it: documents, claims, labels, reports."""
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 __all__ = [
+    "CONFLICT",
     "Claim",
     "ClaimEvidence",
     "ConflictReport",
     "ConflictType",
+    "Disputed",
     "Document",
     "EvidenceLabel",
     "Label",
     "Record",
+    "encodable",
 ]
+
+Disputed = Literal["conflict", "refuted", "unsupported"]
+"""Why a claim is looked at again: it has evidence on both sides (the paper's), documents contradict
+it and none supports it, or none speaks to it."""
+CONFLICT: tuple[Disputed, ...] = ("conflict",)
+"""The paper's own policy."""
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_MAY_HOLD_TEXT = frozenset({str, dict, list, tuple})
+
+
+def encodable(value: Any) -> Any:
+    """Plain JSON as UTF-8 can hold it: each lone surrogate in its texts becomes U+FFFD.
+
+    JSON can spell half of a surrogate pair, and models and pages do. No file, database or terminal
+    takes one.
+    """
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return _SURROGATES.sub("\ufffd", value)
+        return value
+    if isinstance(value, dict):
+        return {encodable(key): encodable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(encodable, value))
+    return value
 
 
 class Record(BaseModel):
-    """Base of every record: frozen, no unknown fields, no NaN or infinity."""
+    """Base of every record: frozen, no unknown fields, no NaN or infinity, no lone surrogate."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _encodable(self) -> Self:
+        fields = vars(self)
+        for name, value in fields.items():
+            if type(value) in _MAY_HOLD_TEXT:  # a label alone has eleven fields, a run thousands
+                fields[name] = encodable(value)
+        return self
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for graph state, caches and logs."""
@@ -72,12 +113,25 @@ class Document(Record):
     duplicate_of: _Number | None = None
     """Number of the first document with nearly this text; None where that is this one."""
 
+    @property
+    def site(self) -> str:
+        """Where it came from, in short: the host without ``www.``, or a file's path as it is."""
+        try:
+            parts = urlsplit(self.url)
+            host = parts.hostname if parts.scheme in ("http", "https") else None
+        except ValueError:
+            host = None
+        return host.removeprefix("www.") if host else self.url
+
 
 class Claim(Record):
     """One atomic statement of an answer; in multiple choice the text of the chosen option."""
 
     number: _Number
     text: str
+    passage: tuple[int, int] | None = None
+    """Where the answer makes it, as offsets of its first character and after its last; None where
+    nobody looked, or it was not found."""
 
 
 class EvidenceLabel(Record):
@@ -89,7 +143,11 @@ class EvidenceLabel(Record):
     snippet: str | None = None
     """The passage that decided, quoted by the judge; None where the judge quotes nothing."""
     snippet_found: bool | None = None
-    """Whether the snippet stands in the document, white space and case folded."""
+    """Whether the snippet stands in the document, white space and case folded, all its parts in
+    order where it leaves something out."""
+    passage: str | None = None
+    """What of the document is shown for a side that it takes, in the document's own words: the
+    snippet where it stands there, else the sentences nearest to the claim."""
     reasoning: str | None = None
     score: Annotated[float, Field(ge=0, le=1)] | None = None
     """Probability in [0, 1] that the judge gives to its label; None where it gives none."""
@@ -154,6 +212,13 @@ class ClaimEvidence(Record):
         """Whether both D+ and D- are non-empty (paper, section 3, step 2)."""
         return bool(self.supports) and bool(self.contradicts)
 
+    @property
+    def disputed(self) -> Disputed | None:
+        """What disputes it; None where only supporting documents speak to it, or nobody judged."""
+        if self.contradicts:
+            return "conflict" if self.supports else "refuted"
+        return None if self.supports or not self.irrelevant else "unsupported"
+
 
 class ConflictReport(Record):
     """ConflictScore of one answer, with every label it was computed from."""
@@ -167,8 +232,10 @@ class ConflictReport(Record):
     claims: tuple[ClaimEvidence, ...] = ()
     uncovered: tuple[int, ...] = ()
     """Numbers of the claims with a label but neither D+ nor D-; each adds 0 to CS-R."""
+    disputed: tuple[int, ...] = ()
+    """Numbers of the claims that the run's policy disputes, those with most at stake first."""
     reconsider: int | None = None
-    """Number of the conflicting claim to reconsider; None where no claim conflicts."""
+    """Number of the claim to reconsider where one is put back; None where none is disputed."""
     duplicates: dict[_Number, _Number] = Field(default_factory=dict)
     """For each near-duplicate document the number of the first document of its group."""
     duplicates_vote: bool = True
@@ -215,6 +282,7 @@ class ConflictReport(Record):
             "cs_r": self.cs_r,
             "coverage": self.coverage,
             "uncovered": list(self.uncovered),
+            "disputed": list(self.disputed),
             "reconsider": self.reconsider,
             "error": self.error,
             "independent_documents": self.independent_documents,

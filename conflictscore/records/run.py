@@ -6,23 +6,28 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field
 
 from conflictscore.records.evidence import (
+    Claim,
     ClaimEvidence,
     ConflictReport,
     ConflictType,
     Document,
     Record,
+    encodable,
 )
 
 __all__ = [
     "RUN_DETAILS",
     "Answer",
     "Attempt",
+    "Checked",
     "Flip",
     "Method",
     "Regeneration",
+    "Revision",
     "Run",
     "RunStatus",
     "Usage",
+    "Way",
     "differs",
 ]
 
@@ -38,8 +43,12 @@ class Method(StrEnum):
     """Answer as ``rag``, score, and answer again where a claim has evidence on both sides."""
 
 
-Regeneration = Literal["paper", "typed"]
-"""How an answer is regenerated: as the paper does, or as the type of the conflict asks (ours)."""
+Regeneration = Literal["paper", "typed", "revise"]
+"""How an answer is regenerated: as the paper does, as the type of the conflict asks (ours), or only
+where it is disputed, in place (ours)."""
+Checked = Literal["fully", "partly", "no"]
+"""Whether an answer was checked: every pair of claim and document has a label, enough of them have,
+or too few."""
 
 
 class Answer(Record):
@@ -55,6 +64,53 @@ class Answer(Record):
     """Numbers of the documents that the justification cites."""
 
 
+class Way(StrEnum):
+    """What becomes of a disputed passage."""
+
+    KEEP = "keep"
+    REPLACE = "replace"
+    HEDGE = "hedge"
+    """It says that the sources disagree, and who says what."""
+    REMOVE = "remove"
+
+
+class Revision(Record):
+    """A second look at one passage of an answer, or at the whole of it."""
+
+    round: Annotated[int, Field(ge=1)]
+    start: Annotated[int, Field(ge=0)]
+    """Where the passage begins in the answer before this round, in characters."""
+    end: Annotated[int, Field(ge=0)]
+    before: str
+    after: str
+    """What was to take its place; empty where it was to go."""
+    way: Way
+    whole: bool = False
+    """Whether the passage is all of the answer."""
+    reason: str | None = None
+    claims: tuple[ClaimEvidence, ...] = ()
+    """The disputed claims of the passage, with the evidence that was shown."""
+    new_claims: tuple[str, ...] = ()
+    """What a passage of an answer claims after its change."""
+    stands: bool = True
+    """Whether it holds; one that does not left the passage as it was."""
+    note: str | None = None
+    """Why it does not stand, or why there is none."""
+    balance_before: tuple[float, ...] | None = None
+    """For each claim of the passage, (|D+| - |D-|) / (|D+| + |D-|), in [-1, 1], worst first; None
+    where no guard compared."""
+    balance_after: tuple[float, ...] | None = None
+
+    @property
+    def changes(self) -> bool:
+        """Whether it says another thing than the passage did."""
+        return differs(self.before, self.after)
+
+    def holds(self, claim: Claim) -> bool:
+        """Whether a claim of the answer before this round is made in the passage."""
+        return claim.passage is not None and self.start <= claim.passage[0] < self.end
+
+
 class Attempt(Record):
     """One pass of the loop: an answer and its score."""
 
@@ -65,6 +121,9 @@ class Attempt(Record):
     """None where the answer was not scored, or not yet."""
     reconsidered: ClaimEvidence | None = None
     """The earlier answer's claim whose evidence was shown; None for the first answer."""
+    revisions: tuple[Revision, ...] = ()
+    """What was looked at again to get here, in the order of the answer; none where the paper's way
+    of regeneration gave the answer, without a guard."""
 
 
 class Flip(Record):
@@ -114,6 +173,8 @@ class RunStatus(StrEnum):
 
     SCORED = "scored"
     """No claim of the first answer has evidence on both sides."""
+    PARTLY_SCORED = "partly-scored"
+    """No claim has evidence on both sides as far as there are labels; some are missing."""
     CORRECTED = "corrected"
     """The answer was changed."""
     KEPT = "kept"
@@ -133,10 +194,10 @@ class RunStatus(StrEnum):
 
 
 _SHOWN = (
-    *("question", "method", "answer", "first_answer", "flipped", "justification"),
+    *("question", "method", "answer", "first_answer", "flipped", "checked", "justification"),
     *("documents", "report", "final_report", "usage", "run_id", "notes"),
 )
-_SHOWN_OF_A_SCORE = ("answer", "documents", "report", "usage", "run_id", "notes")
+_SHOWN_OF_A_SCORE = ("answer", "checked", "documents", "report", "usage", "run_id", "notes")
 _TYPED = {"regeneration", "conflict_type", "conflict_type_reason", "classification_error"}
 
 
@@ -157,6 +218,10 @@ class Run(Record):
     justification: str | None = None
     """Why the answer was changed or confirmed, where the model gave a reason."""
     flip: Flip | None = None
+    flips: tuple[Revision, ...] = ()
+    """What was changed in the answer, passage by passage, in the order it was changed."""
+    checked: Checked | None = None
+    """Whether the answer that stands was checked; None where the run did not come to its end."""
     documents: tuple[Document, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     """Every scored answer, first to last."""
@@ -193,10 +258,18 @@ class Run(Record):
         last = self.attempts[-1] if self.attempts else None
         return last.report if last and last.round and last.answer.text == self.answer else None
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether labels are missing of the answer that stands."""
+        report = self.final_report or self.report
+        return report is not None and report.coverage is not None and report.coverage < 1
+
     def unchecked(self, answer: str, reason: str) -> Self:
         """The same run with an answer that was passed on as it was given, and why."""
+        answer, reason = encodable((answer, reason))
         update: dict[str, Any] = {"answer": answer, "first_answer": answer, "reason": reason}
         update |= {"notes": (*self.notes, reason), "status": RunStatus.PASSED_THROUGH}
+        update["checked"] = "no"
         return self.model_copy(update=update)
 
     def summary(self, *more: str, texts: bool = True) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Writing a file whole or not at all."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from conflictscore.errors import InputError
@@ -19,7 +20,8 @@ def write_whole(path: Path, content: bytes) -> None:
         part.write_bytes(content)
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
         raise InputError(
             f"{path}: cannot be written ({error.strerror}); give a path in a folder that exists"
         ) from error

@@ -1,18 +1,25 @@
-"""A finished run as a line of a log."""
+"""A finished run as a line of a log, and logged runs read back."""
 
-from collections.abc import Mapping
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
 
 from conflictscore.errors import InputError
-from conflictscore.nodes.state import RunContext
-from conflictscore.records import Run
-from conflictscore.storage.record_file import append_line, json_line
+from conflictscore.nodes.state import RunContext, run_of
+from conflictscore.records import Run, RunStatus
+from conflictscore.storage.private_files import DATABASE_FAILURES, owner_only
+from conflictscore.storage.record_file import RecordLines, append_line, json_line
 
-__all__ = ["append_log", "check_log", "log_object"]
+__all__ = ["LoggedRun", "append_log", "check_log", "log_object", "read_runs"]
 
+_SQLITE = b"SQLite format 3\x00"
 _PACKAGES = ("conflictscore", "langgraph", "langchain-core", "langchain-openai", "openai")
 
 
@@ -29,7 +36,7 @@ def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
         **run.summary(),
-        **run.summary("options", "attempts", "flip", "reason"),
+        **run.summary("options", "attempts", "flip", "flips", "reason"),
         "models": {
             "generator": context.generator.name,
             "decomposer": context.decomposer.name,
@@ -38,6 +45,13 @@ def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
         },
         "prompts": {"set": context.prompts.name, "sha256": context.prompts.sha256},
         "max_rounds": context.max_rounds,
+        "correction": {
+            "regeneration": context.regeneration,
+            "disputed": sorted(context.disputed),
+            "unsettled": context.unsettled,
+            "guard": context.guard,
+            "min_coverage": context.min_coverage,
+        },
         "duplicates_vote": context.duplicates_vote,
         "versions": {package: version(package) for package in _PACKAGES},
     }
@@ -50,7 +64,7 @@ def check_log(path: Path) -> None:
         InputError: It cannot.
     """
     try:
-        with path.open("ab"):
+        with open(path, "ab", opener=owner_only):
             pass
     except OSError as error:
         raise InputError(f"--log {path}: cannot be written ({error.strerror})") from error
@@ -66,3 +80,67 @@ def append_log(path: Path, entry: Mapping[str, Any]) -> None:
         append_line(path, json_line(entry, escape=False))
     except OSError as error:
         raise InputError(f"--log {path}: the run was not logged ({error.strerror})") from error
+
+
+class LoggedRun(NamedTuple):
+    """A run that was kept."""
+
+    run: Run
+    about: Mapping[str, Any]
+    """The whole entry: with when it was, how long it took, and by which models."""
+
+
+def read_runs(path: Path) -> list[LoggedRun]:
+    """Read the runs of a ``--log`` file, or of a service's ``--runs-file``, oldest first.
+
+    Of a log, lines that a kill left half written are passed over.
+
+    Raises:
+        InputError: The file cannot be read, holds no run, or holds something else; names the line
+            or row and the field.
+    """
+    try:
+        with path.open("rb") as file:
+            kept = file.read(len(_SQLITE)) == _SQLITE
+        entries = list(_kept_entries(path) if kept else _logged_entries(path))
+    except DATABASE_FAILURES as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    if not entries:
+        raise InputError(f"{path}: no run is in it; give a file of --log or --runs-file")
+    return [LoggedRun(_run_in(entry, where), entry) for where, entry in entries]
+
+
+def _kept_entries(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
+        kept = file.execute("SELECT run FROM runs ORDER BY used").fetchall()
+    for number, (text,) in enumerate(kept, start=1):
+        yield f"{path}, row {number}", _entry(text, f"{path}, row {number}")
+
+
+def _logged_entries(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for line in RecordLines(path):
+        where = f"{path}, line {line.number}"
+        if not line.text.rstrip().endswith(b"}"):
+            continue  # half of it, or nothing
+        yield where, _entry(line.text, where)
+
+
+def _entry(text: str | bytes, where: str) -> Mapping[str, Any]:
+    try:
+        entry = json.loads(text)
+    except (ValueError, RecursionError):
+        entry = None
+    if not isinstance(entry, Mapping) or "attempts" not in entry or "run_id" not in entry:
+        raise InputError(f"{where}: not a run of conflictscore")
+    return entry
+
+
+def _run_in(entry: Mapping[str, Any], where: str) -> Run:
+    try:
+        run = run_of(entry)
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        field = ".".join(map(str, wrong["loc"]))
+        raise InputError(f"{where}, field {field}: {wrong['msg']}") from None
+    known = entry.get("status")  # of a served run; of any other it follows from the run
+    return run.model_copy(update={"status": RunStatus(known)}) if known else run

@@ -6,11 +6,14 @@ Everything shown is untrusted text: no markup, no control characters.
 from collections import Counter
 from collections.abc import Sequence
 
+from markdown_it import MarkdownIt
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from conflictscore.nodes.conflict_details import Witness, witnesses
 from conflictscore.records import ConflictReport, Document, Label, Run, Usage
 
 __all__ = ["print_documents", "print_run", "printable", "tokens_in"]
@@ -41,8 +44,16 @@ def print_run(run: Run, console: Console) -> None:
     """
     if run.question is not None:
         _heading(console, "Answer")
-        _indented(console, run.answer or "")
-    if run.flipped:
+        _answer(console, run.answer or "")
+    if run.flips and not any(flip.whole for flip in run.flips):
+        _heading(console, "Changed in place after a second look")
+        table = _columns()
+        for flip in run.flips:
+            table.add_row(flip.way.value, Text.assemble("“", _text(flip.before), "”"))
+            table.add_row("now", _text(flip.after or "(nothing)"))
+            table.add_row("why", _text(flip.reason or "no reason was given"))
+        console.print(Padding(table, (0, 2), expand=False))
+    elif run.flipped:
         _heading(console, "Changed after a second look")
         table = _columns()
         table.add_row("before", _text(run.first_answer))
@@ -57,11 +68,11 @@ def print_run(run: Run, console: Console) -> None:
         reason = run.conflict_type_reason
         _indented(console, f"{run.conflict_type}{f': {reason}' if reason else ''}")
     first, final = run.report, run.final_report
-    if first and final and final.claims != first.claims:
-        _print_claims("Claims of the first answer", first, console)
-        _print_claims("Claims of the last answer", final, console)
+    if first and final and _judged(final) != _judged(first):
+        _print_claims("Claims of the first answer", first, run.documents, console)
+        _print_claims("Claims of the last answer", final, run.documents, console)
     elif first:
-        _print_claims("Claims", first, console)
+        _print_claims("Claims", first, run.documents, console)
     _print_sources(run, console)
 
 
@@ -93,7 +104,9 @@ def _beginning(text: str) -> str:
     return folded if len(folded) <= _SHOWN_CHARS else f"{folded[:_SHOWN_CHARS]} …"
 
 
-def _print_claims(title: str, report: ConflictReport, console: Console) -> None:
+def _print_claims(
+    title: str, report: ConflictReport, documents: Sequence[Document], console: Console
+) -> None:
     _heading(console, title)
     scores = f"CS-C {_score(report.cs_c)}   CS-R {_score(report.cs_r)}"
     pairs = [pair for evidence in report.claims for pair in evidence.labels]
@@ -106,7 +119,10 @@ def _print_claims(title: str, report: ConflictReport, console: Console) -> None:
         _indented(console, f"pairs decided by: {', '.join(decided)}")
     for evidence in report.claims:
         number, text = evidence.claim.number, printable(evidence.claim.text)
-        mark = Text(" conflict ", style="black on yellow") if evidence.conflicting else Text("")
+        how = "conflict" if evidence.conflicting else ""
+        if number in report.disputed:
+            how = evidence.disputed or how
+        mark = Text(f" {how} ", style="black on yellow") if how else Text("")
         line = Text.assemble(f"{number}. ", text, "  ", mark)
         console.print(Padding(line, (1, 2, 0, 2), expand=False))
         table = _columns()
@@ -121,9 +137,25 @@ def _print_claims(title: str, report: ConflictReport, console: Console) -> None:
                 if label is not Label.UNLABELLED and independent != len(numbers):
                     shown += f" ({independent} independent)"
                 table.add_row(Text(name, style=style), shown)
+                if evidence.contradicts and label is not Label.UNLABELLED:
+                    for witness in witnesses(evidence, label, documents):
+                        table.add_row("", _shown(witness))
         if number in report.uncovered:
             table.add_row(Text("uncovered", style="dim"), "no document speaks to it")
         console.print(Padding(table, (0, 5), expand=False))
+
+
+def _judged(report: ConflictReport) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
+    """What a reader of a report would find to be another one."""
+    return [(e.claim.text, e.supports, e.contradicts) for e in report.claims]
+
+
+def _shown(witness: Witness) -> Text:
+    """A document's own words on a disputed claim, where they are from, and how they were read."""
+    source = f"{witness.document.number}. {printable(witness.source)}"
+    passage = f"\n“{printable(witness.passage)}”" if witness.passage else ""
+    reason = f"\n{printable(witness.reason)}" if witness.reason else ""
+    return Text.assemble((source, "dim"), passage, (reason, "dim"))
 
 
 def _print_sources(run: Run, console: Console) -> None:
@@ -141,12 +173,25 @@ def _print_sources(run: Run, console: Console) -> None:
     usage = run.usage
     console.print(
         Text(
-            f"\n{usage.calls} model calls, {usage.cached_calls} from the cache,"
+            f"\n{usage.calls} model call{'' if usage.calls == 1 else 's'},"
+            f" {usage.cached_calls} from the cache,"
             f" {tokens_in(usage)}, {usage.output_tokens:,} out"
             f"   run {run.run_id}",
             style="dim",
         )
     )
+
+
+def _answer(console: Console, text: str) -> None:
+    """The answer as its Markdown says at a terminal, and word for word elsewhere."""
+    if not console.is_terminal:
+        _indented(console, text)
+        return
+    laid_out = Markdown(printable(text), hyperlinks=False)
+    # Rich's own parser takes HTML for markup, and shows nothing of it
+    plain = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    laid_out.parsed = plain.parse(laid_out.markup)
+    console.print(Padding(laid_out, (0, 2), expand=False))
 
 
 def _text(value: object) -> Text:

@@ -12,6 +12,7 @@ from conflictscore.errors import InputError, NoDocumentsError
 from conflictscore.records import Document
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.document_files import read_documents
+from conflictscore.retrieval.documents import DocumentLike, as_document
 from conflictscore.retrieval.ranking import Ranker, Ranking, RankingField, open_ranker
 from conflictscore.storage.cache import ContentCache
 
@@ -66,14 +67,18 @@ class CorpusRetriever(TopKRetriever):
     @classmethod
     def from_documents(
         cls,
-        documents: Sequence[Document],
+        documents: Sequence[DocumentLike],
         k: int = 10,
         *,
         ranking: Ranking = "bm25",
         cache: ContentCache | None = None,
     ) -> Self:
-        """Searches these documents."""
-        return cls(documents=tuple(documents), k=k, ranking=ranking, cache=cache)
+        """Searches these documents: texts, LangChain ``Document``s, records or mappings."""
+        taken = [
+            item if isinstance(item, Document) else as_document(item, number)
+            for number, item in enumerate(documents, start=1)
+        ]
+        return cls(documents=tuple(taken), k=k, ranking=ranking, cache=cache)
 
     @model_validator(mode="after")
     def _build_ranker(self) -> Self:

@@ -10,7 +10,7 @@ import logging
 import os
 import time
 from base64 import b64decode, b64encode
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -18,7 +18,7 @@ from itertools import accumulate, chain, islice
 from math import ceil, sqrt
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,17 +117,17 @@ class DenseRanker:
         """Each distinct text with its vectors, one per piece."""
         new = []
         for text in dict.fromkeys(self._texts):
-            if self._cache and (kept := self._cache.get(_content(text))):
-                vectors = np.frombuffer(b64decode(kept["vectors"]), "<f4")
-                yield text, vectors.reshape(kept["pieces"], -1)
+            kept = self._cache.get(_content(text)) if self._cache else None
+            if kept is not None and (vectors := _vectors(kept)) is not None:
+                yield text, vectors
             else:
                 new.append(text)
         told = time.monotonic()
         encoded = shared_encoder().encode(new)
         for count, (text, vectors) in enumerate(zip(new, encoded, strict=True), 1):
             if self._cache:
-                kept = {"pieces": len(vectors), "vectors": b64encode(vectors.tobytes()).decode()}
-                self._cache.put(_content(text), kept)
+                encoded_once = b64encode(vectors.tobytes()).decode()
+                self._cache.put(_content(text), {"pieces": len(vectors), "vectors": encoded_once})
             if time.monotonic() - told >= _SECONDS_BETWEEN_LINES:
                 told = time.monotonic()
                 _log.info("read %d of %d texts for ranking by meaning", count, len(new))
@@ -136,6 +136,15 @@ class DenseRanker:
 
 def _content(text: str) -> dict[str, str | int]:
     return {"embedded": text, "model": MINILM.sha256, "piece_tokens": _PIECE_TOKENS}
+
+
+def _vectors(kept: Mapping[str, Any]) -> Floats | None:
+    """Stored vectors; None where they cannot be read."""
+    try:
+        flat = np.frombuffer(b64decode(kept["vectors"]), "<f4")
+        return flat.reshape(kept["pieces"], _HEADS * _HEAD_SIZE)
+    except (ValueError, TypeError, LookupError):
+        return None
 
 
 class _Linear(NamedTuple):

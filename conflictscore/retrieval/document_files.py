@@ -1,13 +1,18 @@
-"""Which files a path stands for, and the documents in each: plain text, web page or JSON lines."""
+"""Which files a path stands for, and the documents in each, by the ending of its name."""
 
 import codecs
 import json
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
+from zipfile import ZipFile
 
 from conflictscore.errors import InputError, NoDocumentsError
 from conflictscore.records import Document
@@ -20,6 +25,7 @@ _NOTES_SHOWN = 3
 """How many notes an error repeats."""
 _LARGEST = 20_000_000
 """Bytes; a larger file is not read."""
+_LARGEST_UNPACKED = 200_000_000
 _BOMS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NEVER_GUESSED = ["utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "utf_32_le", "utf_7"]
 """Encodings that announce themselves by a byte order mark or are not in use; a guess of them is
@@ -27,6 +33,8 @@ wrong, and likely for a short text."""
 _HEADING = re.compile(r"^#{1,6}[ \t]+([^\s#].*)$", re.MULTILINE)
 
 Notes = list[str]
+_Reader = Callable[[bytes, str, Notes], Iterator[Document]]
+"""Of a file's bytes and what it is called, its documents; adds notes on how it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +53,11 @@ class ReadResult:
 def read_documents(paths: Sequence[str | Path]) -> ReadResult:
     """Reads files, and folders with all their subfolders.
 
-    Text (.txt, .md) and web pages (.html, .htm) give one document a file; .jsonl gives one a
-    line: an object with ``text`` and, where wanted, ``title``, ``url`` and other single values as
-    metadata. In a folder, hidden files and other endings are passed over, and a file that cannot
-    be used is left out with a note. A file met twice is read once.
+    Text (.txt, .md), web pages (.html, .htm), PDF and DOCX (these two with the extra ``docs``) give
+    one document a file; .jsonl gives one a line: an object with ``text`` and, where wanted,
+    ``title``, ``url`` and other single values as metadata. In a folder, hidden files and other
+    endings are passed over, and a file that cannot be used is left out with a note. A file met
+    twice is read once.
 
     Raises:
         InputError: A path does not exist or cannot be read, a file given by name cannot be
@@ -130,7 +139,8 @@ def _walk(folder: Path, notes: list[str]) -> list[Path]:
         passed_over += len(visible) - len(wanted)
         files += wanted
     if passed_over:
-        notes.append(f"{_shown(folder)}: passed over {passed_over} files not ending in {_ENDINGS}")
+        what = "1 file" if passed_over == 1 else f"{passed_over} files"
+        notes.append(f"{_shown(folder)}: passed over {what} not ending in {_ENDINGS}")
     return sorted(files, key=lambda path: path.parts)
 
 
@@ -155,27 +165,35 @@ def _read_file(path: Path, url: str) -> tuple[list[Document], Notes]:
         _UnusableFileError: It cannot be opened, is too large, empty or not text.
         InputError: A line of a .jsonl file is wrong.
     """
-    text, notes = _text_of(path, url)
-    documents = list(_READERS[path.suffix.lower()](text, url, notes))
+    notes: Notes = []
+    documents = list(_READERS[path.suffix.lower()](_bytes_of(path), url, notes))
     if not documents:
         raise _UnusableFileError("there is no text in it")
     return documents, notes
 
 
-def _text_of(path: Path, url: str) -> tuple[str, Notes]:
+def _bytes_of(path: Path) -> bytes:
     try:
         if not path.is_file():
             raise _UnusableFileError("not a file that can be read")
         if path.stat().st_size > _LARGEST:
             raise _UnusableFileError(f"larger than {_LARGEST // 1_000_000} MB")
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise _UnusableFileError(f"cannot be read ({error.strerror})") from None
+
+
+def _of_text(read: Callable[[str, str, Notes], Iterator[Document]]) -> _Reader:
+    """The reader of a file's bytes, from that of its text."""
+    return lambda data, url, notes: read(_decoded(data, url, notes), url, notes)
+
+
+def _decoded(data: bytes, url: str, notes: Notes) -> str:
     if not data.startswith(_BOMS):
         if b"\x00" in data:
             raise _UnusableFileError("not text")
         try:
-            return data.decode("utf-8-sig"), []
+            return data.decode("utf-8-sig")
         except UnicodeDecodeError:
             pass
     from charset_normalizer import from_bytes
@@ -183,7 +201,8 @@ def _text_of(path: Path, url: str) -> tuple[str, Notes]:
     guess = from_bytes(data, cp_exclusion=[] if data.startswith(_BOMS) else _NEVER_GUESSED).best()
     if guess is None:
         raise _UnusableFileError("not text, or in an encoding that cannot be determined")
-    return str(guess), [f"{url}: not UTF-8, read as {guess.encoding}"]
+    notes.append(f"{url}: not UTF-8, read as {guess.encoding}")
+    return str(guess)
 
 
 def _read_text(text: str, url: str, notes: Notes) -> Iterator[Document]:
@@ -247,12 +266,75 @@ def _string(fields: dict[str, Any], name: str, where: str) -> str:
     return clean_text(value or "")
 
 
-_READERS: dict[str, Callable[[str, str, Notes], Iterator[Document]]] = {
-    ".txt": _read_text,
-    ".md": _read_text,
-    ".html": _read_html,
-    ".htm": _read_html,
-    ".jsonl": _read_jsonl,
+def _read_pdf(data: bytes, url: str, notes: Notes) -> Iterator[Document]:
+    pypdf = _library("pypdf", "pypdf")
+    logging.getLogger("pypdf").setLevel(logging.ERROR)  # it tells of each flaw that it mends
+    with _damaged("PDF"):
+        file = pypdf.PdfReader(BytesIO(data))
+        pages = [clean_text(page.extract_text()) for page in file.pages]
+        title = file.metadata.title if file.metadata else None
+    if missing := pages.count(""):
+        if missing == len(pages):
+            raise _UnusableFileError(
+                "there is no text in it; where its pages are pictures, have their text recognised"
+                " (OCR) first"
+            )
+        notes.append(f"{url}: {missing} of its {len(pages)} pages have no text")
+    yield _named(url, "\n\n".join(filter(None, pages)), title)
+
+
+def _read_docx(data: bytes, url: str, notes: Notes) -> Iterator[Document]:
+    docx = _library("docx", "python-docx")
+    with _damaged("DOCX"):
+        with ZipFile(BytesIO(data)) as parts:
+            unpacked = sum(part.file_size for part in parts.infolist())
+        if unpacked > _LARGEST_UNPACKED:
+            raise _UnusableFileError(f"unpacked larger than {_LARGEST_UNPACKED // 1_000_000} MB")
+        file = docx.Document(BytesIO(data))
+        blocks = [
+            "\n".join(" | ".join(cell.text for cell in row.cells) for row in block.rows)
+            if hasattr(block, "rows")
+            else block.text
+            for block in file.iter_inner_content()
+        ]
+        title = file.core_properties.title
+    if text := clean_text("\n".join(blocks)):
+        yield _named(url, text, title)
+
+
+def _named(url: str, text: str, title: object) -> Document:
+    known = clean_text(title) if isinstance(title, str) else ""
+    return Document(number=1, text=text, title=known or Path(url).stem, url=url)
+
+
+def _library(module: str, package: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise _UnusableFileError(
+            f"reading it needs {package}: pip install 'conflictscore[docs]'"
+        ) from None
+
+
+@contextmanager
+def _damaged(kind: str) -> Iterator[None]:
+    try:
+        yield
+    except _UnusableFileError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a damaged file makes its reader raise anything
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise _UnusableFileError(f"not a {kind} that can be read ({reason})") from None
+
+
+_READERS: dict[str, _Reader] = {
+    ".txt": _of_text(_read_text),
+    ".md": _of_text(_read_text),
+    ".html": _of_text(_read_html),
+    ".htm": _of_text(_read_html),
+    ".jsonl": _of_text(_read_jsonl),
+    ".pdf": _read_pdf,
+    ".docx": _read_docx,
 }
 
 _ENDINGS = ", ".join(_READERS)

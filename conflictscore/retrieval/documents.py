@@ -6,17 +6,30 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.documents import Document as Retrieved
+from pydantic import ValidationError
 
-from conflictscore.records import Document
+from conflictscore.errors import InputError
+from conflictscore.records import Document, encodable
 
-__all__ = ["URL_KEYS", "Scalar", "clean_text", "is_scalar", "to_documents"]
+__all__ = [
+    "URL_KEYS",
+    "DocumentLike",
+    "Scalar",
+    "as_document",
+    "clean_text",
+    "is_scalar",
+    "to_documents",
+]
+
+DocumentLike = str | Retrieved | Document | Mapping[str, Any]
+"""A document as a caller may hold it: its text, a LangChain ``Document``, a record, or a mapping
+with ``text`` and, as known, ``title``, ``url`` and ``metadata``."""
 
 Scalar = str | int | float | bool | None
 """What a document's metadata can hold."""
 
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
-_SURROGATES = re.compile("[\ud800-\udfff]")
 URL_KEYS = ("url", "source", "link")
 """The metadata that may hold a document's address, the first of them that does."""
 
@@ -28,7 +41,7 @@ def clean_text(text: str) -> str:
     which no UTF-8 can hold, becomes U+FFFD. White space around the text goes too.
     """
     text = _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
-    return _SURROGATES.sub("\ufffd", text).strip()
+    return str(encodable(text)).strip()
 
 
 def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
@@ -41,26 +54,44 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
     documents: list[Document] = []
     seen: set[tuple[str, str]] = set()
     for item in items:
-        text = clean_text(item.page_content)
-        url_key = next((key for key in URL_KEYS if _text(item.metadata, key)), "")
-        url = _text(item.metadata, url_key)
-        if not text or (url, text) in seen:
+        fields = _fields(item)
+        if not fields["text"] or (fields["url"], fields["text"]) in seen:
             continue
-        seen.add((url, text))
-        documents.append(
-            Document(
-                number=len(documents) + 1,
-                text=text,
-                title=_text(item.metadata, "title"),
-                url=url,
-                metadata={
-                    clean_text(key): clean_text(value) if isinstance(value, str) else value
-                    for key, value in item.metadata.items()
-                    if key not in ("title", url_key) and is_scalar(value)
-                },
-            )
-        )
+        seen.add((fields["url"], fields["text"]))
+        documents.append(Document(number=len(documents) + 1, **fields))
     return tuple(documents)
+
+
+def as_document(item: DocumentLike, number: int) -> Document:
+    """What a caller gave as a document; of LangChain's the fields are read as by ``to_documents``.
+
+    Raises:
+        InputError: It is nothing of the kind, has no text, or has a field that is unknown or of
+            the wrong type; names the document and the field.
+    """
+    fields: Any = item
+    if isinstance(item, str):
+        fields = {"text": item}
+    elif isinstance(item, Retrieved):
+        fields = _fields(item)
+    elif isinstance(item, Document):
+        fields = item.to_json()
+    if not isinstance(fields, Mapping):
+        raise InputError(
+            f"document {number}: {type(item).__name__}, not a text, a mapping with text, or a"
+            " LangChain Document"
+        )
+    if isinstance(text := fields.get("page_content"), str):  # LangChain's JSON
+        fields = _fields(Retrieved(text, metadata=fields.get("metadata") or {}))
+    try:
+        document = Document.model_validate({**fields, "number": number, "duplicate_of": None})
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        where = ".".join(map(str, wrong["loc"]))
+        raise InputError(f"document {number}, field {where}: {wrong['msg']}") from None
+    if not document.text.strip():
+        raise InputError(f"document {number}, field text: it is empty")
+    return document
 
 
 def is_scalar(value: object) -> bool:
@@ -68,6 +99,20 @@ def is_scalar(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or isinstance(value, str | int)
+
+
+def _fields(item: Retrieved) -> dict[str, Any]:
+    url_key = next((key for key in URL_KEYS if _text(item.metadata, key)), "")
+    return {
+        "text": clean_text(item.page_content),
+        "title": _text(item.metadata, "title"),
+        "url": _text(item.metadata, url_key),
+        "metadata": {
+            clean_text(key): clean_text(value) if isinstance(value, str) else value
+            for key, value in item.metadata.items()
+            if key not in ("title", url_key) and is_scalar(value)
+        },
+    }
 
 
 def _text(metadata: Mapping[Any, Any], key: str) -> str:

@@ -19,7 +19,7 @@ from rensa import RMinHash, RMinHashLSH
 
 from conflictscore.records import Document
 
-__all__ = ["mark_duplicates"]
+__all__ = ["mark_duplicates", "words_in"]
 
 _ALIKE = 0.8
 _FEWEST = 20
@@ -95,8 +95,14 @@ class _Originals:
         return number
 
 
+def words_in(text: str) -> list[str]:
+    """The words of a text, case folded; a character in scripts without white space."""
+    words: list[str] = _WORD.findall(text.casefold())
+    return words
+
+
 def _shingles(text: str) -> set[str]:
-    words = _WORD.findall(text)
+    words = words_in(text)
     return {" ".join(three) for three in zip(words, words[1:], words[2:], strict=False)}
 
 

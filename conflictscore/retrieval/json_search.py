@@ -13,13 +13,18 @@ import httpx2
 from pydantic import PrivateAttr, SecretStr, model_validator
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.retrieval.web_search import Fault, Hit, Page, WebSearchRetriever, scrubbed
+from conflictscore.retrieval.web_search import (
+    MOST_BYTES,
+    Fault,
+    Hit,
+    Page,
+    WebSearchRetriever,
+    scrubbed,
+)
 
 __all__ = ["JsonSearchRetriever", "hits", "listed", "texts"]
 
-_MOST_BYTES = 5_000_000
-"""Of a reply; a page of results has some ten thousand."""
-_REASON_KEYS = ("error", "errors", "code", "message", "detail")
+_REASON_KEYS = ("error", "errors", "code", "message", "detail", "status")
 
 
 class JsonSearchRetriever(WebSearchRetriever):
@@ -91,8 +96,8 @@ class JsonSearchRetriever(WebSearchRetriever):
                 body = bytearray()
                 for chunk in reply.iter_bytes():
                     body += chunk
-                    if len(body) > _MOST_BYTES:
-                        return self.wrong_form(f"it is longer than {_MOST_BYTES:,} bytes")
+                    if len(body) > MOST_BYTES:
+                        return self.wrong_form(f"it is longer than {MOST_BYTES:,} bytes")
                     if time.monotonic() - started > self.timeout:
                         return self.timed_out()
         except httpx2.TimeoutException:

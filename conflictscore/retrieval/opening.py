@@ -105,11 +105,11 @@ def open_search(
     names = [name for name, _ in chosen]
     if docs and "corpus" not in names:
         raise InputError(
-            f"--docs is searched by --search corpus: leave out --docs, or give "
-            f"--search {','.join((*names, 'corpus'))}"
+            'docs are searched by search="corpus": leave them out, or give'
+            f' search="{",".join((*names, "corpus"))}"'
         )
     if "corpus" in names and not docs:
-        raise InputError("--search corpus needs --docs PATH, a file or folder to search")
+        raise InputError('search="corpus" needs docs="PATH", a file or folder to search')
     opened: list[BaseRetriever] = []
     for name, options in chosen:
         module, _, class_name = PROVIDERS[name].retriever.partition(":")
@@ -132,8 +132,8 @@ def _default(docs: Sequence[str]) -> str:
     if name is None:
         ways = ", ".join(f"{PROVIDERS[name].needs} ({name})" for name in DEFAULT_ORDER)
         raise ConfigurationError(
-            "nothing to search: give --docs PATH to answer from your own files, or --search ddgs, "
-            f"which needs no key, or set one of {ways}"
+            'nothing to search: give docs="PATH" to answer from your own files, or search="ddgs",'
+            f" which needs no key, or set one of {ways}"
         )
     return name
 
@@ -149,9 +149,9 @@ def _parsed(part: str) -> tuple[str, dict[str, str]]:
         )
     provider = PROVIDERS[name]
     if colon and not provider.argument:
-        raise InputError(f"--search {name} takes nothing after a colon")
+        raise InputError(f'search="{name}" takes nothing after a colon')
     if colon and not argument:
-        raise InputError(f"nothing follows the colon: give --search {name}:{provider.argument}")
+        raise InputError(f'nothing follows the colon: give search="{name}:{provider.argument}"')
     if not (argument or provider.variables) and provider.argument:
-        raise InputError(f"--search {name} needs more: give --search {provider.usage(name)}")
+        raise InputError(f'search="{name}" needs more: give search="{provider.usage(name)}"')
     return name, {provider.option: argument} if argument else {}

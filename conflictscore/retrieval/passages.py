@@ -13,13 +13,10 @@ from pydantic import Field, model_validator
 from conflictscore.errors import InputError
 from conflictscore.retrieval.base import WrappingRetriever
 from conflictscore.retrieval.ranking import Ranker, RankingField, open_ranker
-from conflictscore.retrieval.token_windows import TokenWindow, check_size, cut_windows
+from conflictscore.retrieval.token_windows import MARK, TokenWindow, check_size, cut_windows
 from conflictscore.storage.cache import ContentCache
 
 __all__ = ["MARK", "PassageRetriever", "cut_to_passages"]
-
-MARK = " […] "
-"""Stands where text between two passages of a document was left out."""
 
 
 class PassageRetriever(WrappingRetriever):

@@ -9,7 +9,18 @@ from typing import NamedTuple
 from conflictscore.errors import InputError
 from conflictscore.tokens import count_tokens, token_starts
 
-__all__ = ["LEAST_TOKENS", "TokenWindow", "Vocabulary", "check_size", "cut_windows"]
+__all__ = [
+    "LEAST_TOKENS",
+    "MARK",
+    "TokenWindow",
+    "Vocabulary",
+    "check_size",
+    "cut_windows",
+    "sentence_starts",
+]
+
+MARK = " […] "
+"""Stands where text between two passages of a document was left out."""
 
 LEAST_TOKENS = 16
 """The smallest window: fewer tokens say nothing, and one character alone can take four."""
@@ -107,10 +118,14 @@ def cut_windows(
     return windows
 
 
+def sentence_starts(text: str) -> list[int]:
+    """Where the sentences and lines of a text begin, from 0, ascending."""
+    return [0, *(match.end() for match in _SENTENCE_END.finditer(text))]
+
+
 def _breaks(text: str) -> tuple[list[int], list[int]]:
     """Where sentences begin, and where words begin."""
-    sentences = [match.end() for match in _SENTENCE_END.finditer(text)]
-    return sentences, [match.end() for match in _WORD_END.finditer(text)]
+    return sentence_starts(text)[1:], [match.end() for match in _WORD_END.finditer(text)]
 
 
 def _break_before(place: int, start: int, breaks: Sequence[Sequence[int]]) -> int:

@@ -5,12 +5,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from googleapiclient.http import HttpRequest
 from pydantic import PrivateAttr, model_validator
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.retrieval.google_api import GoogleApiRetriever, result_hits
-from conflictscore.retrieval.json_search import listed
+from conflictscore.retrieval.google_results import result_hits
+from conflictscore.retrieval.json_search import JsonSearchRetriever, listed
 from conflictscore.retrieval.web_search import OTHER_WAYS, Fault, Hit, Page
 
 __all__ = ["VertexRetriever"]
@@ -24,13 +23,13 @@ _FORM = (
 )
 _SHORT = re.compile(r"([^/\s]+)/([^/\s]+)")
 _FULL = re.compile(
-    r"projects/[^/\s]+/locations/([a-z0-9-]+)/collections/[^/\s]+"
-    r"/(engines|dataStores)/[^/\s]+/servingConfigs/[^/\s]+"
+    r"projects/[^/\s]+/locations/[a-z0-9-]+/collections/[^/\s]+"
+    r"/(?:engines|dataStores)/[^/\s]+/servingConfigs/[^/\s]+"
 )
 _INVALID_KEY = re.compile(r"api[ _]key", re.IGNORECASE)
 
 
-class VertexRetriever(GoogleApiRetriever):
+class VertexRetriever(JsonSearchRetriever):
     """The first ``k`` results of a Vertex AI search; see the base for the rest.
 
     Searched are the websites listed in one engine, about 50 domains at most, and not the web.
@@ -47,7 +46,7 @@ class VertexRetriever(GoogleApiRetriever):
     title: ClassVar[str] = "Vertex AI"
     key_variables: ClassVar[tuple[str, ...]] = ("VERTEX_API_KEY", "GOOGLE_API_KEY")
     page_size: ClassVar[int] = 25
-    api: ClassVar[tuple[str, str]] = ("discoveryengine", "v1")
+    service: ClassVar[str] = "https://discoveryengine.googleapis.com"
 
     serving_config: str | None = None
 
@@ -57,38 +56,48 @@ class VertexRetriever(GoogleApiRetriever):
         """See the base."""
         return _missing(" or ".join(self.key_variables))
 
-    def request(self, query: str, number: int, size: int) -> HttpRequest:
-        """See the base."""
-        body = {
-            "query": query,
-            "pageSize": size,
-            "offset": number * size,
-            "contentSearchSpec": {"snippetSpec": {"returnSnippet": True}},
-        }
-        return self._service.searchLite(servingConfig=self._config, body=body)
+    def address(self, path: str) -> str:
+        """See the base; outside of ``global`` the service has an address for each location."""
+        location = self._config.split("/")[3]
+        regional = self.service.replace("//", f"//{location}-" if location != "global" else "//")
+        return f"{self.endpoint or regional}{path}"
 
-    def page(self, reply: Mapping[str, Any], size: int) -> Page:
+    def request(self, query: str, number: int, size: int) -> dict[str, Any]:
+        """See the base."""
+        return {
+            "method": "POST",
+            "url": self.address(f"/v1/{self._config}:searchLite"),
+            "headers": {"x-goog-api-key": self._key.get_secret_value()},
+            "json": {
+                "query": query,
+                "pageSize": size,
+                "offset": number * size,
+                "contentSearchSpec": {"snippetSpec": {"returnSnippet": True}},
+            },
+        }
+
+    def page(self, reply: Mapping[str, Any], number: int) -> Page:
         """See the base."""
         return Page(_hits(reply), more=bool(reply.get("nextPageToken")))
 
-    def explained(self, status: int, reason: str, body: str, retry_after: str | None) -> Fault:
+    def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:
         """See the base; a wrong key is a 400 here, and so is an engine that cannot be used."""
         said = f"{status}: {self.shown(reason)}"
-        if "FAILED_PRECONDITION" in body:
+        if "FAILED_PRECONDITION" in reason:
             message = (
                 f"with an API key, Vertex AI searches only an engine of public websites ({said}): "
                 f"check {_CONFIG_VARIABLE}; {_LIMITS}; {OTHER_WAYS}"
             )
             return Fault(ConfigurationError(message))
         if status == 400 and _INVALID_KEY.search(reason):
-            return self.refused(401, reason)
+            return super().refused(401, reason)
         if status == 404:
             message = f"Vertex AI has no such engine ({said}): check {_CONFIG_VARIABLE}"
             return Fault(ConfigurationError(message))
         if status == 400:
             what = f"check {_CONFIG_VARIABLE} and the length of the question"
             return Fault(InputError(f"Vertex AI cannot use the request ({said}): {what}"))
-        return self.refused(status, reason, retry_after)
+        return super().refused(status, reason, retry_after)
 
     @model_validator(mode="after")
     def _connect(self) -> Self:
@@ -101,16 +110,11 @@ class VertexRetriever(GoogleApiRetriever):
                 f"projects/{project}/locations/global/collections/default_collection"
                 f"/engines/{engine}/servingConfigs/default_search"
             )
-        full = _FULL.fullmatch(given)
-        if full is None:
+        if not _FULL.fullmatch(given):
             raise ConfigurationError(
                 f"{_CONFIG_VARIABLE} is not a serving config: give it as {_FORM}"
             )
-        location, kind = full.groups()
-        regional = f"https://{location}-discoveryengine.googleapis.com"
-        service = self.opened(self.endpoint or (regional if location != "global" else None))
-        parents = service.projects().locations().collections()
-        self._config, self._service = given, getattr(parents, kind)().servingConfigs()
+        self._config = given
         return self
 
 

@@ -31,7 +31,7 @@ from conflictscore.errors import (
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.documents import clean_text
 
-__all__ = ["OTHER_WAYS", "Fault", "Hit", "Page", "WebSearchRetriever", "scrubbed"]
+__all__ = ["MOST_BYTES", "OTHER_WAYS", "Fault", "Hit", "Page", "WebSearchRetriever", "scrubbed"]
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +40,8 @@ OTHER_WAYS = (
     "--search corpus --docs PATH (your own files)"
 )
 
+MOST_BYTES = 5_000_000
+"""Of a provider's reply; a page of results has some ten thousand."""
 _QUOTA = re.compile(r"credit|quota|billing|payment|per\s*day|daily|month|usage limit", re.I)
 _MOMENTARY = re.compile(r"per\s*(second|minute)|rate[\s_-]?limit", re.I)
 _LONGEST_WAIT = 60.0

@@ -15,13 +15,14 @@ from conflictscore.errors import (
     ContextWindowError,
     InputError,
 )
+from conflictscore.models.clients import for_purpose
 from conflictscore.nodes.decompose import decompose
 from conflictscore.nodes.label import label
 from conflictscore.nodes.receive import receive
 from conflictscore.nodes.record import record
 from conflictscore.nodes.score import score
 from conflictscore.nodes.state import RagState, RunContext, timed
-from conflictscore.records import Usage
+from conflictscore.records import ConflictReport, Usage
 from conflictscore.scoring_files.rows import Row, task_of
 from conflictscore.threads import together
 
@@ -33,8 +34,13 @@ __all__ = [
     "Result",
     "failed_result",
     "flawed",
+    "rows_at_a_time",
+    "score_answer",
     "score_row",
+    "why_unscored",
 ]
+
+_LOCAL_ROWS, _REMOTE_ROWS = 1, 4
 
 
 class Outcome(TypedDict):
@@ -113,6 +119,11 @@ class LocalEngine:
                 start(work)
 
 
+def rows_at_a_time(context: RunContext) -> int:
+    """How many rows are scored at a time unless the user says: one by a model on this machine."""
+    return _LOCAL_ROWS if context.decomposer.is_local else _REMOTE_ROWS
+
+
 async def score_row(context: RunContext, row: Row) -> Result:
     """Score a row; a failure of the row stands in its outcome.
 
@@ -124,20 +135,32 @@ async def score_row(context: RunContext, row: Row) -> Result:
         task = task_of(row)
     except InputError as fault:
         return failed_result(row, str(fault), tried=False)
-    state: RagState = {
-        "answer": task.answer,
-        "documents": cast("list[dict[str, Any]]", task.documents),
-    }
+    documents = cast("list[dict[str, Any]]", task.documents)
+    ended = await score_answer(context, {"answer": task.answer, "documents": documents})
+    return failed_result(row, ended) if isinstance(ended, str) else _result(row, ended)
+
+
+async def score_answer(context: RunContext, state: RagState) -> RagState | str:
+    """Score an answer: the scoring graph's last state, or why the answer has no scores.
+
+    Args:
+        context: The collaborators.
+        state: The answer and its documents, as ``ScorerInput`` has them.
+
+    Raises:
+        ConfigurationError: A setting is wrong, so that nothing can be scored.
+        BudgetError: The budget is used up.
+    """
     try:
-        return _result(row, await _scored(context, state))
+        return await _scored(context, state)
     except (ConfigurationError, BudgetError) as stop:
         if not isinstance(stop, ContextWindowError):
             raise
-        return failed_result(row, str(stop))
+        return str(stop)
     except Exception as failure:  # noqa: BLE001 - a plugged-in part may raise anything
         text = " ".join(str(failure).split())
         named = isinstance(failure, ConflictScoreError)
-        return failed_result(row, text if named else f"{type(failure).__name__}: {text}")
+        return text if named else f"{type(failure).__name__}: {text}"
 
 
 def failed_result(row: Row, reason: str, *, tried: bool = True) -> Result:
@@ -159,7 +182,8 @@ async def _scored(context: RunContext, state: RagState) -> RagState:
     runtime = Runtime(context=context)
     for node in (receive, decompose, label, score, record):
         started = time.perf_counter()
-        update = await node(state, runtime)
+        with for_purpose(step=node.__name__):
+            update = await node(state, runtime)
         timings = timed(state, node.__name__, time.perf_counter() - started)
         state = cast("RagState", {**state, **update, "timings": timings})
     return state
@@ -170,8 +194,14 @@ def _result(row: Row, state: RagState) -> Result:
     pairs = [pair for claim in report["claims"] for pair in claim["labels"]]
     for pair in pairs:
         del pair["cached"]
-    error = report["error"]
-    if error is None and report["coverage"] == 0:
-        error = f"no claim could be labelled against any document: {pairs[0]['error']}"
-    outcome = Outcome(row=row.number, error=error, report=report, notes=state["notes"])
+    why = why_unscored(ConflictReport.model_validate(state["attempts"][0]["report"]))
+    outcome = Outcome(row=row.number, error=why, report=report, notes=state["notes"])
     return Result(outcome, Usage.model_validate(state["usage"]))
+
+
+def why_unscored(report: ConflictReport) -> str | None:
+    """Why an answer has no scores although the run ended; None where it has."""
+    if report.error is None and report.coverage == 0:
+        pair = report.claims[0].labels[0]
+        return f"no claim could be labelled against any document: {pair.error}"
+    return report.error

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from itertools import chain
@@ -12,6 +11,7 @@ from typing import Any
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.scoring_files.engine import Outcome, flawed
 from conflictscore.scoring_files.rows import ADDED
+from conflictscore.storage.private_files import DATABASE_FAILURES, connect, owner_only
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line
 
 __all__ = ["Journal", "WaitingLines", "outcome_in", "unwritable"]
@@ -135,7 +135,7 @@ class Journal:
         again = chain(self._waiting.lines(again=True), [(0, b"")])
         row, instead = next(again)
         try:
-            with part.open("wb") as file:
+            with open(part, "wb", opener=owner_only) as file:
                 for number, _, line in RecordLines(self._path):
                     if number == row:
                         file.write(instead)
@@ -165,11 +165,9 @@ class WaitingLines:
         """
         self._path = path
         try:
-            self._connection = sqlite3.connect(path, isolation_level=None)
-        except sqlite3.Error as error:
+            self._connection = connect(path)
+        except DATABASE_FAILURES as error:
             raise unwritable(path, error) from None
-        self._execute("PRAGMA journal_mode=WAL")
-        self._execute("PRAGMA synchronous=NORMAL")
         self._execute(
             "CREATE TABLE IF NOT EXISTS lines"
             " (row INTEGER PRIMARY KEY, again INTEGER NOT NULL, line BLOB NOT NULL)"
@@ -227,7 +225,7 @@ class WaitingLines:
                 f"SELECT row, line FROM lines {which} ORDER BY row"  # noqa: S608 - no user's text
             ):
                 yield row, bytes(line)
-        except sqlite3.Error as error:
+        except DATABASE_FAILURES as error:
             raise unwritable(self._path, error) from None
 
     def close(self) -> None:
@@ -237,7 +235,7 @@ class WaitingLines:
     def _execute(self, statement: str, *values: object) -> list[tuple[bytes, ...]]:
         try:
             return self._connection.execute(statement, values).fetchall()
-        except sqlite3.Error as error:
+        except DATABASE_FAILURES as error:
             raise unwritable(self._path, error) from None
 
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.scoring_files.journal import outcome_in, unwritable
-from conflictscore.scoring_files.rows import ADDED, Row, Source
+from conflictscore.scoring_files.rows import ADDED, Columns, Row, Source
+from conflictscore.storage.private_files import owner_only
 from conflictscore.storage.record_file import RecordLines
 
 __all__ = ["ParquetOutput", "ParquetRows"]
@@ -46,22 +47,23 @@ class ParquetRows:
         schema: Its columns.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, columns: Columns) -> None:
         """Read the file's schema and its number of rows.
 
         Raises:
             InputError: It cannot be read, lacks a column or has the one that is to be added.
             ConfigurationError: pyarrow is not installed.
         """
-        self.path = path
+        self.path, self.columns = path, columns
         with self._opened() as parquet:
             self.total: int = parquet.metadata.num_rows
             self.schema = parquet.schema_arrow
             with path.open("rb") as file:
                 self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        for name in ("answer", "documents"):
-            if name not in self.schema.names:
-                raise InputError(f"{path}: has no column {name}")
+        try:
+            columns.of(self.schema.names)
+        except InputError as missing:
+            raise InputError(f"{path}: {missing}; it has {', '.join(self.schema.names)}") from None
         if ADDED in self.schema.names:
             raise InputError(
                 f"{path}: has a column {ADDED} already; score the file that it was made from"
@@ -80,7 +82,7 @@ class ParquetRows:
                     for fields in batch.to_pylist():
                         number += 1
                         if wanted(number):
-                            yield Row(number, _plain(fields))
+                            yield Row(number, _plain(fields), columns=self.columns)
 
     def batches(self, rows: int) -> Iterator[Any]:
         """All rows as record batches of at most so many.
@@ -171,7 +173,10 @@ class ParquetOutput:
         part = out.with_name(f"{out.name}.part")
         outcomes = (outcome_in(line.text, line.number, lines) for line in RecordLines(lines))
         try:
-            with parquet.ParquetWriter(part, self._schema) as writer:
+            with (
+                open(part, "wb", opener=owner_only) as file,
+                parquet.ParquetWriter(file, self._schema) as writer,
+            ):
                 for length, columns in self._carried():
                     added = [_added(outcome) for outcome in islice(outcomes, length)]
                     arrays = [*columns, arrow.array(added, self._schema.field(ADDED).type)]

@@ -9,12 +9,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from typing import Any
 from uuid import uuid4
 
-from conflictscore.errors import ConfigurationError, ConflictScoreError
+from conflictscore.errors import ConfigurationError, ConflictScoreError, InputError
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.engine import Ended, LocalEngine, Result, failed_result
 from conflictscore.scoring_files.rows import ADDED, Row
@@ -149,8 +150,12 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 def _without_the_rest(row: Row) -> Row:
     """The row without what is only carried through, and need not travel."""
-    seen = {name: row.fields[name] for name in ("answer", "documents", ADDED) if name in row.fields}
-    return Row(row.number, seen, row.fault)
+    try:
+        names = row.columns.of([name for name, value in row.fields.items() if value is not None])
+    except InputError:
+        return row  # it is refused there, as here
+    seen = {name: row.fields[name] for name in (*names, ADDED) if name in row.fields}
+    return replace(row, fields=seen)
 
 
 def _connect(ray: Any, workers: int | None) -> None:

@@ -1,20 +1,27 @@
-"""The rows of an input: what is read of them, what is scored, and how JSON lines are read."""
+"""The rows of an input: what of them is scored, and how JSON lines and CSV are read."""
 
+import ast
+import csv
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol
 
 from conflictscore.errors import InputError
 
-__all__ = ["ADDED", "JsonLines", "Row", "Source", "Task", "task_of"]
+__all__ = ["ADDED", "Columns", "CsvRows", "JsonLines", "Row", "Source", "Task", "task_of"]
 
 ADDED = "conflictscore"
 """The field that is added to a row; every other one is carried through as it is."""
+_ANSWERS: Final = ("answer", "response")
+_DOCUMENTS: Final = ("documents", "retrieved_contexts", "contexts")
+"""What the two fields are called, here and by RAGAS; the first that a row has is read."""
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_LONGEST_CELL: Final = 1 << 30
 _KINDS: Final = {
     bool: "true or false",
     int: "a number",
@@ -26,6 +33,33 @@ _KINDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
+class Columns:
+    """Which fields of a row are scored; None for the first known name that it has."""
+
+    answer: str | None = None
+    documents: str | None = None
+
+    def of(self, names: Collection[str]) -> tuple[str, str]:
+        """The fields with the answer and with the documents.
+
+        Args:
+            names: Those that there are.
+
+        Raises:
+            InputError: One of the two is missing.
+        """
+        return _named(self.answer, _ANSWERS, names), _named(self.documents, _DOCUMENTS, names)
+
+
+def _named(chosen: str | None, known: tuple[str, ...], names: Collection[str]) -> str:
+    wanted = known if chosen is None else (chosen,)
+    found = next((name for name in wanted if name in names), None)
+    if found is None:
+        raise InputError(f"has no field {wanted[0]}")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One row of an input.
 
@@ -33,11 +67,13 @@ class Row:
         number: From 1, in the order of the input.
         fields: What stands in it, as JSON values, or as Python values of Parquet columns.
         fault: Why it could not be read; then it has no fields.
+        columns: Which fields are scored.
     """
 
     number: int
     fields: Mapping[str, Any] = field(default_factory=dict)
     fault: str | None = None
+    columns: Columns = Columns()
 
 
 class Source(Protocol):
@@ -46,6 +82,10 @@ class Source(Protocol):
     @property
     def path(self) -> Path:
         """Where it is."""
+
+    @property
+    def columns(self) -> Columns:
+        """Which fields of its rows are scored."""
 
     @property
     def total(self) -> int:
@@ -66,13 +106,13 @@ class Source(Protocol):
 class JsonLines:
     """A file of JSON lines, one object a row; see :class:`Source`. Blank lines are no rows."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, columns: Columns) -> None:
         """Count the rows, which reads the file once.
 
         Raises:
             InputError: The file cannot be read.
         """
-        self.path = path
+        self.path, self.columns = path, columns
         self.total = 0
         digest = hashlib.sha256()
         for line in self._lines():
@@ -88,7 +128,8 @@ class JsonLines:
                 continue
             number += 1
             if wanted(number):
-                yield _row(number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line)
+                line = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+                yield replace(_row(number, line), columns=self.columns)
 
     def _lines(self) -> Iterator[bytes]:
         try:
@@ -123,6 +164,78 @@ def _finite(text: str) -> float:
     return value
 
 
+class CsvRows:
+    """A file of comma-separated values with a header; see :class:`Source`. Blank lines are no rows.
+
+    The documents' cell holds a list, as JSON or as Python writes it, or the text of one document.
+    """
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        """Read the header and count the rows, which reads the file once.
+
+        Raises:
+            InputError: The file cannot be read, or its header lacks a column or has one twice.
+        """
+        self.path, self.columns = path, columns
+        records = self._records()
+        self._header = next(records, [])
+        if repeated := [name for name, count in Counter(self._header).items() if count > 1]:
+            raise InputError(f"{path}: the header has the column {repeated[0]!r} more than once")
+        try:
+            self._documents = columns.of(self._header)[1]
+        except InputError as missing:
+            raise InputError(f"{path}: {missing}; it has {', '.join(self._header)}") from None
+        self.total = sum(1 for _ in records)
+        with path.open("rb") as file:
+            self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+
+    def rows(self, wanted: Callable[[int], bool]) -> Iterator[Row]:
+        """The rows whose numbers are wanted, in order; one with other cells has a fault."""
+        records = self._records()
+        next(records)
+        for number, cells in enumerate(records, start=1):
+            if not wanted(number):
+                continue
+            if len(cells) != len(self._header):
+                fault = f"has {len(cells)} cells, and the header {len(self._header)}"
+                yield Row(number, fault=fault)
+                continue
+            fields: dict[str, Any] = dict(zip(self._header, cells, strict=True))
+            fields[self._documents] = _listed(fields[self._documents])
+            yield Row(number, fields, columns=self.columns)
+
+    def _records(self) -> Iterator[list[str]]:
+        csv.field_size_limit(_LONGEST_CELL)
+        try:
+            with self.path.open(encoding="utf-8-sig", newline="") as file:
+                reader = csv.reader(file, strict=True)
+                try:
+                    yield from filter(None, reader)
+                except csv.Error as error:
+                    where = f"{self.path}, line {reader.line_num}"
+                    raise InputError(f"{where}: not comma-separated values ({error})") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{self.path}: is not UTF-8") from None
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read ({error.strerror})") from None
+
+
+def _listed(cell: str) -> Any:
+    """The list that a cell holds; what begins as one and is none stays a text, and is refused."""
+    if not cell.lstrip().startswith("["):
+        return [cell] if cell.strip() else None
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        value = ast.literal_eval(cell.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return cell
+    # NumPy leaves out the commas, and Python then reads many texts as one
+    return value if str(value) == cell.strip() else cell
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """An answer and its documents, each with ``text``, ``title`` and ``url``."""
@@ -141,16 +254,14 @@ def task_of(row: Row) -> Task:
         raise InputError(row.fault)
     if ADDED in row.fields:
         raise InputError(f"has a field {ADDED} already: score the file that it was made from")
-    for name in ("answer", "documents"):
-        if row.fields.get(name) is None:
-            raise InputError(f"has no field {name}")
-    documents = row.fields["documents"]
+    answer, listed = row.columns.of([n for n, value in row.fields.items() if value is not None])
+    documents = row.fields[listed]
     if not isinstance(documents, list):
-        raise InputError(f"field documents: {_kind(documents)}, and not a list")
+        raise InputError(f"field {listed}: {_kind(documents)}, and not a list")
     if not documents:
-        raise InputError("field documents: empty")
+        raise InputError(f"field {listed}: empty")
     return Task(
-        _text(row.fields["answer"], "field answer"),
+        _text(row.fields[answer], f"field {answer}"),
         [_document(item, f"document {number}") for number, item in enumerate(documents, 1)],
     )
 

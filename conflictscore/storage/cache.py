@@ -4,22 +4,32 @@ What was paid for once is not paid for again: a verdict or a reply is stored the
 there, so a run that was stopped resumes where it was. Failures are never stored.
 """
 
+import errno
 import hashlib
 import json
+import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from platformdirs import user_cache_path
 
 from conflictscore.errors import ConfigurationError
+from conflictscore.storage.private_files import DATABASE_FAILURES, connect, private_folder
 
-__all__ = ["CacheEngine", "ContentCache", "SQLiteEngine", "cache_dir"]
+__all__ = ["CacheEngine", "ContentCache", "SQLiteEngine", "cache_dir", "content_key"]
+
+_log = logging.getLogger(__name__)
 
 _BUSY_SECONDS = 30.0
+_REST_SECONDS = 60.0
+"""After a write that failed, until the next: each may have to wait for a lock."""
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_DISK_FAILS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
 
 
 def cache_dir() -> Path:
@@ -34,8 +44,8 @@ class CacheEngine(Protocol):
     A failure of the engine is raised as ``ConfigurationError``, in one line that tells a way out.
     """
 
-    def get(self, key: str) -> str | None:
-        """The value of a key of 64 hexadecimal digits, or None."""
+    def find(self, keys: Sequence[str]) -> Mapping[str, str]:
+        """The values there are for keys of 64 hexadecimal digits each."""
 
     def put(self, key: str, value: str) -> None:
         """Store a value, in place of an earlier one; kept from when this returns."""
@@ -45,7 +55,11 @@ class CacheEngine(Protocol):
 
 
 class ContentCache:
-    """Plain JSON values by the SHA-256 of what they depend on; safe for threads and processes."""
+    """Plain JSON values by the SHA-256 of what they depend on; safe for threads and processes.
+
+    Nothing depends on a cache that is open: what it can no longer read is not there, what it can
+    no longer write, as on a full disk, is not kept, and the first failure is a warning in the log.
+    """
 
     def __init__(self, where: str | Path | CacheEngine) -> None:
         """Open a cache.
@@ -54,9 +68,12 @@ class ContentCache:
             where: The path of an SQLite file, made where there is none, or another engine.
 
         Raises:
-            ConfigurationError: The file cannot be written, or is no SQLite database.
+            ConfigurationError: The file may not be written, or is no SQLite database. A full disk
+                is only a warning.
         """
         self._engine = SQLiteEngine(Path(where)) if isinstance(where, str | Path) else where
+        self._warned = False
+        self._rests_until = 0.0
 
     @classmethod
     def default(cls) -> "ContentCache":
@@ -64,61 +81,72 @@ class ContentCache:
         return cls(cache_dir() / "verdicts.sqlite")
 
     def get(self, content: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The value stored for this content, or None.
-
-        Raises:
-            ConfigurationError: The engine can no longer read.
-        """
-        value = self._engine.get(_key(content))
-        return None if value is None else json.loads(value)
+        """The value stored for this content; None where there is none that can be read."""
+        key = content_key(content)
+        return self.find([key]).get(key)
 
     def put(self, content: Mapping[str, Any], value: Mapping[str, Any]) -> None:
-        """Store a value for this content, in place of an earlier one.
+        """Store a value for this content, in place of an earlier one, if it can be written."""
+        self.keep(content_key(content), value)
 
-        Raises:
-            ConfigurationError: The engine can no longer write.
-        """
-        self._engine.put(_key(content), json.dumps(value))
+    def find(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The values that can be read, by their content's :func:`content_key`."""
+        try:
+            found = self._engine.find(keys) if keys else {}
+        except ConfigurationError as error:
+            self._warn(error)
+            return {}
+        values = ((key, _value(text)) for key, text in found.items())
+        return {key: value for key, value in values if value is not None}
+
+    def keep(self, key: str, value: Mapping[str, Any]) -> None:
+        """Store a value by its content's :func:`content_key`, as :meth:`put` does."""
+        text = json.dumps(value)
+        if time.monotonic() < self._rests_until:
+            return
+        try:
+            self._engine.put(key, text)
+        except ConfigurationError as error:
+            self._rests_until = time.monotonic() + _REST_SECONDS
+            self._warn(error)
 
     def close(self) -> None:
         """Close the engine."""
         self._engine.close()
+
+    def _warn(self, error: ConfigurationError) -> None:
+        if not self._warned:
+            self._warned = True
+            _log.warning("%s; until then, what is paid for may have to be paid for again", error)
 
 
 class SQLiteEngine:
     """One SQLite file; see :class:`CacheEngine`."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, and make it where there is none.
+        """Open the file, and make it where there is none; on a full disk, once there is room.
 
         Raises:
-            ConfigurationError: The file cannot be written, or is no SQLite database.
+            ConfigurationError: The file may not be written, or is no SQLite database.
         """
         self._path = path
         self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            try:
-                self._connection.execute("PRAGMA journal_mode=WAL")
-            except sqlite3.OperationalError as error:
-                # SQLite does not wait here: whoever opened the file at the same time switches it
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-                    raise
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS cache (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
-                " WITHOUT ROWID"
-            )
-        except (OSError, sqlite3.Error) as error:
-            raise self._unusable(error) from error
+            self._opened()
+        except DATABASE_FAILURES as error:
+            if not _disk_fails(error):
+                raise self._unusable(error) from error
 
-    def get(self, key: str) -> str | None:
+    def find(self, keys: Sequence[str]) -> Mapping[str, str]:
         """See :class:`CacheEngine`."""
-        row = self._execute("SELECT value FROM cache WHERE key = ?", key)
-        return row[0] if row else None
+        # as bytes: what SQLite says of a damaged text quotes it
+        wanted = (
+            "SELECT key, CAST(value AS BLOB) FROM cache"
+            " WHERE key IN (SELECT value FROM json_each(?))"
+        )
+        rows = self._execute(wanted, json.dumps(keys))
+        return {key: bytes(value).decode(errors="replace") for key, value in rows}
 
     def put(self, key: str, value: str) -> None:
         """See :class:`CacheEngine`."""
@@ -127,23 +155,55 @@ class SQLiteEngine:
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            self._connection.close()
+            if self._connection is not None:
+                self._connection.close()
 
-    def _execute(self, statement: str, *values: str) -> tuple[str, ...] | None:
+    def _execute(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
         try:
             with self._lock:
-                row: tuple[str, ...] | None = self._connection.execute(statement, values).fetchone()
-        except sqlite3.Error as error:
+                rows: list[tuple[Any, ...]] = self._opened().execute(statement, values).fetchall()
+        except DATABASE_FAILURES as error:
             raise self._unusable(error) from error
-        return row
+        return rows
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            private_folder(self._path.parent)
+            connection = connect(self._path, timeout=_BUSY_SECONDS)
+            try:
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS cache (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
+                    " WITHOUT ROWID"
+                )
+            except DATABASE_FAILURES:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
 
     def _unusable(self, error: Exception) -> ConfigurationError:
         return ConfigurationError(
-            f"cache {self._path} cannot be used ({error}); delete the file, set"
+            f"cache {self._path} cannot be used ({error}); make room there, set"
             " CONFLICTSCORE_CACHE_DIR to another folder, or pass --no-cache"
         )
 
 
-def _key(content: Mapping[str, Any]) -> str:
+def _disk_fails(error: Exception) -> bool:
+    """Whether the disk is full or broken, and no setting is wrong."""
+    if isinstance(error, OSError):
+        return error.errno in _NO_ROOM
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DISK_FAILS
+
+
+def _value(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, TypeError, RecursionError):  # another program's, or damaged
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def content_key(content: Mapping[str, Any]) -> str:
+    """What the value for a content is found by: 64 hexadecimal digits."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import IO
 
 from conflictscore.errors import InputError
+from conflictscore.storage.private_files import close_to_others, owner_only, private_folder
 
 __all__ = ["LOCK_FILE", "lock", "lock_folder"]
 
@@ -35,7 +36,7 @@ def lock(file: int, *, wait: bool = False) -> None:
 
 
 def lock_folder(folder: Path, *, otherwise: str) -> IO[bytes]:
-    """Lock a folder that holds a run, by a file in it; the folder is made where there is none.
+    """Lock a folder that holds a run, by a file in it; it is made, for its owner alone, if need be.
 
     Args:
         folder: The folder.
@@ -48,8 +49,8 @@ def lock_folder(folder: Path, *, otherwise: str) -> IO[bytes]:
         InputError: Another command has locked it.
         OSError: It cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    file = (folder / LOCK_FILE).open("ab")
+    private_folder(folder)
+    file = open(folder / LOCK_FILE, "ab", opener=owner_only)  # noqa: SIM115
     try:
         lock(file.fileno())
     except OSError:
@@ -58,4 +59,5 @@ def lock_folder(folder: Path, *, otherwise: str) -> IO[bytes]:
             f"{folder}: cannot be locked; is another command at work on this run? Wait for that"
             f" one, or give another {otherwise}"
         ) from None
+    close_to_others(folder)
     return file

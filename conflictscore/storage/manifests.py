@@ -7,6 +7,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from conflictscore.storage.private_files import owner_only
+
 __all__ = ["differences", "shown", "write_whole"]
 
 _WIDTH, _LEAD = 40, 10
@@ -14,13 +16,13 @@ _WIDTH, _LEAD = 40, 10
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write ASCII so that a reader, or a death, meets no file or a whole one.
+    """Write ASCII, for its owner alone; a reader, or a death, meets no file or a whole one.
 
     Raises:
         OSError: It cannot be written.
     """
     part = path.with_name(f"{path.name}.part")
-    with part.open("w", encoding="ascii", newline="\n") as file:
+    with open(part, "w", encoding="ascii", newline="\n", opener=owner_only) as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

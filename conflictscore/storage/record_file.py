@@ -19,11 +19,11 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, NamedTuple, NoReturn, Self
 
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.storage.locking import lock
+from conflictscore.storage.private_files import owner_only
 
 __all__ = ["RecordFile", "RecordLine", "RecordLines", "append_line", "json_line", "no_json"]
 
@@ -140,7 +140,7 @@ class RecordFile:
         if path.exists() and not path.is_file():
             raise InputError(f"{path}: cannot be written (it is not a file)")
         try:
-            self._file = path.open("ab", buffering=0)
+            self._file = open(path, "ab", buffering=0, opener=owner_only)  # noqa: SIM115
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror})") from None
         try:
@@ -211,12 +211,7 @@ class RecordFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def _cut_back(self, size: int) -> None:
@@ -256,7 +251,7 @@ def append_line(path: Path, line: bytes) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    with path.open("ab", buffering=0) as file:
+    with open(path, "ab", buffering=0, opener=owner_only) as file:
         if not path.is_file():  # a pipe or a terminal
             _write(file, line)
             return

@@ -51,7 +51,7 @@ def test_a_labeler_without_a_fault_gets_a_finite_temperature() -> None:
     assert 0.04 < fitted.temperature <= 1
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_pairs_does_not_matter(rng: random.Random) -> None:
     pairs = said_by(Calibration(temperature=1.5, fitted_on="made"), 60)

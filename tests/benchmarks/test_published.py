@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from conflictscore.benchmarks.published import paper_figures
+from conflictscore.benchmarks.paper_figures import paper_figures
 
 
 def test_the_counts_of_flips_are_the_difference_of_the_accuracies() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness.records import Question
@@ -108,7 +108,6 @@ def test_without_anything_to_compare_by_there_is_no_match(right: list[str]) -> N
         exact_match("Poet", right, [])
 
 
-@settings(deadline=None)
 @given(ANSWERS, ANSWERS)
 def test_the_right_answers_in_a_row_are_an_exact_match(right: list[str], wrong: list[str]) -> None:
     match = exact_match("; and ".join(right), right, [])
@@ -119,7 +118,6 @@ def test_the_right_answers_in_a_row_are_an_exact_match(right: list[str], wrong: 
     assert (alone.given, alone.wrong, alone.recall) == ((), (), 0)
 
 
-@settings(deadline=None)
 @given(ANSWERS, ANSWERS)
 def test_a_wrong_answer_spoils_a_match_unless_it_is_right(
     right: list[str], wrong: list[str]
@@ -130,7 +128,6 @@ def test_a_wrong_answer_spoils_a_match_unless_it_is_right(
     assert not match.exact
 
 
-@settings(deadline=None)
 @given(st.text(), ANSWERS, ANSWERS)
 def test_more_wrong_answers_never_make_a_match(
     answer: str, right: list[str], wrong: list[str]

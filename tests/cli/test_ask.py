@@ -1,16 +1,20 @@
 """``conflictscore ask`` and ``score`` as a user types them, against loopback servers."""
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 from click.testing import CliRunner, Result
 
 from conflictscore.cli import main
 from tests.fakes.openai_server import Fault, OpenAIServer, from_cache
-from tests.world import DISAGREEING, World
+from tests.full_disk import no_room
+from tests.world import DISAGREEING, PAPER_OPTIONS, World
 
 QUESTION = "When was the lamp lit?"
 Run = Callable[..., Result]
@@ -32,16 +36,20 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def endpoint(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
     with OpenAIServer(world, api_key="sk-secret-of-the-user") as server:
+        yield ["--model", "scripted", "--base-url", server.base_url]
 
-        def invoke(command: str, *args: str | Path) -> Result:
-            endpoint = ["--model", "scripted", "--base-url", server.base_url]
-            return CliRunner().invoke(main, [command, *map(str, args), *endpoint])
 
-        yield invoke
+@pytest.fixture
+def run(endpoint: list[str]) -> Run:
+    def invoke(command: str, *args: str | Path) -> Result:
+        paper = PAPER_OPTIONS if command == "ask" else ()
+        return CliRunner().invoke(main, [command, *paper, *map(str, args), *endpoint])
+
+    return invoke
 
 
 def test_the_answer_its_change_and_both_sides_are_shown(run: Run, folder: Path) -> None:
@@ -58,6 +66,8 @@ def test_the_answer_its_change_and_both_sides_are_shown(run: Run, folder: Path) 
     assert "1. It was lit in 1871. conflict" in lines
     assert any(line.startswith("supports ") for line in lines)
     assert any(line.startswith("contradicts ") for line in lines)
+    assert any("“The log says the lamp was lit in 1874.”" in line for line in lines)
+    assert "The years were compared." in lines, "the judge's reason"
 
 
 def test_near_identical_documents_are_shown_as_such(run: Run, tmp_path: Path) -> None:
@@ -75,6 +85,9 @@ def test_near_identical_documents_are_shown_as_such(run: Run, tmp_path: Path) ->
     lines = [" ".join(line.split()) for line in outcome.stdout.splitlines()]
     assert "supports 2, 3 (1 independent)" in lines
     assert "contradicts 1" in lines
+    assert any(line.endswith("1 near-copy: 3") for line in lines)
+    shown = sum(line.startswith("“The lamp of the new tower") for line in lines)
+    assert shown == 2, "once for the first answer, and once for the last"
     sources = " ".join(lines).partition(" Documents ")[2]
     assert sources.count("nearly the same text") == 1
     assert re.search("3 Times .* nearly the same text as document 2 ", sources)
@@ -84,7 +97,7 @@ def test_json_is_one_object_that_cites_documents_by_number(run: Run, folder: Pat
     printed = json.loads(run("ask", QUESTION, "--docs", folder, "--json").stdout)
 
     assert list(printed) == [
-        *("question", "method", "answer", "first_answer", "flipped", "justification"),
+        *("question", "method", "answer", "first_answer", "flipped", "checked", "justification"),
         *("documents", "report", "final_report", "usage", "run_id", "notes"),
     ]
     assert printed["flipped"] is True
@@ -369,3 +382,66 @@ def test_a_score_can_be_held_to_a_budget_of_tokens(run: Run, world: World, folde
     assert "of 1 tokens" in stopped.stderr
     assert world.asked["decompose"] == 1
     assert world.asked["label"] == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limits")
+def test_a_full_disk_under_the_cache_costs_no_answer(
+    run: Run, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with no_room():
+        shown = run("ask", QUESTION, "--docs", folder)
+
+    assert shown.exit_code == 0
+    assert "It was lit in 1874." in shown.stdout
+    [warning] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert "verdicts.sqlite cannot be used" in warning
+    assert "delete" not in warning
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files")
+class TestNobodyReads:
+    """The run is logged before it is printed, so that what was paid for is not lost with it."""
+
+    @pytest.mark.parametrize("shape", [[], ["--json"]])
+    def test_a_pipe_that_is_closed_ends_quietly(
+        self,
+        endpoint: list[str],
+        folder: Path,
+        tmp_path: Path,
+        shape: list[str],
+        capfd: pytest.CaptureFixture[str],
+    ) -> None:
+        reading, writing = os.pipe()
+        os.close(reading)
+        with os.fdopen(writing, "w") as pipe:
+            code = self.ended(endpoint, pipe, folder, tmp_path, shape)
+        assert code == 1
+        assert capfd.readouterr().err == ""
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+    @pytest.mark.parametrize("shape", [[], ["--json"]])
+    def test_a_full_device_is_one_line(
+        self,
+        endpoint: list[str],
+        folder: Path,
+        tmp_path: Path,
+        shape: list[str],
+        capfd: pytest.CaptureFixture[str],
+    ) -> None:
+        with Path("/dev/full").open("w") as full:
+            code = self.ended(endpoint, full, folder, tmp_path, shape)
+        assert code == 1
+        [line] = capfd.readouterr().err.splitlines()
+        assert line == "conflictscore: cannot write or read: No space left on device"
+
+    def ended(
+        self, endpoint: list[str], out: TextIO, folder: Path, tmp_path: Path, shape: list[str]
+    ) -> object:
+        """The exit code of a command with this stdout, whose log is whole."""
+        log = tmp_path / "runs.jsonl"
+        docs = ["--docs", str(folder), "--log", str(log)]
+        command = ["ask", QUESTION, *PAPER_OPTIONS, *docs, *shape, *endpoint]
+        with redirect_stdout(out), pytest.raises(SystemExit) as ended:
+            main(command)
+        assert json.loads(log.read_text())["answer"] == "It was lit in 1874."
+        return ended.value.code

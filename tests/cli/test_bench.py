@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS
+from conflictscore.benchmarks.harness.methods.registry import (
+    COMMON_METHODS,
+    METHODS,
+    method_of,
+)
 from conflictscore.benchmarks.registry import BENCHMARKS, Entry, open_benchmark
 from conflictscore.cli import main
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, told
@@ -24,8 +28,11 @@ FILES = {
     "natconfqa": "natconfqa/questions.jsonl",
     "wikicontradict": "wikicontradict/questions.jsonl",
     "reports": "conflicts/conflicts.jsonl",
+    "injection": "injection/bipia_text_attack_train.json",
 }
 """Real data of each benchmark."""
+NAMED = {"injection": ("instructions:{}", f"ramdocs:{SHARED}/ramdocs/ramdocs.jsonl")}
+"""How those are given that are of several files."""
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +116,7 @@ def test_a_price_file_makes_the_cost_known(server: OpenAIServer) -> None:
 def test_a_spent_budget_ends_with_its_own_exit_code(server: OpenAIServer) -> None:
     result = bench(server, "--max-tokens", "1", "--concurrency", "1")
     assert result.exit_code == 3
-    assert "goes on from here" in result.stderr
+    assert "what is kept by now is not paid for again" in result.stderr
     assert bench(server).exit_code == 0
 
 
@@ -174,8 +181,10 @@ def test_what_an_entry_names_is_what_its_benchmark_offers(name: str) -> None:
     if not file.is_file():
         pytest.skip(f"needs ../shared/data/{FILES[name]}")
     for form in entry.forms:
-        opened = open_benchmark(name, file, form=form)
-        assert entry.methods == tuple(opened.offered)
+        named = [source.format(file) for source in NAMED.get(name, ("{}",))]
+        opened = open_benchmark(name, named, form=form)
+        fitting = [method for method in entry.methods if form in method_of(method).forms]
+        assert fitting == list(opened.offered)
         assert opened.name == name
         assert bool(opened.templates) is (bool(entry.judged_by) and form == "free-form")
 
@@ -196,7 +205,9 @@ def test_a_report_and_exports_are_made_of_a_run(server: OpenAIServer) -> None:
     exported = run("export", "runs/mc", "--to", "answers.csv", "--label-studio", "review")
     assert exported.exit_code == 0, exported.stderr
     assert Path("answers.csv").read_text().count("\n") == len(COMMON_METHODS) * LAMPS + 1
-    assert len(json.loads(Path("review/tasks.json").read_text())) == LAMPS
+    flips = [task["data"] for task in json.loads(Path("review/tasks.json").read_text())]
+    assert len({flip["question_id"] for flip in flips}) == LAMPS
+    assert {"regenerated-rag", "typed-rag"} < {flip["method"] for flip in flips}
 
 
 def test_reviews_that_stand_nowhere_are_named(server: OpenAIServer) -> None:
@@ -211,7 +222,7 @@ def test_reviews_that_stand_nowhere_are_named(server: OpenAIServer) -> None:
     result = run("report", "runs/mc", "--annotations", "export.json")
     assert result.exit_code == 0, result.stderr
     assert result.stderr.splitlines() == [
-        "Left out the reviews of 1 of 1 question of run 'older\\x1b[2J': no place for them in 'mc'."
+        "Left out the reviews of 1 of 1 flip of run 'older\\x1b[2J': no place for them in 'mc'."
     ]
 
 

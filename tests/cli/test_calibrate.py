@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from conflictscore.cli import OneLineErrors
 from conflictscore.cli.calibrate import calibrate
-from conflictscore.cli.errors import OneLineErrors
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import read_calibration
 from conflictscore.labelers.nli.labeler import CALIBRATION_FILE, NliLabeler

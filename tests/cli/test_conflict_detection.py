@@ -9,8 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from conflictscore.cli import OneLineErrors
 from conflictscore.cli.conflict_detection import conflict_detection
-from conflictscore.cli.errors import OneLineErrors
 from tests.fakes.openai_server import OpenAIServer
 from tests.nli_model import make_nli_model
 from tests.world import World

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from conflictscore.cli.errors import OneLineErrors
+from conflictscore.cli import OneLineErrors
 from conflictscore.cli.judge_check import judge_check
 from tests.benchmarks.truthfulqa.files import (
     REAL,
@@ -213,7 +213,7 @@ def test_ctrl_c_keeps_the_verdicts_that_are_there_and_the_same_command_goes_on()
         return mostly_right(request)
 
     program = (
-        "from conflictscore.cli.errors import OneLineErrors\n"
+        "from conflictscore.cli import OneLineErrors\n"
         "from conflictscore.cli.judge_check import judge_check\n"
         "OneLineErrors('conflictscore', [judge_check])()\n"
     )
@@ -233,7 +233,7 @@ def test_ctrl_c_keeps_the_verdicts_that_are_there_and_the_same_command_goes_on()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert errors.splitlines()[-1].endswith("the same command goes on")
+        assert errors.splitlines()[-1].endswith("the same command resumes")
         assert len(Path("v.jsonl").read_text("ascii").splitlines()) == 9
 
         judge.answer = mostly_right

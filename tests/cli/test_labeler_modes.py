@@ -12,7 +12,7 @@ from conflictscore.cli import main
 from conflictscore.cli.options import with_model_choice
 from conflictscore.labelers import LABELERS, LabelerName
 from tests.fakes.openai_server import OpenAIServer
-from tests.world import World
+from tests.world import PAPER_OPTIONS, World
 
 
 def test_every_labeler_can_be_named_on_the_command_line() -> None:
@@ -35,7 +35,7 @@ def test_an_answer_is_scored_with_all_pairs_in_one_call(
     world = World()
     with OpenAIServer(world) as server:
         endpoint = ["--model", "scripted", "--base-url", server.base_url]
-        question = ["ask", "When was the lamp lit in 1871?", "--docs", str(docs)]
+        question = ["ask", *PAPER_OPTIONS, "When was the lamp lit in 1871?", "--docs", str(docs)]
         shown = CliRunner().invoke(main, [*question, *endpoint, "--labeler", "matrix", "--json"])
     assert shown.exit_code == 0, shown.stderr
     [claim] = json.loads(shown.stdout)["report"]["claims"]

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from conflictscore.cli import main
 from conflictscore.labelers.choice_judge import ChoiceJudge
@@ -15,35 +15,33 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, Label
 from conflictscore.storage.cache import ContentCache
 
-DOCS = Path(__file__).parents[2] / "examples" / "lighthouse"
 QUESTION = "In which year did the Vennick Point lighthouse first light its lamp?"
 CLAIM = Claim(number=1, text="The lamp was first lit in 1871.")
 DOCUMENT = Document(number=1, text="The log book says that the lamp was first lit in 1874.")
-
-
-def _ask(model: Path, *more: str) -> Result:
-    arguments = ["ask", QUESTION, "--docs", str(DOCS), "--top-k", "3", *more]
-    return CliRunner().invoke(main, [*arguments, "--model", f"local:{model}", "--json"])
 
 
 @pytest.mark.timeout(400)
 def test_ask_runs_on_a_model_file_without_any_key_and_a_second_time_for_nothing(
     smollm2_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "log.md").write_text(DOCUMENT.text)
+    (tmp_path / "almanac.md").write_text("The almanac says that the lamp was first lit in 1871.")
+    files = [str(tmp_path / "log.md"), str(tmp_path / "almanac.md")]
+    options = ["--option", "It was first lit in 1871.", "--option", "It was first lit in 1874."]
+    command = ["ask", QUESTION, "--docs", *files, *options, "--max-rounds", "0"]
+    command += ["--model", f"local:{smollm2_path}", "--json"]
 
-    first = json.loads(_ask(smollm2_path).stdout)
-    again = json.loads(_ask(smollm2_path).stdout)
+    first, again = (json.loads(CliRunner().invoke(main, command).stdout) for _ in range(2))
 
-    assert first["answer"]
+    assert first["answer"] in options
+    assert first["usage"]["calls"] >= 3
     assert first["usage"]["input_tokens"] > 500
-    assert len(first["documents"]) == 3
-    scored = first["report"]["cs_c"] is not None
-    assert scored or "claims" in first["report"]["error"] or not first["report"]["claims"]
+    assert len(first["documents"]) == 2
     pairs = [label for claim in first["report"]["claims"] for label in claim["labels"]]
+    assert len(pairs) == 2
     assert all(label["label"] != "UNLABELLED" and 0 < label["score"] < 1 for label in pairs)
-    if scored:
-        assert again["usage"]["calls"] == 0
+    assert again["usage"]["calls"] == 0
     assert again["answer"] == first["answer"]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from conflictscore.cli.errors import OneLineErrors
+from conflictscore.cli import OneLineErrors
 from conflictscore.cli.record import record
 from conflictscore.retrieval.recording.replay import RecordedRetriever
 from tests.fakes.search_server import Received, Reply, SearchServer, json_reply
@@ -170,7 +170,7 @@ def test_other_settings_are_one_line_that_shows_the_difference() -> None:
         done = run_against(server, "--top-k", "5")
 
     assert done.exit_code == 2
-    assert "top_k 10 there and 5 now" in line_of(done)
+    assert "--top-k 10 there and 5 now" in line_of(done)
 
 
 def test_ctrl_c_keeps_what_was_found_and_the_same_command_goes_on() -> None:
@@ -183,7 +183,7 @@ def test_ctrl_c_keeps_what_was_found_and_the_same_command_goes_on() -> None:
         return answer(request)
 
     program = (
-        "from conflictscore.cli.errors import OneLineErrors\n"
+        "from conflictscore.cli import OneLineErrors\n"
         "from conflictscore.cli.record import record\n"
         "OneLineErrors('conflictscore', [record])()\n"
     )
@@ -205,7 +205,7 @@ def test_ctrl_c_keeps_what_was_found_and_the_same_command_goes_on() -> None:
         _, errors = process.communicate(timeout=60)
 
         assert process.returncode == 130
-        assert errors.splitlines()[-1].endswith("the same command goes on")
+        assert errors.splitlines()[-1].endswith("the same command resumes")
         # the question in flight was paid for, and is kept
         assert [line["question"] for line in lines(Path("r.jsonl"))] == questions(3)
         assert run_against(server).exit_code == 0

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from conflictscore.cli import main
 from tests.fakes.openai_server import OpenAIServer
 from tests.typed_world import TypedWorld
-from tests.world import DISAGREEING
+from tests.world import DISAGREEING, PAPER_OPTIONS
 
 Run = Callable[..., Result]
 
@@ -32,7 +32,9 @@ def ask(world: TypedWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 
         def invoke(*args: str | Path) -> Result:
             fixed = ["--docs", str(docs), "--model", "scripted", "--base-url", server.base_url]
-            return CliRunner().invoke(main, ["ask", "When?", *map(str, args), *fixed])
+            return CliRunner().invoke(
+                main, ["ask", "When?", *PAPER_OPTIONS, *map(str, args), *fixed]
+            )
 
         yield invoke
 
@@ -84,4 +86,4 @@ def test_without_the_option_nothing_is_said_of_types(
 def test_another_regeneration_is_refused(ask: Run) -> None:
     refused = ask("--regeneration", "best")
     assert refused.exit_code == 2
-    assert "'best' is not one of 'paper', 'typed'" in refused.stderr
+    assert "'best' is not one of 'revise', 'paper', 'typed'" in refused.stderr

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from conflictscore.cli.errors import OneLineErrors
+from conflictscore.cli import OneLineErrors
 from conflictscore.cli.score_file import score_file
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, from_cache
 from tests.scoring_files.files import answer_row, lines, outcomes, write_lines
 from tests.world import DISAGREEING, World
 
 _COMMAND = (
-    "from conflictscore.cli.errors import OneLineErrors\n"
+    "from conflictscore.cli import OneLineErrors\n"
     "from conflictscore.cli.score_file import score_file\n"
     "OneLineErrors('conflictscore', [score_file]).main()\n"
 )
@@ -145,7 +145,8 @@ def test_a_dry_run_reads_the_input_and_calls_nobody() -> None:
     ("args", "line"),
     [
         (["none.jsonl", "--out", "o.jsonl"], "none.jsonl: cannot be read (No such file"),
-        (["in.csv", "--out", "o.jsonl"], "in.csv: ends neither in .jsonl nor in .parquet"),
+        (["in.txt", "--out", "o.jsonl"], "in.txt: ends in none of .jsonl, .csv, .parquet"),
+        (["in.jsonl", "--out", "o.jsonl", "--columns", "reply"], "--columns reply: write answer="),
         (["in.jsonl", "--out", "o.jsonl", "--workers", "2"], "--workers goes with --engine ray"),
         (["in.jsonl", "--out", "no/o.csv", "--model", "openai:x"], "openai:x needs a key"),
     ],

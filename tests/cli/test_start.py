@@ -7,6 +7,11 @@ import sys
 import time
 from pathlib import Path
 
+import click
+import pytest
+from click.testing import CliRunner
+
+from conflictscore.cli import main
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import World
 
@@ -58,7 +63,7 @@ def test_ctrl_c_ends_with_one_line(tmp_path: Path) -> None:
 
     assert process.returncode == 130
     [line] = errors.strip().splitlines()
-    assert "the same command goes on" in line
+    assert "what is in the cache by now" in line
 
 
 def test_examples_in_the_help_stand_on_lines_of_their_own() -> None:
@@ -95,3 +100,50 @@ def test_an_output_that_is_not_utf8_still_gets_the_answer(tmp_path: Path) -> Non
     printed = done.stdout.decode("latin-1")
     assert "It was lit in 1871." in printed
     assert "\\u4e2d" in printed
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["ask", "--docs", "notes", "When?"], "put QUESTION before --docs. (see"),
+        (["ask", "When?", "--search", "corpus"], "--search corpus needs --docs PATH, a file or"),
+        (["ask", "When?", "--docs", "README.md", "--model", "openai:m"], "or use the model local"),
+        (["score", "--answer", "A.", "--docs", "README.md", "--base-url", "x"], "needs --model"),
+        (
+            ["score", "--answer", "A.", "--docs", "README.md", "--base-url", "x", "--judge", "m"],
+            "--base-url (or OPENAI_BASE_URL) is not an http",
+        ),
+    ],
+)
+def test_an_error_names_the_option_and_what_to_do(
+    args: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    result = CliRunner().invoke(main, args)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_every_commands_summary_fits_into_its_line() -> None:
+    shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
+    assert "..." not in shown.partition("Commands:")[2].partition("Start with")[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["ask", "When?"], "stopped; what is in the cache by now is not paid for again"),
+        (["ask", "When?", "--no-cache"], "stopped"),
+        (["bench", "truthfulqa"], "stopped; the same command resumes"),
+        (["serve"], "stopped"),
+    ],
+)
+def test_what_a_stop_keeps_is_told_as_it_is(
+    args: list[str], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(click.Group, "invoke", stop)
+    result = CliRunner().invoke(main, args)
+    assert (result.exit_code, result.stderr) == (130, f"\nconflictscore: {told}\n")

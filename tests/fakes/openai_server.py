@@ -8,13 +8,14 @@ with OpenAIServer(lambda request: f"You said: {request.prompt}") as server:
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from tests.fakes.openai_wire import ChatRequest, Fault, Reply, chunks, completion, error
 
@@ -64,10 +65,16 @@ class OpenAIServer:
             HTTP 500 that asks the client not to retry.
         api_key: Where given, any other bearer token gets a 401.
         models: The models there are; any other gets a 404. Where empty, every model is served.
+        tls: With a certificate for 127.0.0.1, to be reached by HTTPS.
     """
 
     def __init__(
-        self, handler: Handler, *, api_key: str | None = None, models: Sequence[str] = ()
+        self,
+        handler: Handler,
+        *,
+        api_key: str | None = None,
+        models: Sequence[str] = (),
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.models = tuple(models)
         self.in_flight_peak = 0
@@ -77,7 +84,10 @@ class OpenAIServer:
         self._in_flight = 0
         self._lock, self._closing = threading.Lock(), threading.Event()
         self._http = _Http(self)
-        self.base_url = f"http://127.0.0.1:{self._http.server_port}/v1"
+        if tls is not None:
+            self._http.socket = tls.wrap_socket(self._http.socket, server_side=True)
+        self.address = f"{'https' if tls else 'http'}://127.0.0.1:{self._http.server_port}"
+        self.base_url = f"{self.address}/v1"
 
     @property
     def requests(self) -> list[ChatRequest]:
@@ -89,12 +99,7 @@ class OpenAIServer:
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         with self._lock:
             self._closing.set()
             for connection in self._connections:
@@ -187,9 +192,9 @@ class _Connection(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path != "/v1/chat/completions":
+        if urlsplit(self.path).path != "/v1/chat/completions":  # a proxy is told the whole address
             return self._fail(self._no_such_url())
-        request = ChatRequest(json.loads(body), self._headers())
+        request = ChatRequest(json.loads(body), self._headers(), body, self.path)
         outcome = self.server.fake.answer(request)
         if isinstance(outcome, Fault):
             return self._fail(outcome)
@@ -212,6 +217,9 @@ class _Connection(BaseHTTPRequestHandler):
             headers["retry-after"] = fault.retry_after
         if fault.should_retry is not None:
             headers["x-should-retry"] = str(fault.should_retry).lower()
+        if fault.announced is not None:
+            headers["content-length"] = str(fault.announced)
+            self.close_connection = True
         self._send(fault.status, error(fault) if fault.body is None else fault.body, headers)
 
     def _send(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:

@@ -11,10 +11,12 @@ __all__ = ["ChatRequest", "Fault", "Reply", "chunks", "completion", "error"]
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """What a client sent; ``headers`` has lower-case names."""
+    """What a client sent; ``headers`` has lower-case names, ``raw`` is the body to the byte."""
 
     body: dict[str, Any]
     headers: dict[str, str] = field(repr=False)
+    raw: bytes = field(default=b"", repr=False)
+    path: str = ""
 
     @property
     def model(self) -> str:
@@ -60,6 +62,8 @@ class Fault:
     body: bytes | None = None
     silence: float | None = None
     """Seconds without a byte before the connection is closed."""
+    announced: int | None = None
+    """What ``content-length`` says, where it is not the truth."""
 
     @classmethod
     def hang(cls, seconds: float) -> "Fault":

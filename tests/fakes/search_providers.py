@@ -19,7 +19,6 @@ from conflictscore.retrieval.brave import BraveRetriever
 from conflictscore.retrieval.ddgs import DdgsRetriever
 from conflictscore.retrieval.exa import ExaRetriever
 from conflictscore.retrieval.google import GoogleRetriever
-from conflictscore.retrieval.google_api import GoogleApiRetriever
 from conflictscore.retrieval.json_search import JsonSearchRetriever
 from conflictscore.retrieval.searxng import SearxngRetriever
 from conflictscore.retrieval.serper import SerperRetriever
@@ -89,7 +88,7 @@ class Case:
     @property
     def requests_of_a_lost_connection(self) -> int:
         """httplib2 by itself asks once more on a new connection where one was lost."""
-        return 2 if issubclass(self.search, GoogleApiRetriever) else 1
+        return 2 if self.search is GoogleRetriever else 1
 
     def found(self, number: int, text: str | None = None, **fields: Any) -> dict[str, Any]:
         """A result with the title "Title 1" and the address https://site1.example/page."""

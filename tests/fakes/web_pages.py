@@ -18,7 +18,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import parse_headers
-from types import TracebackType
 from typing import Self
 
 __all__ = [
@@ -163,12 +162,7 @@ class WebServer:
         threading.Thread(target=self._tcp.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.closing.set()
         self._tcp.shutdown()
         self._tcp.server_close()

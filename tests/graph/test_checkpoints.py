@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from langchain_core.documents import Document as Retrieved
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
@@ -11,7 +12,7 @@ from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.nodes.state import RagInput
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.world import DISAGREEING, World, scripted_model
+from tests.world import DISAGREEING, PAPER, World, scripted_model
 
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
@@ -19,13 +20,14 @@ THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
 
 async def test_a_run_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
     world = World(broken={"generate": Fault(status=503)})
+    documents = [Retrieved(d["text"], metadata={"title": d["title"]}) for d in DISAGREEING]
     with OpenAIServer(world) as server:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
             graph = create_self_correcting_rag(
-                scripted_model(server), cache=False, checkpointer=saver
+                scripted_model(server), cache=False, **PAPER, checkpointer=saver
             )
             with pytest.raises(ConflictScoreError, match="503"):
-                await graph.ainvoke(QUESTION, THREAD)
+                await graph.ainvoke({**QUESTION, "documents": documents}, THREAD)
             run_id = (await graph.aget_state(THREAD)).values["run_id"]
             world.broken.clear()
 
@@ -39,13 +41,13 @@ async def test_verdicts_that_were_paid_for_are_not_paid_for_again(tmp_path: Path
     world = World()
     cache = ContentCache(tmp_path / "verdicts.sqlite")
     with OpenAIServer(world) as server:
-        first = await create_self_correcting_rag(scripted_model(server), cache=cache).ainvoke(
-            QUESTION
-        )
+        first = await create_self_correcting_rag(
+            scripted_model(server), cache=cache, **PAPER
+        ).ainvoke(QUESTION)
         labels = world.asked["label"]
-        again = await create_self_correcting_rag(scripted_model(server), cache=cache).ainvoke(
-            QUESTION
-        )
+        again = await create_self_correcting_rag(
+            scripted_model(server), cache=cache, **PAPER
+        ).ainvoke(QUESTION)
 
     assert labels == 6
     assert world.asked["label"] == labels
@@ -58,7 +60,7 @@ async def test_a_thread_holds_one_question(tmp_path: Path) -> None:
     with OpenAIServer(World()) as server:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
             graph = create_self_correcting_rag(
-                scripted_model(server), cache=False, checkpointer=saver
+                scripted_model(server), cache=False, **PAPER, checkpointer=saver
             )
             await graph.ainvoke(QUESTION, THREAD)
 
@@ -72,7 +74,7 @@ async def test_a_thread_whose_question_failed_takes_no_other_question(tmp_path: 
     with OpenAIServer(world) as server:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
             graph = create_self_correcting_rag(
-                scripted_model(server), cache=False, checkpointer=saver
+                scripted_model(server), cache=False, **PAPER, checkpointer=saver
             )
             with pytest.raises(ConflictScoreError):
                 await graph.ainvoke(QUESTION, THREAD)
@@ -91,7 +93,7 @@ async def test_a_verdict_on_a_cut_document_is_not_taken_for_one_on_the_whole(
     with OpenAIServer(world) as server:
         for window, label in ((4096, "IRRELEVANT"), (100_000, "CONTRADICTS")):
             graph = create_self_correcting_rag(
-                scripted_model(server), cache=cache, context_window=window
+                scripted_model(server), cache=cache, **PAPER, context_window=window
             )
             state = await graph.ainvoke(question)
             assert state["report"]["claims"][0]["labels"][0]["label"] == label

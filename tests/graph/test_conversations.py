@@ -19,7 +19,7 @@ from conflictscore.tokens import count_tokens
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.models.calling import calling
 from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
-from tests.world import DISAGREEING, World, scripted_model
+from tests.world import DISAGREEING, PAPER, World, scripted_model
 
 QUESTION: RagInput = {"question": "When was it lit?", "history": LAMP}
 ALONE: RagInput = {"question": STANDING_ALONE, "documents": DISAGREEING}
@@ -39,7 +39,7 @@ def model(world: Talk) -> Iterator[ChatOpenAI]:
 
 
 def loop(model: ChatOpenAI, **settings: Any) -> SelfCorrectionGraph:
-    return create_self_correcting_rag(model, cache=False, **settings)
+    return create_self_correcting_rag(model, cache=False, **{**PAPER, **settings})
 
 
 def tokens(text: str) -> int:
@@ -235,13 +235,13 @@ def test_a_conversation_takes_its_room_from_the_documents(model: ChatOpenAI, wor
         assert sum(tokens(text) for _, text in said) < window - 512
 
 
-def test_half_a_character_in_a_conversation_is_sent_as_a_question_mark(
+def test_half_a_character_in_a_conversation_is_sent_as_its_replacement(
     model: ChatOpenAI, world: Talk
 ) -> None:
     loop(model).invoke({**ALONE, "history": [{"role": "system", "content": "Smile \ud83d"}]})
 
     [said] = world.conversations("generate")
-    assert said[0] == ("system", "Smile ?")
+    assert said[0] == ("system", "Smile \ufffd")
 
 
 def test_a_reply_is_found_again_only_after_the_same_conversation(
@@ -253,7 +253,7 @@ def test_a_reply_is_found_again_only_after_the_same_conversation(
     answered = []
     with OpenAIServer(world) as server:
         model = calling(server, cache=cache)
-        graph = create_self_correcting_rag(model, cache=cache)
+        graph = create_self_correcting_rag(model, cache=cache, **PAPER)
         for history in histories:
             graph.invoke({**QUESTION, "history": history, "documents": DISAGREEING})
             answered.append(world.asked["generate"])

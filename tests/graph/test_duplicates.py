@@ -17,7 +17,7 @@ from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Document
 from conflictscore.retrieval.corpus import CorpusRetriever
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.world import World, scripted_model
+from tests.world import PAPER, World, scripted_model
 
 RELEASE = (
     "The harbour board is pleased to announce that the lamp of the new tower at the eastern end of"
@@ -43,7 +43,7 @@ def model(world: World) -> Iterator[ChatOpenAI]:
 
 
 def answered(model: ChatOpenAI, texts: list[str] = TEXTS, **settings: Any) -> dict[str, Any]:
-    graph = create_self_correcting_rag(model, cache=False, **settings)
+    graph = create_self_correcting_rag(model, cache=False, **{**PAPER, **settings})
     return graph.invoke({"question": "When?", "documents": [{"text": text} for text in texts]})
 
 
@@ -82,7 +82,7 @@ def test_retrieved_reprints_are_marked_too(model: ChatOpenAI) -> None:
     corpus = CorpusRetriever.from_documents(
         [Document(number=n, text=text, url=f"{n}.txt") for n, text in enumerate(TEXTS, start=1)]
     )
-    graph = create_self_correcting_rag(model, corpus, cache=False, duplicates="once")
+    graph = create_self_correcting_rag(model, corpus, cache=False, **PAPER, duplicates="once")
 
     documents = graph.invoke({"question": "When was the lamp lit?"})["documents"]
 
@@ -100,7 +100,7 @@ def test_marks_that_the_caller_brings_are_replaced(model: ChatOpenAI) -> None:
             {"text": RELEASE, "duplicate_of": "no number"},
         ],
     }
-    state = create_self_correcting_rag(model, cache=False).invoke(marked)
+    state = create_self_correcting_rag(model, cache=False, **PAPER).invoke(marked)
 
     assert [d["duplicate_of"] for d in state["documents"]] == [None, None]
 
@@ -114,7 +114,7 @@ def test_the_attempts_say_what_was_counted(model: ChatOpenAI) -> None:
 
 def test_they_vote_in_a_context_that_says_nothing_of_them(model: ChatOpenAI) -> None:
     graph = create_conflict_scorer(model, cache=False, duplicates="once")
-    opened = run_context(model, None, LoopSettings(cache=False))
+    opened = run_context(model, None, LoopSettings(cache=False, **PAPER))
     own = RunContext(opened.generator, opened.decomposer, opened.labeler, opened.prompts)
     start: Any = {"answer": "It was lit in 1871.", "documents": QUESTION["documents"]}
 
@@ -133,7 +133,7 @@ async def test_a_checkpoint_from_before_documents_were_marked_goes_on(tmp_path: 
     with OpenAIServer(world) as server:
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
             graph = create_self_correcting_rag(
-                scripted_model(server), cache=False, checkpointer=saver, duplicates="once"
+                scripted_model(server), cache=False, **PAPER, checkpointer=saver, duplicates="once"
             )
             with pytest.raises(ConflictScoreError):
                 await graph.ainvoke(QUESTION, thread)

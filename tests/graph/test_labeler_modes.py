@@ -7,7 +7,7 @@ import pytest
 from conflictscore import create_conflict_scorer, create_self_correcting_rag
 from conflictscore.labelers import LabelerName
 from tests.fakes.openai_server import OpenAIServer
-from tests.world import DISAGREEING, World, scripted_model
+from tests.world import DISAGREEING, PAPER, World, scripted_model
 
 ANSWER = "It was lit in 1871. The tower is white. The lamp was lit in 1874. It shines."
 CLAIMS = (
@@ -72,7 +72,9 @@ def test_how_many_claims_are_salient_is_a_setting() -> None:
 def test_an_answer_is_corrected_whatever_judges_it(labeler: LabelerName) -> None:
     world = World()
     with OpenAIServer(world) as server:
-        graph = create_self_correcting_rag(scripted_model(server), labeler=labeler, cache=False)
+        graph = create_self_correcting_rag(
+            scripted_model(server), labeler=labeler, cache=False, **PAPER
+        )
         state = graph.invoke({"question": "When was the lamp lit?", "documents": DISAGREEING})
     assert (state["first_answer"], state["answer"]) == ("It was lit in 1871.", world.regenerated)
     assert state["flipped"]

@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document as Retrieved
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore import create_conflict_scorer
 from conflictscore.errors import InputError
+from conflictscore.nodes.state import ScorerInput, run_of
+from conflictscore.records import Document
+from conflictscore.retrieval.documents import DocumentLike
 from tests.fakes.openai_server import OpenAIServer
 from tests.world import DISAGREEING, World, scripted_model
 
@@ -28,9 +32,45 @@ def test_an_answer_is_scored_without_being_generated() -> None:
     assert state["final_report"] is None
 
 
+def test_each_scored_answer_is_a_run_of_its_own() -> None:
+    with OpenAIServer(World()) as server:
+        scorer = create_conflict_scorer(scripted_model(server), cache=False)
+        given: ScorerInput = {"answer": "It was lit in 1874.", "documents": DISAGREEING}
+        runs = [run_of(scorer.invoke(given)) for _ in range(2)]
+
+    assert len({run.run_id for run in runs if run.run_id}) == 2
+    assert [(run.first_answer, run.answer) for run in runs] == [("It was lit in 1874.",) * 2] * 2
+
+
+def test_documents_are_given_as_they_are_held() -> None:
+    held: list[DocumentLike] = [
+        "The lamp was lit in 1871.",
+        Retrieved("The log says 1874.", metadata={"title": "Log", "source": "a/log.pdf", "p": [1]}),
+        {"page_content": "A lamp, 1871.", "metadata": {"date": "1900"}, "type": "Document"},
+        {"text": "Lit in 1871.", "title": "Gazette"},
+        Document(number=7, text="It is white.", duplicate_of=2),
+    ]
+    with OpenAIServer(World()) as server:
+        scorer = create_conflict_scorer(scripted_model(server), cache=False)
+        state = scorer.invoke({"answer": "It was lit in 1874.", "documents": held})
+
+    assert [(d["number"], d["title"], d["url"], d["metadata"]) for d in state["documents"]] == [
+        (1, "", "", {}),
+        (2, "Log", "a/log.pdf", {}),
+        (3, "", "", {"date": "1900"}),
+        (4, "Gazette", "", {}),
+        (5, "", "", {}),
+    ]
+    assert state["report"]["claims"][0]["supports"] == [2]
+
+
 @pytest.mark.parametrize(
     ("start", "message"),
     [
+        ({"answer": "It was.", "documents": ["A.", " "]}, "document 2, field text: it is empty"),
+        ({"answer": "It was.", "documents": [None]}, "document 1: NoneType, not a text"),
+        ({"answer": "It was.", "documents": [{"text": 3}]}, "document 1, field text: Input should"),
+        ({"answer": "It was.", "documents": "The lamp."}, r"a single document; give a list"),
         ({"answer": " ", "documents": DISAGREEING}, "answer is empty"),
         ({"answer": "It was lit in 1874.", "documents": []}, "no documents"),
     ],

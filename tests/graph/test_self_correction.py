@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,12 +12,16 @@ from pydantic import SecretStr
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
+from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import SelfCorrectionGraph
-from conflictscore.nodes.state import RagInput
+from conflictscore.graph.settings import LoopSettings
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.state import Doubt, Given, RagInput, RagState
+from conflictscore.records import Answer
 from conflictscore.retrieval.google import GoogleRetriever
 from tests.fakes.google_search import GoogleSearchServer, result
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.world import DISAGREEING, World, scripted_model
+from tests.world import DISAGREEING, PAPER, World, scripted_model
 
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 AGREEING = [{"text": "The lamp was lit in 1871."}, {"text": "They lit the lamp in 1871, at dusk."}]
@@ -35,7 +40,7 @@ def model(world: World) -> Iterator[ChatOpenAI]:
 
 
 def loop(model: ChatOpenAI, **settings: Any) -> SelfCorrectionGraph:
-    return create_self_correcting_rag(model, cache=False, **settings)
+    return create_self_correcting_rag(model, cache=False, **{**PAPER, **settings})
 
 
 def test_an_answer_whose_sources_disagree_is_answered_again_with_both_sides_in_view(
@@ -278,6 +283,33 @@ def test_every_step_is_an_event(model: ChatOpenAI) -> None:
     ]
     labels = [event for event in events if event["event"] == "label"]
     assert {(e["claim"], e["document"]) for e in labels} == {(1, 1), (1, 2), (1, 3)}
+    assert [event["conflicting"] for event in events if event["event"] == "scores"] == [[1], [1]]
+
+
+def test_each_step_tells_how_long_it_took(model: ChatOpenAI) -> None:
+    timings = loop(model).invoke(QUESTION)["timings"]
+
+    assert {"retrieve", "generate", "decompose", "label", "regenerate"} <= timings.keys()
+    assert all(seconds >= 0 for seconds in timings.values())
+
+
+def test_an_answer_without_text_is_no_flip_and_has_no_score(model: ChatOpenAI) -> None:
+    class Silent:
+        async def first(self, state: RagState, meter: UsageMeter) -> Given:
+            return Given(Answer(text=""))
+
+        async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
+            raise AssertionError("nothing was in doubt")
+
+        async def reply(self, *_: Any, **__: Any) -> Any:
+            raise AssertionError("nothing was to be replied to")
+
+    context = run_context(model, None, LoopSettings(cache=False, **PAPER))
+    state = loop(model).invoke(QUESTION, context=replace(context, answerer=Silent()))
+
+    assert (state["first_answer"], state["answer"], state["flipped"]) == ("", "", False)
+    assert (state["flip"], state["report"]) == (None, None)
+    assert "the answer is empty, and has no score" in state["notes"]
 
 
 def test_drafts_and_verdicts_are_not_streamed_as_messages(model: ChatOpenAI) -> None:
@@ -285,11 +317,8 @@ def test_drafts_and_verdicts_are_not_streamed_as_messages(model: ChatOpenAI) -> 
 
 
 def test_a_run_may_bring_its_own_context(model: ChatOpenAI, world: World) -> None:
-    from conflictscore.graph.create import run_context
-    from conflictscore.graph.settings import LoopSettings
-
     graph = loop(model)
-    once = run_context(model, None, LoopSettings(method="rag", cache=False))
+    once = run_context(model, None, LoopSettings(method="rag", cache=False, **PAPER))
 
     assert graph.invoke(QUESTION, context=once)["method"] == "rag"
     assert world.asked["regenerate"] == 0
@@ -301,7 +330,7 @@ def test_a_document_cannot_close_its_marks(model: ChatOpenAI, world: World) -> N
     loop(model).invoke({"question": "When?", "documents": [{"text": text, "title": '"><b'}]})
 
     for prompt in (world.prompts["generate"][0], world.prompts["label"][0]):
-        assert prompt.count("</document>") == 1
+        assert prompt.count("</document") == 1
 
 
 def test_documents_longer_than_the_window_are_cut_with_a_note(
@@ -326,7 +355,7 @@ def test_a_window_too_small_for_the_documents_is_an_error_that_says_what_to_do(
 ) -> None:
     many = [{"text": f"Report {n}: " + "the lamp was lit in 1871. " * 20} for n in range(30)]
 
-    with pytest.raises(ConfigurationError, match="--top-k"):
+    with pytest.raises(ConfigurationError, match="top_k"):
         loop(model, context_window=1200).invoke({"question": "When?", "documents": many})
 
 
@@ -338,7 +367,7 @@ def test_a_window_too_small_for_the_documents_is_an_error_that_says_what_to_do(
         ({**QUESTION, "options": ["Same", "same "]}, "options are the same"),
         ({"question": "When?", "documents": [{"title": "x"}]}, "document 1, field text"),
         ({"question": "When?", "documents": [{"text": " "}]}, "document 1, field text"),
-        ({"question": "When?", "documents": ["text"]}, "document 1"),
+        ({"question": "When?", "documents": [3]}, "document 1"),
     ],
 )
 def test_bad_input_is_one_clear_line(model: ChatOpenAI, start: Any, message: str) -> None:

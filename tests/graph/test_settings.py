@@ -25,9 +25,15 @@ def test_the_doors_take_the_settings_with_the_types_that_they_have() -> None:
     ("door", "missing"),
     [
         (create_self_correcting_rag, set()),
-        (create_conflict_scorer, {"judge", "method", "max_rounds", "regeneration"}),
+        (
+            create_conflict_scorer,
+            {
+                *("judge", "method", "max_rounds", "regeneration"),
+                *("disputed", "unsettled", "guard"),
+            },
+        ),
         (ConflictScoreMiddleware, {"method"}),
-        (self_correct, {"method", "regeneration"}),
+        (self_correct, {"method"}),
         (SelfCorrectingChatModel, None),
     ],
 )
@@ -53,8 +59,8 @@ def test_help_shows_every_setting_of_a_door_with_its_default(
 
 
 def test_a_door_refuses_a_setting_that_it_does_not_take() -> None:
-    with pytest.raises(TypeError, match="unexpected keyword argument 'regeneration'"):
-        self_correct(regeneration="typed")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'method'"):
+        self_correct(method="rag")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(
@@ -63,12 +69,19 @@ def test_a_door_refuses_a_setting_that_it_does_not_take() -> None:
         ({"max_rounds": -1}, "max_rounds is -1; give 0 to 20"),
         ({"max_rounds": 21}, "max_rounds is 21; give 0 to 20"),
         ({"method": "none"}, "unknown method 'none'; one of rag, control-rag, regenerated-rag"),
-        ({"regeneration": "new"}, "unknown regeneration 'new'; one of paper, typed"),
+        ({"regeneration": "new"}, "unknown regeneration 'new'; one of paper, typed, revise"),
         ({"duplicates": "twice"}, "unknown duplicates 'twice'; one of vote, once"),
         ({"budget_seconds": 0}, "budget_seconds is 0; give a number of seconds above 0"),
         ({"budget_seconds": float("inf")}, "budget_seconds is inf"),
         ({"budget_seconds": float("nan")}, "budget_seconds is nan"),
         ({"max_calls": 0}, "max_calls is 0; give at least 1"),
+        (
+            {"disputed": "conflict"},
+            "disputed is 'conflict'; give a list of any of",
+        ),
+        ({"disputed": ["all"]}, "disputed is 'all'; give a list of any of conflict, refuted"),
+        ({"unsettled": "drop"}, "unknown unsettled 'drop'; one of hedge, keep"),
+        ({"min_coverage": 1.5}, "min_coverage is 1.5; give 0 to 1"),
         ({"max_claims": 0}, "max_claims is 0; give at least 1"),
     ],
 )

@@ -1,5 +1,6 @@
 """A run with a time budget, or with a bound on claims: what tells most first, the rest visibly."""
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -7,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 
 from conflictscore import create_conflict_scorer, create_self_correcting_rag
-from conflictscore.errors import InputError
+from conflictscore.errors import InputError, ProviderError
 from conflictscore.nodes.state import RagInput
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
-from tests.world import DISAGREEING, World, scripted_model
+from tests.world import DISAGREEING, PAPER, World, scripted_model
 
 MARKET = {"text": "Bread was dear in 1899.", "title": "Market"}
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": [MARKET, *DISAGREEING]}
@@ -52,7 +56,9 @@ def server(world: SlowWorld) -> Iterator[OpenAIServer]:
 async def test_labelling_ends_in_time_and_says_what_was_left_out(
     server: OpenAIServer, face: str
 ) -> None:
-    graph = create_self_correcting_rag(scripted_model(server), cache=False, budget_seconds=3)
+    graph = create_self_correcting_rag(
+        scripted_model(server), cache=False, **PAPER, budget_seconds=3
+    )
     warm: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
     _ = graph.invoke(warm) if face == "sync" else await graph.ainvoke(warm)
     started = time.monotonic()
@@ -74,18 +80,82 @@ def test_verdicts_of_the_cache_take_no_time_but_a_second_answer_would(
 ) -> None:
     world.closing.set()
     cache = ContentCache(tmp_path / "cache.sqlite")
-    create_self_correcting_rag(scripted_model(server), cache=cache).invoke(QUESTION)
+    chosen = "The lamp was lit in 1871."
+    given: RagInput = {**QUESTION, "options": [chosen, "In 1874."], "draft_answer": chosen}
+    create_self_correcting_rag(scripted_model(server), cache=cache, max_rounds=0).invoke(given)
     asked = world.asked.copy()
 
     graph = create_self_correcting_rag(scripted_model(server), cache=cache, budget_seconds=1e-6)
-    state = graph.invoke(QUESTION)
+    state = graph.invoke(given)
 
     assert state["report"]["coverage"] == 1
-    assert world.asked["label"] == asked["label"]
     assert state["report"]["reconsider"] == 1
     assert state["answer"] == state["first_answer"]
     assert state["reason"] == "the time budget of 1e-06 s is used up"
-    assert world.asked["regenerate"] == asked["regenerate"]
+    assert world.asked == asked
+
+
+LATE = r"gave no answer within the 0\.2 s that the run may take"
+
+
+def test_an_answer_that_hangs_ends_the_run_in_one_line(
+    server: OpenAIServer, world: SlowWorld
+) -> None:
+    world.broken["generate"] = Fault.hang(60)
+    graph = create_self_correcting_rag(scripted_model(server), cache=False, budget_seconds=0.2)
+    with pytest.raises(ProviderError, match=f"^scripted {LATE}"):
+        graph.invoke(QUESTION)
+
+
+def test_a_decomposition_that_hangs_leaves_the_answer_without_a_score(
+    server: OpenAIServer, world: SlowWorld
+) -> None:
+    world.broken["decompose"] = Fault.hang(60)
+    graph = create_conflict_scorer(scripted_model(server), cache=False, budget_seconds=0.2)
+    state = graph.invoke({"answer": "It was lit in 1871.", "documents": DISAGREEING})
+    assert state["report"]["coverage"] is None
+    assert re.search(LATE, state["report"]["error"])
+
+
+def test_a_second_answer_that_hangs_leaves_the_first_with_a_note(
+    server: OpenAIServer, world: SlowWorld, tmp_path: Path
+) -> None:
+    world.closing.set()
+    cache = ContentCache(tmp_path / "cache.sqlite")
+    chosen = "The lamp was lit in 1871."
+    given: RagInput = {**QUESTION, "options": [chosen, "In 1874."], "draft_answer": chosen}
+    create_self_correcting_rag(scripted_model(server), cache=cache, max_rounds=0).invoke(given)
+    world.broken["regenerate"] = Fault.hang(60)
+
+    graph = create_self_correcting_rag(scripted_model(server), cache=cache, budget_seconds=2)
+    state = graph.invoke(given)
+
+    assert state["answer"] == chosen
+    assert "within the 2 s that the run may take" in state["regeneration_error"]
+    assert "the earlier answer stands" in state["notes"][-1]
+
+
+class Hanging(BaseRetriever):
+    """A search that never ends."""
+
+    closing: threading.Event
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        self.closing.wait(60)
+        return []
+
+
+def test_a_search_that_hangs_ends_with_the_run(server: OpenAIServer, world: SlowWorld) -> None:
+    searching = Hanging(closing=world.closing)
+    graph = create_self_correcting_rag(
+        scripted_model(server), searching, cache=False, budget_seconds=0.2
+    )
+    late = r"the search gave no answer within the 0\.2 s"
+    with pytest.raises(ProviderError, match=late):
+        graph.invoke({"question": "When was the lamp lit?"})
+    assert not server.requests
 
 
 def test_the_claims_that_the_documents_say_most_of_are_labelled(
@@ -108,7 +178,9 @@ def test_the_claims_that_the_documents_say_most_of_are_labelled(
 
 def test_each_node_is_timed(server: OpenAIServer, world: SlowWorld) -> None:
     world.closing.set()
-    state = create_self_correcting_rag(scripted_model(server), cache=False).invoke(QUESTION)
+    state = create_self_correcting_rag(scripted_model(server), cache=False, **PAPER).invoke(
+        QUESTION
+    )
     assert set(state["timings"]) == {
         *("retrieve", "generate", "decompose", "label", "score", "decide", "regenerate"),
         *("justify", "record"),

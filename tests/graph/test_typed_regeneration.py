@@ -18,7 +18,7 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import ConflictType
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.typed_world import TypedWorld
-from tests.world import DISAGREEING, scripted_model
+from tests.world import DISAGREEING, PAPER, scripted_model
 
 DATED: list[dict[str, Any]] = [
     {**document, "metadata": {"date": date}}
@@ -40,7 +40,9 @@ def model(world: TypedWorld) -> Iterator[ChatOpenAI]:
 
 
 def loop(model: ChatOpenAI, **settings: Any) -> SelfCorrectionGraph:
-    return create_self_correcting_rag(model, cache=False, regeneration="typed", **settings)
+    return create_self_correcting_rag(
+        model, cache=False, **{**PAPER, "regeneration": "typed", **settings}
+    )
 
 
 def test_the_type_of_the_conflict_is_told_and_stands_in_the_state(
@@ -97,7 +99,7 @@ def test_the_answer_is_asked_for_as_the_type_asks(
 def test_by_default_answers_are_regenerated_as_in_the_paper(
     model: ChatOpenAI, world: TypedWorld
 ) -> None:
-    state = create_self_correcting_rag(model, cache=False).invoke(QUESTION)
+    state = create_self_correcting_rag(model, cache=False, **PAPER).invoke(QUESTION)
 
     assert world.asked["classify"] == 0
     assert "How the documents relate" not in world.prompts["regenerate"][0]
@@ -176,7 +178,7 @@ def test_the_type_is_asked_for_once_a_question(
 
 
 def test_the_call_for_the_type_is_counted_and_told(model: ChatOpenAI) -> None:
-    paper = create_self_correcting_rag(model, cache=False).invoke(QUESTION)
+    paper = create_self_correcting_rag(model, cache=False, **PAPER).invoke(QUESTION)
     typed = loop(model).invoke(QUESTION)
     assert typed["usage"]["calls"] == paper["usage"]["calls"] + 1
 
@@ -200,7 +202,9 @@ async def test_time_is_kept_back_for_the_type_until_it_is_known(
 ) -> None:
     """Of 2500 s an answer took 1000: with one more to come 500 are left, with two none."""
     context = run_context(
-        model, None, LoopSettings(cache=False, regeneration="typed", budget_seconds=2500)
+        model,
+        None,
+        LoopSettings(cache=False, **{**PAPER, "regeneration": "typed"}, budget_seconds=2500),
     )
     documents = [{"number": n, **document} for n, document in enumerate(DISAGREEING, start=1)]
     state: Any = {

@@ -15,7 +15,7 @@ from conflictscore.labelers.cascade import Cascade, Certain
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.labelers.protocol import TableLabeler
+from conflictscore.labelers.protocol import Labeler, TableLabeler
 from conflictscore.labelers.table import label_table
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.usage import UsageMeter
@@ -236,6 +236,18 @@ def test_a_cascade_is_known_by_its_stages_and_its_settings() -> None:
     assert len({json.dumps(cascade.identity, sort_keys=True) for cascade in cascades}) == 2
     assert unknown.identity is None
     assert cascades[0].name == "cascade(cheap, json(test-model))"
+
+
+def test_a_change_reaches_both_labelers_of_a_cascade() -> None:
+    with OpenAIServer(script()) as server:
+        judge = JsonJudge(calling(server), PROMPTS)
+        other = JsonJudge(calling(server), PROMPTS)
+        cheap, dear = Cheap(), Cheap()
+        dear.name = "dear"
+        changes: dict[int, Labeler] = {id(cheap): dear, id(judge): other}
+        changed = Cascade(cheap, judge).with_each(lambda one: changes.pop(id(one)))
+    assert changes == {}
+    assert changed.name == "cascade(dear, json(test-model))"
 
 
 async def test_a_cascade_without_a_judge_takes_that_of_the_run_it_is_given_to() -> None:

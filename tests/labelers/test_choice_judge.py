@@ -63,7 +63,7 @@ async def test_a_model_that_refuses_logprobs_is_for_the_user_to_change(status: i
     refused = Fault(status, message="You are not allowed to request logprobs from this model")
     with (
         OpenAIServer(then(refused)) as server,
-        pytest.raises(ConfigurationError, match=r"no log-probabilities.*--labeler json"),
+        pytest.raises(ConfigurationError, match=r"no log-probabilities.*labeler 'json'"),
     ):
         await ChoiceJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())
 
@@ -71,7 +71,7 @@ async def test_a_model_that_refuses_logprobs_is_for_the_user_to_change(status: i
 async def test_a_server_without_logprobs_is_for_the_user_to_change() -> None:
     with (
         OpenAIServer(script("A")) as server,
-        pytest.raises(ConfigurationError, match="--labeler json"),
+        pytest.raises(ConfigurationError, match="labeler 'json'"),
     ):
         await ChoiceJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())
 

@@ -85,6 +85,8 @@ DOCUMENT = document(
         "'lit in 1871'",
         "It stood “proud”, and",
         "harbour gazette",
+        "The lamp ... in 1871.",
+        "the lamp […] lit (...) It stood",
         "and ‹claim> 5 < 6 km off",
         "and <claim> 5 < 6 km off",
     ],
@@ -98,7 +100,15 @@ async def test_a_quote_is_found_whatever_its_white_space_case_and_quotation_mark
 
 @pytest.mark.parametrize(
     "snippet",
-    ["The lamp was lit in 1874.", "The lamp ... in 1871.", "lamp was1871", '""', "...", "Lit by"],
+    [
+        "The lamp was lit in 1874.",
+        "in 1871 … the lamp",
+        "The lamp … in 1874",
+        "lamp was1871",
+        '""',
+        "...",
+        "Lit by",
+    ],
 )
 async def test_a_quote_that_the_document_does_not_hold_is_kept_and_marked(snippet: str) -> None:
     found = await judged(verdict(snippet=snippet), DOCUMENT)
@@ -151,7 +161,7 @@ async def test_a_document_longer_than_the_window_is_cut_where_the_model_can_see_
     assert rest, "the prompt says that the document was cut"
     assert "word0 word1 " in shown
     assert "word2999" not in prompt
-    assert rest.index("</document>") < rest.index("It was bright.")
+    assert rest.index("</document ") < rest.index("It was bright.")
 
 
 async def test_a_document_that_fits_is_whole_and_carries_no_mark() -> None:

@@ -35,7 +35,7 @@ SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRR
 
 
 def between(text: str, mark: str) -> str:
-    [inside] = re.findall(rf"<{mark}>\n(.*)\n</{mark}>", text, re.DOTALL)
+    [inside] = re.findall(rf"<{mark}\b[^>]*>\n(.*)\n</{mark}\b[^>]*>", text, re.DOTALL)
     return str(inside)
 
 

@@ -39,6 +39,27 @@ def test_each_figure_counts_what_its_name_says() -> None:
     assert found["modules that list a run's fields"] == ["toy/records.py"]
 
 
+def test_what_a_package_exports_has_an_importer_more() -> None:
+    found = count({**TREE, "toy/parts/__init__.pyi": "from .helper import _once as _once\n"})
+
+    assert found["modules with one importer"] == []
+    assert (len(found["modules"]), len(found["lines"])) == (6, 17)
+
+
+def test_commands_and_registries_may_share_a_name() -> None:
+    found = count(
+        {
+            "toy/cli/score.py": "def score(): ...\n",
+            "toy/cli/text.py": "def shorten(): ...\n",
+            "toy/parts/registry.py": "",
+            "toy/parts/score.py": "",
+            "toy/parts/text.py": "",
+            "toy/registry.py": "",
+        }
+    )
+    assert found["shared module names"] == ["text: toy/cli/text.py, toy/parts/text.py"]
+
+
 def test_a_long_module_is_named() -> None:
     found = count({"toy/long.py": "x = 1\n" * 401, "toy/short.py": "x = 1\n" * 400})
     assert found["modules over 400 lines"] == ["toy/long.py"]
@@ -61,6 +82,13 @@ def test_a_commit_is_read_as_it_was(tmp_path: Path) -> None:
     assert modules_in(tmp_path, "toy") == {"toy/a.py": "after = 1\n"}
     with pytest.raises(ClickException, match="nowhere"):
         modules_at("nowhere", tmp_path, "toy")
+
+
+def test_every_file_and_class_of_this_package_has_a_name_of_its_own() -> None:
+    found = count(modules_in(Path(__file__).parents[2]))
+
+    assert found["shared module names"] == []
+    assert found["shared class names"] == []
 
 
 def test_the_table_is_of_this_package() -> None:

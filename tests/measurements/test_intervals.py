@@ -14,7 +14,7 @@ def test_the_interval_of_a_share_is_about_what_the_normal_distribution_says() ->
     assert str(mean) == f"0.500 [{mean.low:.3f}, {mean.high:.3f}]"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=20))
 def test_the_mean_lies_between_the_smallest_and_the_largest_value(values: list[float]) -> None:
     mean = mean_interval(values)

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from conflictscore.labelers.calibration import UNCALIBRATED
-from conflictscore.records import Label
-from measurements import calibrate, label_accuracy
+from measurements import label_accuracy
 from measurements.label_accuracy import calibration_error
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import World
@@ -69,17 +67,3 @@ def test_calibration_error_is_how_far_confidence_is_from_being_right() -> None:
     assert calibration_error([(0.95, True)] * 19 + [(0.95, False)]) == pytest.approx(0)
     assert calibration_error([(0.9, True), (0.9, False)]) == pytest.approx(0.4)
     assert calibration_error([(1.0, True), (0.5, False)]) == pytest.approx(0.25)
-
-
-def test_a_fitted_temperature_makes_the_probabilities_match_how_often_they_are_right() -> None:
-    """A judge that is certain, and right four times in five."""
-    sure = {Label.SUPPORTS: -0.01, Label.CONTRADICTS: -9.0, Label.IRRELEVANT: -9.0}
-    pairs = [(sure, Label.SUPPORTS)] * 80 + [(sure, Label.CONTRADICTS)] * 10
-    pairs += [(sure, Label.IRRELEVANT)] * 10
-
-    found = calibrate.fit(pairs, "made up").probabilities(sure)
-
-    assert UNCALIBRATED.probabilities(sure)[Label.SUPPORTS] > 0.99
-    assert found[Label.SUPPORTS] == pytest.approx(0.8, abs=0.01)
-    with pytest.raises(ValueError, match="no pairs"):
-        calibrate.fit([], "nothing")

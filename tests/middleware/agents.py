@@ -17,7 +17,7 @@ from pydantic import Field
 from conflictscore.middleware import ConflictScoreMiddleware
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.typed_world import TypedWorld
-from tests.world import DISAGREEING
+from tests.world import DISAGREEING, PAPER
 
 __all__ = [
     "CORRECTED",
@@ -69,9 +69,11 @@ def search(query: str) -> tuple[str, list[Document]]:
 
 
 def agent_of(model: BaseChatModel, *, tools: Any = (search,), **settings: Any) -> Any:
-    """An agent that may search, with the middleware set up like this."""
+    """An agent that may search, with the middleware set up like this, in the paper's loop."""
     return create_agent(
-        model, list(tools), middleware=[ConflictScoreMiddleware(cache=False, **settings)]
+        model,
+        list(tools),
+        middleware=[ConflictScoreMiddleware(**{"cache": False, **PAPER, **settings})],
     )
 
 

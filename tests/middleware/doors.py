@@ -13,8 +13,9 @@ from conflictscore.middleware import SelfCorrectingChatModel, self_correct
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld, agent_of
 from tests.middleware.service.serving import serving
+from tests.revising import RevisingAgentWorld
 from tests.talking import Shelf
-from tests.world import scripted_model
+from tests.world import PAPER, scripted_model
 
 __all__ = ["DOORS", "Answered", "Door"]
 
@@ -49,7 +50,7 @@ class Door:
     def answered(self, world: AgentWorld, found: list[dict[str, str]], **settings: Any) -> Answered:
         """Ask the one question, where the search finds these documents."""
         with OpenAIServer(world) as server:
-            said, run = self.ask(world, server, Shelf(found=found), settings)
+            said, run = self.ask(world, server, Shelf(found=found), {**PAPER, **settings})
             return Answered(said, run, len(server.requests), dict(world.asked))
 
 
@@ -104,6 +105,10 @@ def _function(asynchronous: bool) -> Ask:
         world: AgentWorld, server: OpenAIServer, shelf: Shelf, settings: dict[str, Any]
     ) -> tuple[str, Mapping[str, Any]]:
         def answer(question: str, documents: Any) -> str:
+            if isinstance(world, RevisingAgentWorld) and "Decide what becomes" in question:
+                said = world.revision_of(question)
+                assert isinstance(said, str)
+                return said
             step = "regenerate" if "on which the documents disagree" in question else "generate"
             world.asked[step] += 1
             if step in world.instead:

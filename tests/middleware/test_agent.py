@@ -32,7 +32,7 @@ from tests.middleware.agents import (
     search,
     texts,
 )
-from tests.world import DISAGREEING, scripted_model
+from tests.world import DISAGREEING, PAPER, scripted_model
 
 Agent = Any
 
@@ -60,7 +60,7 @@ def test_an_agent_whose_sources_disagree_answers_again(
 def test_the_second_answer_is_asked_for_at_the_end_of_the_conversation_without_tools(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
-    middleware = [ConflictScoreMiddleware(cache=False)]
+    middleware = [ConflictScoreMiddleware(cache=False, **PAPER)]
     agent = create_agent(agent_model, [search], system_prompt="Be brief.", middleware=middleware)
 
     invoke(agent, QUESTION)
@@ -70,7 +70,7 @@ def test_the_second_answer_is_asked_for_at_the_end_of_the_conversation_without_t
     assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
     assert request.messages[-2]["content"] == "It was lit in 1871."
     assert "tools" not in request.body
-    assert '- Document 2: "The log says the lamp was lit in 1874."' in request.prompt
+    assert ': "The log says the lamp was lit in 1874."' in request.prompt
     assert "<document " not in request.prompt
 
 
@@ -207,7 +207,7 @@ def test_usage_counts_the_answers_and_the_judge(
 
 
 def test_the_agents_name_stays_on_its_answer(agent_model: ChatOpenAI, invoke: Invoke) -> None:
-    middleware = [ConflictScoreMiddleware(cache=False)]
+    middleware = [ConflictScoreMiddleware(cache=False, **PAPER)]
     agent = create_agent(agent_model, [search], middleware=middleware, name="keeper")
 
     assert invoke(agent, QUESTION)["messages"][-1].name == "keeper"
@@ -238,7 +238,9 @@ def test_a_structured_answer_is_left_alone(
         agent = create_agent(
             scripted_model(server),
             [search],
-            middleware=[ConflictScoreMiddleware(cache=False, retriever=Library(found=["x"]))],
+            middleware=[
+                ConflictScoreMiddleware(cache=False, **PAPER, retriever=Library(found=["x"]))
+            ],
             response_format=strategy(Year),
         )
         state = invoke(agent, QUESTION)
@@ -251,7 +253,7 @@ def test_a_structured_answer_is_left_alone(
 def test_an_answer_in_words_in_the_place_of_a_structured_one_is_asked_for_again_in_words(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
-    middleware = [ConflictScoreMiddleware(cache=False)]
+    middleware = [ConflictScoreMiddleware(cache=False, **PAPER)]
     agent = create_agent(
         agent_model, [search], middleware=middleware, response_format=ToolStrategy(Year)
     )
@@ -373,7 +375,9 @@ def test_documents_that_do_not_fit_beside_the_conversation_are_cut_with_a_note(
 ) -> None:
     found = [*(document["text"] for document in DISAGREEING), "A long walk by the sea. " * 2000]
     middleware = [
-        ConflictScoreMiddleware(cache=False, retriever=Library(found=found), context_window=6000)
+        ConflictScoreMiddleware(
+            cache=False, **PAPER, retriever=Library(found=found), context_window=6000
+        )
     ]
     rules = "Be brief, and kind to everybody. " * 300
     agent = create_agent(agent_model, system_prompt=rules, middleware=middleware)
@@ -407,7 +411,7 @@ def test_a_turn_has_its_own_documents_and_its_own_run(
     agent = create_agent(
         agent_model,
         [search],
-        middleware=[ConflictScoreMiddleware(cache=False)],
+        middleware=[ConflictScoreMiddleware(cache=False, **PAPER)],
         checkpointer=InMemorySaver(),
     )
     first = invoke(agent, QUESTION, thread)
@@ -426,7 +430,7 @@ def test_the_check_leaves_nothing_in_the_agents_checkpoints_but_its_run(
     agent_model: ChatOpenAI, invoke: Invoke
 ) -> None:
     saver = InMemorySaver()
-    middleware = [ConflictScoreMiddleware(cache=False)]
+    middleware = [ConflictScoreMiddleware(cache=False, **PAPER)]
     agent = create_agent(agent_model, [search], middleware=middleware, checkpointer=saver)
     thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
 
@@ -441,7 +445,7 @@ def test_what_a_middleware_shortens_for_the_model_is_still_evidence(
     from langchain.agents.middleware import ClearToolUsesEdit, ContextEditingMiddleware
 
     shorten = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=1, keep=0)])
-    middleware: Any = [shorten, ConflictScoreMiddleware(cache=False)]
+    middleware: Any = [shorten, ConflictScoreMiddleware(cache=False, **PAPER)]
 
     state = invoke(create_agent(agent_model, [search], middleware=middleware), QUESTION)
 
@@ -469,7 +473,7 @@ def test_an_agent_with_a_context_of_its_own_keeps_it(
     class Who:
         name: str
 
-    middleware = [ConflictScoreMiddleware(cache=False)]
+    middleware = [ConflictScoreMiddleware(cache=False, **PAPER)]
     agent = create_agent(agent_model, [search], middleware=middleware, context_schema=Who)
 
     state = invoke(agent, QUESTION, context=Who("Ann"))
@@ -489,5 +493,5 @@ def test_the_time_of_the_first_answer_counts_against_the_budget(
     late = invoke(agent_of(agent_model, budget_seconds=50), QUESTION)
     early = invoke(agent_of(agent_model, budget_seconds=5000), QUESTION)
 
-    assert late["conflict"]["report"]["coverage"] == 0
+    assert "within the 50 s that the run may take" in late["conflict"]["report"]["error"]
     assert texts(early["messages"]) == CORRECTED

@@ -16,6 +16,7 @@ from langgraph.types import Command
 
 from conflictscore.middleware import ConflictScoreMiddleware
 from tests.middleware.agents import CORRECTED, QUESTION, AgentWorld, Invoke, search, texts
+from tests.world import PAPER
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
 FIRST = [*CORRECTED[:-1], "It was lit in 1871."]
@@ -29,7 +30,7 @@ def reviewed(
     **settings: Any,
 ) -> Any:
     """An agent whose flips a person approves, with other middleware before and after ours."""
-    ours = ConflictScoreMiddleware(cache=False, approve_flips=True, **settings)
+    ours = ConflictScoreMiddleware(cache=False, approve_flips=True, **{**PAPER, **settings})
     return create_agent(
         model, [tool], middleware=[*before, ours, *after], checkpointer=InMemorySaver()
     )
@@ -47,7 +48,10 @@ def test_a_flip_waits_for_a_person_with_all_that_they_need_to_decide(
     assert asked["flip"]["before"] == "It was lit in 1871."
     assert asked["flip"]["after"] == "It was lit in 1874."
     assert asked["flip"]["justification"] == agent_world.reason
-    assert '- Document 2: "The log says the lamp was lit in 1874."' in asked["evidence"]
+    assert (
+        '- Document 2 (Log; log.test): "The log says the lamp was lit in 1874."'
+        in asked["evidence"]
+    )
     assert asked["documents"][1]["url"] == "https://log.test/b"
     assert (asked["cs_c"], asked["cs_r"]) == (1.0, 0.5)
     assert json.loads(json.dumps(asked)) == asked
@@ -75,7 +79,7 @@ def test_who_decides_on_a_flip_is_shown_the_evidence_that_changed_the_answer(
 
     assert agent_world.asked["regenerate"] == 2
     assert waiting.value["flip"]["claim"] == "The lamp was lit in 1871."
-    assert '- Document 2: "The lamp: 1874."' in waiting.value["evidence"]
+    assert '- Document 2 (unknown): "The lamp: 1874."' in waiting.value["evidence"]
     assert "1850" not in waiting.value["evidence"]
 
 

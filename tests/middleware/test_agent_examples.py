@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.openai_server import OpenAIServer
-from tests.middleware.agents import AgentWorld
+from tests.revising import RevisingAgentWorld, revision
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -19,7 +19,11 @@ def test_an_example_prints_the_answer_and_how_it_came_about(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    world = AgentWorld(tools=tools)
+    world = RevisingAgentWorld(
+        tools=tools,
+        answer="It was lit in 1874.",
+        revised=lambda passage: revision("REPLACE", "It was lit in 1871.", "So it says (Doc 1)."),
+    )
     with OpenAIServer(world, api_key="sk-test") as server:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
@@ -28,8 +32,8 @@ def test_an_example_prints_the_answer_and_how_it_came_about(
         runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
 
     assert capsys.readouterr().out.splitlines() == [
-        "It was lit in 1874.",
-        "At first: It was lit in 1871.",
-        f"Why: {world.reason}",
+        "It was lit in 1871.",
+        "At first: It was lit in 1874.",
+        "Why: So it says (Doc 1).",
     ]
     assert {request.model for request in server.requests} == {"gpt-4.1-mini"}

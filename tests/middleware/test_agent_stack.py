@@ -37,7 +37,7 @@ from tests.middleware.agents import (
     search,
     texts,
 )
-from tests.world import scripted_model
+from tests.world import PAPER, scripted_model
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
 
@@ -46,7 +46,7 @@ BOTH_ORDERS = pytest.mark.parametrize("first", [True, False], ids=["first", "las
 
 
 def stack(first: bool, other: AgentMiddleware[Any, Any, Any], **settings: Any) -> Any:
-    ours = ConflictScoreMiddleware(cache=False, **settings)
+    ours = ConflictScoreMiddleware(cache=False, **{**PAPER, **settings})
     return [ours, other] if first else [other, ours]
 
 
@@ -242,7 +242,7 @@ class Asking(Library):
 def test_an_interrupt_of_the_retriever_is_not_swallowed(
     agent_model: ChatOpenAI, invoke: Invoke
 ) -> None:
-    middleware = [ConflictScoreMiddleware(cache=False, retriever=Asking(found=[FOUND]))]
+    middleware = [ConflictScoreMiddleware(cache=False, **PAPER, retriever=Asking(found=[FOUND]))]
     agent = create_agent(agent_model, middleware=middleware, checkpointer=InMemorySaver())
 
     state = invoke(agent, QUESTION, THREAD)

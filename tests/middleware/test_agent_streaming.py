@@ -13,7 +13,7 @@ from langchain_openai import ChatOpenAI
 from conflictscore.middleware import ConflictScoreMiddleware
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import FOUND, QUESTION, AgentWorld, Library, agent_of, search
-from tests.world import DISAGREEING, scripted_model
+from tests.world import DISAGREEING, PAPER, scripted_model
 
 Stream = Callable[..., list[Any]]
 
@@ -123,7 +123,7 @@ def test_the_draft_of_another_model_that_a_middleware_puts_in_is_hidden_as_well(
     other = AgentWorld(answer="In 1871.", regenerated="In 1874.")
     with OpenAIServer(other) as server:
         middleware: Any = [
-            ConflictScoreMiddleware(cache=False),
+            ConflictScoreMiddleware(cache=False, **PAPER),
             ModelFallbackMiddleware(scripted_model(server)),
         ]
         streamed = messages_of(stream, create_agent(agent_model, [search], middleware=middleware))

@@ -39,7 +39,7 @@ from tests.middleware.agents import FOUND, call_tool, search, texts
 from tests.models.calling import calling
 from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
 from tests.typed_world import TypedWorld
-from tests.world import DISAGREEING, scripted_model
+from tests.world import DISAGREEING, PAPER, scripted_model
 
 QUESTION = "When was the lamp lit?"
 FIRST, LAST = "It was lit in 1871.", "It was lit in 1874."
@@ -134,7 +134,7 @@ def wrapped(
     server: OpenAIServer, retriever: BaseRetriever | None, **settings: Any
 ) -> SelfCorrectingChatModel:
     return SelfCorrectingChatModel(
-        scripted_model(server), retriever, content_cache=False, **settings
+        scripted_model(server), retriever, content_cache=False, **{**PAPER, **settings}
     )
 
 
@@ -240,7 +240,7 @@ def test_only_the_answers_get_the_call_parameters_of_the_caller(
     server: OpenAIServer, model_kwargs: dict[str, Any]
 ) -> None:
     inner = scripted_model(server).model_copy(update=model_kwargs)
-    chat = SelfCorrectingChatModel(inner, Shelf(), content_cache=False, top_p=0.5)
+    chat = SelfCorrectingChatModel(inner, Shelf(), content_cache=False, **PAPER, top_p=0.5)
 
     chat.bind(temperature=0.3).invoke([*_lamp(), ("user", "When?")], stop=["\n\n"])
 
@@ -258,7 +258,9 @@ def test_an_answer_under_a_callers_parameters_is_not_found_again(
     server: OpenAIServer, world: Talk, tmp_path: Path
 ) -> None:
     cache = ContentCache(tmp_path / "replies.sqlite")
-    chat = SelfCorrectingChatModel(calling(server, cache=cache), Shelf(), content_cache=cache)
+    chat = SelfCorrectingChatModel(
+        calling(server, cache=cache), Shelf(), content_cache=cache, **PAPER
+    )
 
     asked = []
     for stop in (None, None, ["x"], ["x"]):
@@ -309,7 +311,7 @@ async def test_a_graph_around_it_streams_the_reply_and_nothing_else(
 ) -> None:
     """The draft is neither among the messages nor among the events of the graph."""
     inner = scripted_model(server).model_copy(update={"streaming": streaming})
-    chat = SelfCorrectingChatModel(inner, Shelf(), content_cache=False)
+    chat = SelfCorrectingChatModel(inner, Shelf(), content_cache=False, **PAPER)
 
     def answer(state: MessagesState) -> dict[str, Any]:
         return {"messages": [chat.invoke(state["messages"])]}
@@ -506,7 +508,7 @@ def test_an_empty_reply_is_left_with_a_note(shelf: Shelf) -> None:
 
 
 def test_a_model_without_tools_or_forms_says_so_at_once() -> None:
-    chat = SelfCorrectingChatModel(FakeListChatModel(responses=[]), content_cache=False)
+    chat = SelfCorrectingChatModel(FakeListChatModel(responses=[]), content_cache=False, **PAPER)
 
     with pytest.raises(NotImplementedError):
         chat.bind_tools([SEARCH])
@@ -605,7 +607,7 @@ def test_an_unknown_way_to_fail_is_refused() -> None:
 
 
 def test_nothing_is_opened_before_the_first_call() -> None:
-    chat = SelfCorrectingChatModel("openai:gpt-4.1-mini", Shelf(), content_cache=False)
+    chat = SelfCorrectingChatModel("openai:gpt-4.1-mini", Shelf(), content_cache=False, **PAPER)
 
     with pytest.raises(ConfigurationError, match="needs a key"):
         chat.invoke(QUESTION)
@@ -649,7 +651,9 @@ def test_keys_stand_in_no_form_of_it() -> None:
     secret = "zaphod-0042-beeblebrox"
     inner = ChatOpenAI(model="m", api_key=SecretStr(secret), base_url="http://127.0.0.1:9/v1")
     url = f"http://user:{secret}@127.0.0.1:9/v1"
-    chat = SelfCorrectingChatModel(inner, Shelf(), judge=inner, base_url=url, content_cache=False)
+    chat = SelfCorrectingChatModel(
+        inner, Shelf(), judge=inner, base_url=url, content_cache=False, **PAPER
+    )
 
     forms = [repr(chat), str(chat.model_dump()), chat.model_dump_json(), dumps(chat)]
     forms += [str(chat.asdict()), str(chat._get_ls_params())]
@@ -679,7 +683,7 @@ def test_it_has_the_name_and_counts_the_tokens_of_the_model_inside(server: OpenA
         def get_num_tokens_from_messages(self, messages: Any, tools: Any = None) -> int:
             return 42
 
-    chat = SelfCorrectingChatModel(Counting(responses=[]), content_cache=False)
+    chat = SelfCorrectingChatModel(Counting(responses=[]), content_cache=False, **PAPER)
 
     assert (chat.get_num_tokens("lamp"), chat.get_num_tokens_from_messages([])) == (4, 42)
     assert wrapped(server, None).model_name == "scripted"
@@ -702,7 +706,7 @@ def test_a_bound_on_claims_and_on_time_reaches_the_loop() -> None:
 async def test_the_models_own_replies_take_turns_at_the_places_of_its_endpoint() -> None:
     with OpenAIServer(lambda request: call_tool(request, "search", query="lamp")) as server:
         model = calling(server, limit=ConcurrencyLimit(2))
-        chat = SelfCorrectingChatModel(model, content_cache=False).bind_tools([SEARCH])
+        chat = SelfCorrectingChatModel(model, content_cache=False, **PAPER).bind_tools([SEARCH])
         replies = await asyncio.gather(*(chat.ainvoke(f"{QUESTION} {n}") for n in range(6)))
         assert server.in_flight_peak <= 2
     assert all(reply.tool_calls for reply in replies)

@@ -37,7 +37,7 @@ from typing_extensions import TypedDict
 from conflictscore.middleware import SelfCorrectingChatModel
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.talking import LAMP, Shelf, Talk
-from tests.world import scripted_model
+from tests.world import PAPER, scripted_model
 
 QUESTION = "When was the lamp lit?"
 LAST = "It was lit in 1874."
@@ -141,7 +141,7 @@ def inner(server: OpenAIServer, inside: UsageMetadataCallbackHandler) -> ChatOpe
 
 @pytest.fixture
 def chat(inner: ChatOpenAI) -> SelfCorrectingChatModel:
-    return SelfCorrectingChatModel(inner, Shelf(), content_cache=False)
+    return SelfCorrectingChatModel(inner, Shelf(), content_cache=False, **PAPER)
 
 
 def total(usage: dict[str, UsageMetadata]) -> UsageMetadata:
@@ -235,7 +235,7 @@ async def test_the_tokens_of_several_models_are_no_tokens_of_one(
     inner: ChatOpenAI, inside: UsageMetadataCallbackHandler
 ) -> None:
     judge = inner.model_copy(update={"model_name": "another"})
-    chat = SelfCorrectingChatModel(inner, Shelf(), judge=judge, content_cache=False)
+    chat = SelfCorrectingChatModel(inner, Shelf(), judge=judge, content_cache=False, **PAPER)
     outside = UsageMetadataCallbackHandler()
 
     await chat.with_structured_output(Lit).ainvoke(QUESTION, {"callbacks": [outside]})
@@ -272,6 +272,7 @@ async def test_the_form_is_asked_for_with_the_call_parameters_of_the_answers(
         inner,
         Shelf(),
         content_cache=False,
+        **PAPER,
         top_p=0.5,
         tools=[search],
         response_format={"type": "x"},
@@ -296,15 +297,15 @@ def test_a_chain_that_takes_no_call_parameters_says_so_at_once(inner: ChatOpenAI
 
     closed = Closed(model="scripted", base_url=inner.openai_api_base, api_key=inner.openai_api_key)
 
-    plain = SelfCorrectingChatModel(closed, Shelf(), content_cache=False)
+    plain = SelfCorrectingChatModel(closed, Shelf(), content_cache=False, **PAPER)
     assert plain.with_structured_output(LitIn).invoke(QUESTION) == {"year": 1874}
-    hot = SelfCorrectingChatModel(closed, Shelf(), content_cache=False, temperature=1)
+    hot = SelfCorrectingChatModel(closed, Shelf(), content_cache=False, **PAPER, temperature=1)
     with pytest.raises(NotImplementedError, match="temperature: the model's structured output"):
         hot.with_structured_output(LitIn)
 
 
 def test_a_model_without_forms_says_so_at_once() -> None:
-    chat = SelfCorrectingChatModel(FakeListChatModel(responses=[]), content_cache=False)
+    chat = SelfCorrectingChatModel(FakeListChatModel(responses=[]), content_cache=False, **PAPER)
 
     with pytest.raises(NotImplementedError):
         chat.with_structured_output({"title": "Year", "type": "object", "properties": {}})
@@ -349,7 +350,9 @@ async def test_the_tokens_of_a_run_that_fails_count_where_the_models_own_reply_i
         def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
             raise ConnectionError
 
-    chat = SelfCorrectingChatModel(inner, Down(), content_cache=False, on_failure="pass_through")
+    chat = SelfCorrectingChatModel(
+        inner, Down(), content_cache=False, **PAPER, on_failure="pass_through"
+    )
     messages = [*((turn["role"], turn["content"]) for turn in LAMP), ("user", "When was it lit?")]
 
     result = await ask(chat.with_structured_output(Lit, include_raw=True), messages)
@@ -364,7 +367,9 @@ async def test_the_tokens_of_a_run_that_fails_count_where_the_models_own_reply_i
 def test_a_form_is_not_taken_from_a_cache_of_answers(
     inner: ChatOpenAI, server: OpenAIServer
 ) -> None:
-    chat = SelfCorrectingChatModel(inner, Shelf(), content_cache=False, cache=InMemoryCache())
+    chat = SelfCorrectingChatModel(
+        inner, Shelf(), content_cache=False, **PAPER, cache=InMemoryCache()
+    )
     shaped: Any = chat.with_structured_output(Lit)
 
     assert chat.invoke(QUESTION).text == LAST

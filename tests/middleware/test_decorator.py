@@ -21,7 +21,7 @@ from conflictscore.middleware import self_correct
 from conflictscore.records import Document
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import Library
-from tests.world import DISAGREEING, World, scripted_model
+from tests.world import DISAGREEING, PAPER, World, scripted_model
 
 QUESTION = "When was the lamp lit?"
 DOCUMENTS = tuple(Document.model_validate({**d, "number": 7}) for d in DISAGREEING)
@@ -62,7 +62,7 @@ class Oracle:
 
 def run(oracle: Oracle, face: str, *args: Any, **settings: Any) -> Any:
     """The run of the decorated function, by one of its two faces."""
-    decorate = self_correct(cache=False, **settings)
+    decorate = self_correct(cache=False, **{**PAPER, **settings})
     if face == "sync":
         return decorate(oracle.answer).run(*args)
     return asyncio.run(decorate(oracle.answer_async).run(*args))
@@ -84,7 +84,7 @@ def test_a_function_whose_documents_disagree_is_asked_again(
     assert came["justification"] == world.reason
     (first, given), (second, same) = oracle.asked
     assert first == QUESTION
-    assert '- Document 2: "The log says the lamp was lit in 1874."' in second
+    assert ': "The log says the lamp was lit in 1874."' in second
     assert "<answer>\nIt was lit in 1871.\n</answer>" in second
     assert QUESTION in second
     assert [document.number for document in given] == [1, 2, 3]
@@ -94,14 +94,14 @@ def test_a_function_whose_documents_disagree_is_asked_again(
 
 def test_a_decorated_function_gives_the_corrected_text(judge: ChatOpenAI) -> None:
     oracle = Oracle("It was lit in 1871.", "It was lit in 1874.")
-    answer = self_correct(judge=judge, cache=False)(oracle.answer)
+    answer = self_correct(judge=judge, cache=False, **PAPER)(oracle.answer)
 
     assert answer(QUESTION, documents=DOCUMENTS) == "It was lit in 1874."
 
 
 async def test_a_decorated_coroutine_function_stays_one(judge: ChatOpenAI) -> None:
     oracle = Oracle("It was lit in 1871.", "It was lit in 1874.")
-    answer = self_correct(judge=judge, cache=False)(oracle.answer_async)
+    answer = self_correct(judge=judge, cache=False, **PAPER)(oracle.answer_async)
 
     assert await answer(QUESTION, documents=DOCUMENTS) == "It was lit in 1874."
 
@@ -113,7 +113,7 @@ def test_an_object_that_is_called_asynchronously_is_a_coroutine_function_too(
         async def __call__(self, question: str, documents: tuple[Document, ...]) -> str:
             return "The tower is white."
 
-    answer = self_correct(judge=judge, cache=False)(Answerer())
+    answer = self_correct(judge=judge, cache=False, **PAPER)(Answerer())
 
     assert asyncio.run(answer(QUESTION, DISAGREEING)) == "The tower is white."
 
@@ -148,7 +148,7 @@ def test_the_function_runs_in_the_thread_of_its_caller(judge: ChatOpenAI) -> Non
 
     threads: list[threading.Thread] = []
 
-    @self_correct(judge=judge, cache=False)
+    @self_correct(judge=judge, cache=False, **PAPER)
     def answer(question: str, documents: tuple[Document, ...]) -> str:
         threads.append(threading.current_thread())
         return "It was lit in 1871."
@@ -159,7 +159,9 @@ def test_the_function_runs_in_the_thread_of_its_caller(judge: ChatOpenAI) -> Non
 
 
 async def test_a_function_may_be_called_inside_a_running_loop(judge: ChatOpenAI) -> None:
-    answer = self_correct(judge=judge, cache=False)(Oracle("It was 1871.", "It was 1874.").answer)
+    answer = self_correct(judge=judge, cache=False, **PAPER)(
+        Oracle("It was 1871.", "It was 1874.").answer
+    )
 
     assert answer(QUESTION, DISAGREEING) == "It was 1874."
 
@@ -216,7 +218,7 @@ def test_an_interrupt_inside_a_graph_is_not_swallowed(judge: ChatOpenAI, face: s
         ((QUESTION,), {}, ConfigurationError, "nothing to answer from"),
         ((QUESTION,), {"retriever": Library(found=[])}, NoDocumentsError, "no documents found"),
         ((QUESTION, [{"title": "x"}]), {}, InputError, "document 1, field text"),
-        ((QUESTION, ["The lamp was lit."]), {}, InputError, "document 1.*it is not a mapping"),
+        ((QUESTION, [1871]), {}, InputError, "document 1: int, not a text"),
         ((QUESTION, DISAGREEING), {"max_rounds": 21}, InputError, "max_rounds is 21"),
     ],
 )
@@ -274,7 +276,7 @@ def test_what_takes_something_else_is_refused_where_it_is_decorated(function: An
 def test_an_answer_that_may_be_replaced_is_not_streamed_from_a_graph_around_it(
     judge: ChatOpenAI, face: str, max_rounds: int, streamed: str
 ) -> None:
-    decorate = self_correct(judge=judge, cache=False, max_rounds=max_rounds)
+    decorate = self_correct(judge=judge, cache=False, **PAPER, max_rounds=max_rounds)
     graph: Any = StateGraph(MessagesState)
     if face == "sync":
         ask = decorate(lambda question, _: str(judge.invoke(question).text))
@@ -325,7 +327,7 @@ def test_a_judge_is_opened_once_however_many_call_at_first(
     both_inside = threading.Barrier(2)
     monkeypatch.setattr("conflictscore.middleware.decorator.run_context", opening)
     with OpenAIServer(world) as server, ThreadPoolExecutor(4) as pool:
-        decorate = self_correct(judge=scripted_model(server), cache=False)
+        decorate = self_correct(judge=scripted_model(server), cache=False, **PAPER)
         answer = decorate(lambda question, documents: "It was lit in 1874.")
 
         def first_call(_: int) -> str:
@@ -349,7 +351,9 @@ async def test_a_judge_is_not_opened_in_the_event_loop(
     monkeypatch.setattr("conflictscore.middleware.decorator.run_context", opening)
     oracle = Oracle("It was lit in 1871.", "It was lit in 1874.")
 
-    await self_correct(judge=judge, cache=False)(oracle.answer_async)(QUESTION, DISAGREEING)
+    await self_correct(judge=judge, cache=False, **PAPER)(oracle.answer_async)(
+        QUESTION, DISAGREEING
+    )
 
     [thread] = opened
     assert thread is not threading.current_thread()
@@ -371,7 +375,7 @@ def test_the_default_judge_is_that_of_the_graph(
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path))
-        answer = self_correct()(Oracle("It was lit in 1871.", "It was lit in 1874.").answer)
+        answer = self_correct(**PAPER)(Oracle("It was lit in 1871.", "It was lit in 1874.").answer)
         assert answer(QUESTION, DISAGREEING) == "It was lit in 1874."
 
     assert {request.model for request in server.requests} == {"gpt-4.1-mini"}
@@ -385,3 +389,11 @@ def test_a_prompt_of_ones_own_asks_again(judge: ChatOpenAI, tmp_path: Path) -> N
 
     start = f"{QUESTION}|It was lit in 1871.|It was lit in 1871.|Documents that support"
     assert oracle.asked[1][0].startswith(start)
+
+
+def test_parentheses_and_a_retriever_that_is_one_are_asked_for() -> None:
+    with pytest.raises(ConfigurationError, match=r"write @self_correct\(\), with parentheses"):
+        self_correct(lambda question, documents: "")  # type: ignore[arg-type]
+    answer: Any = self_correct(retriever="ddgs")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=r"retriever is str, .*open_retrieval\('ddgs'\)"):
+        answer(lambda question, documents: "")("When?")

@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 
-from conflictscore.errors import NoDocumentsError
+from conflictscore.errors import NoDocumentsError, ProviderError
 from tests.fakes.openai_server import Fault
 from tests.middleware.agents import AgentWorld
 from tests.middleware.doors import DOORS, Door
@@ -123,14 +123,18 @@ def test_with_no_round_an_answer_is_scored_and_stands(door: Door, world: AgentWo
     assert got.asked.get("regenerate", 0) == 0
 
 
-def test_a_time_budget_that_is_used_up_leaves_pairs_without_a_label(
-    door: Door, world: AgentWorld
+def test_where_the_time_is_up_an_agents_answer_passes_unscored_and_others_have_none(
+    world: AgentWorld,
 ) -> None:
-    got = door.answered(world, DISAGREEING, budget_seconds=1e-6)
+    graph, agent, *_ = DOORS
+    late = "gave no answer within the 1e-06 s that the run may take"
+    with pytest.raises(ProviderError, match=late):
+        graph.answered(world, DISAGREEING, budget_seconds=1e-6)
 
-    assert got.said == FIRST
-    assert got.run["report"]["coverage"] == 0
-    assert any("have no label" in note for note in got.run["notes"])
+    got = agent.answered(world, DISAGREEING, budget_seconds=1e-6)
+
+    assert (got.said, got.run["report"]) == (FIRST, None)
+    assert any(late in note for note in got.run["notes"])
     assert got.asked.get("label", 0) == 0
 
 

@@ -3,10 +3,10 @@
 import asyncio
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from langchain_openai import ChatOpenAI
@@ -24,7 +24,9 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Run
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.typed_world import TypedWorld
-from tests.world import DISAGREEING, World, scripted_model
+from tests.world import DISAGREEING, PAPER, World, scripted_model
+
+T = TypeVar("T")
 
 QUESTION = "When was the lamp lit?"
 AGREEING = [{"text": "The lamp was lit in 1871."}, {"text": "They lit the lamp in 1871, at dusk."}]
@@ -69,6 +71,17 @@ class Script:
             raise self.answers.pop(0)  # type: ignore[misc]
         return await self.first(state, meter)
 
+    async def reply(
+        self,
+        state: RagState,
+        prompt: str,
+        read: Callable[[str], T],
+        meter: UsageMeter,
+        *,
+        max_tokens: int,
+    ) -> T:
+        raise AssertionError("nothing is revised in place here")
+
 
 def corrected(model: ChatOpenAI, *answers: str | Exception, **settings: Any) -> dict[str, Any]:
     return whole(finished(model, Script(*answers), **settings))
@@ -84,7 +97,7 @@ async def running(model: ChatOpenAI, script: Script, **settings: Any) -> Run:
         "question": settings.pop("question", QUESTION),
         "documents": settings.pop("documents", DISAGREEING),
     }
-    context = run_context(model, None, LoopSettings(cache=False, **settings))
+    context = run_context(model, None, LoopSettings(cache=False, **{**PAPER, **settings}))
     return await correct(replace(context, answerer=script), start)
 
 
@@ -115,7 +128,7 @@ def test_an_answer_of_somebody_else_comes_to_what_the_graphs_own_would(
     broken: dict[str, Fault],
 ) -> None:
     world.answer, world.regenerated, world.broken = first, list(later), dict(broken)
-    graph = create_self_correcting_rag(model, cache=False, max_rounds=rounds)
+    graph = create_self_correcting_rag(model, cache=False, **PAPER | {"max_rounds": rounds})
     state = graph.invoke({"question": QUESTION, "documents": documents})
 
     run = corrected(model, first, *later, documents=documents, max_rounds=rounds)
@@ -131,7 +144,7 @@ def test_typed_regeneration_tells_and_does_what_the_graphs_own_would(
     first, later = "The lamp was lit in 1871.", ["The tower was built in 1840.", "It was 1874."]
     world.answer, world.regenerated, world.broken = first, list(later), dict(broken)
     typed: dict[str, Any] = {"regeneration": "typed", "max_rounds": 5}
-    graph = create_self_correcting_rag(model, cache=False, **typed)
+    graph = create_self_correcting_rag(model, cache=False, **PAPER | typed)
     state = graph.invoke({"question": QUESTION, "documents": TWO_TOPICS})
     paid = world.asked["classify"]
 
@@ -221,7 +234,7 @@ def test_a_brief_run_names_its_documents_without_their_texts(model: ChatOpenAI) 
 
     assert [d["title"] for d in short["documents"]] == ["Gazette", "Log", "Walks"]
     assert "The tower is white." not in json.dumps(short["documents"])
-    assert run.keys() - short.keys() == {"attempts"}
+    assert run.keys() - short.keys() == {"attempts", "flips"}
     assert short["report"] == run["report"]
     assert run["documents"][0]["text"] == "The lamp was lit in 1871."
 
@@ -237,8 +250,8 @@ def test_the_request_for_another_answer_holds_both_sides_between_safe_marks(
     [(state, doubt)] = script.doubts
     prompt = reconsider_prompt(state, doubt, PromptSet.load())
     supporting, _, contradicting = prompt.partition("Documents that contradict this claim:")
-    assert '- Document 1: "The lamp was lit in 1871."' in supporting
-    assert '- Document 2: "The log says the lamp was lit in 1874."' in contradicting
+    assert ': "The lamp was lit in 1871."' in supporting
+    assert ': "The log says the lamp was lit in 1874."' in contradicting
     assert prompt.count("</answer>") == prompt.count("</claim>") == 1
 
 
@@ -263,8 +276,8 @@ def test_the_time_that_an_answer_took_counts_against_the_budget(
 
     run = whole(finished(model, Slow("In 1871."), budget_seconds=50))
 
-    assert world.asked["label"] == 0
-    assert run["report"]["coverage"] == 0
+    assert not world.asked
+    assert "within the 50 s that the run may take" in run["report"]["error"]
 
 
 def test_the_time_that_an_answer_had_taken_before_counts_as_well(

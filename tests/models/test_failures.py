@@ -179,7 +179,7 @@ class TestWrongSetting:
             error = await failure(question, calling(server))
         assert isinstance(error, ConfigurationError)
         assert "does not know the model test-model" in str(error)
-        assert "--model" in str(error)
+        assert "name of the model" in str(error)
 
 
 class TestSecrets:

@@ -121,7 +121,7 @@ def test_a_window_that_is_too_small_is_refused_with_what_to_do(window: int) -> N
         fit(numbered(*["sky " * 500] * 6), window or 1)
     message = str(refused.value)
     assert f"({window or 1} tokens) is too small for 6 documents" in message
-    assert "--top-k" in message
+    assert "top_k" in message
     assert "generic-fake-chat-model" in message
 
 
@@ -130,7 +130,7 @@ def test_a_cut_mark_that_takes_all_the_room_is_refused_with_what_to_do(
 ) -> None:
     folder = tmp_path_factory.mktemp("prompts")
     (folder / "cut.txt").write_text("left out " * 500 + "$shown $total", "utf-8")
-    with pytest.raises(ConfigurationError, match=r"too small for document 1; .*--top-k"):
+    with pytest.raises(ConfigurationError, match=r"too small for document 1; .*top_k"):
         fit(numbered("sky " * 9000), 600, prompts=PromptSet.load(folder=folder))
 
 

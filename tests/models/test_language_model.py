@@ -122,7 +122,7 @@ class TestText:
             assert await ask(calling(server)) == 1871
         assert conversation(server.requests[1])[1] == ("assistant", "(nothing)")
 
-    async def test_half_a_character_in_a_prompt_or_a_reply_is_sent_as_a_question_mark(self) -> None:
+    async def test_half_a_character_in_a_prompt_or_a_reply_is_sent_as_its_replacement(self) -> None:
         with OpenAIServer(script("Ages ago \ud83d", "1871")) as server:
             model = calling(server)
             asked = model.ask(
@@ -130,7 +130,14 @@ class TestText:
             )
             assert await asked == 1871
         first, reply, _ = conversation(server.requests[1])
-        assert (first[1], reply[1]) == ("When??", "Ages ago ?")
+        assert (first[1], reply[1]) == ("When?\ufffd", "Ages ago \ufffd")
+
+    async def test_half_a_character_in_json_is_read_as_its_replacement(self) -> None:
+        with OpenAIServer(script('{"year": "\\ud83d"}', '{"year": 1871}')) as server:
+            asked = calling(server).ask_json(
+                PROMPT, SCHEMA, dict, prompts=PROMPTS, meter=UsageMeter(), max_tokens=20
+            )
+            assert await asked == {"year": "\ufffd"}
 
     async def test_a_reply_cut_off_is_not_read_even_where_it_could_be(self) -> None:
         with OpenAIServer(then(Reply("In 1871, or", finish_reason="length"))) as server:
@@ -386,7 +393,7 @@ class TestLetter:
         with (
             OpenAIServer(then("A")) as server,
             pytest.raises(
-                ConfigurationError, match=r"test-model gives no log-prob.*--labeler json"
+                ConfigurationError, match=r"test-model gives no log-prob.*labeler 'json'"
             ),
         ):
             await ask_letter(calling(server))

@@ -28,7 +28,7 @@ from conflictscore.records import Usage
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, script, then
 from tests.models.calling import calling
-from tests.world import DISAGREEING, World
+from tests.world import DISAGREEING, PAPER, World
 
 PROMPTS = PromptSet.load()
 SCHEMA = {
@@ -215,7 +215,7 @@ class TestBudget:
         assert (caught.value.kind, caught.value.spent, caught.value.limit) == ("tokens", 22, 20)
         assert caught.value.exit_code == 3
         assert "22 of 20 tokens" in str(caught.value)
-        assert "higher --max-tokens" in str(caught.value)
+        assert "higher max_tokens" in str(caught.value)
         # what asyncio may log is of clients that LangChain dropped after many servers, not of these
         assert not [record for record in caplog.records if record.name != "asyncio"]
 
@@ -225,7 +225,7 @@ class TestBudget:
             model = attach(calling(server), ledger)
             await ask(model)
             await ask(model)
-            with pytest.raises(BudgetError, match=r"\$0\.0400 of \$0\.0300.*--max-cost") as caught:
+            with pytest.raises(BudgetError, match=r"\$0\.0400 of \$0\.0300.*max_cost") as caught:
                 await ask(model)
         assert len(server.requests) == 2
         assert caught.value.spent == pytest.approx(0.04)
@@ -278,13 +278,13 @@ class TestBudget:
         with OpenAIServer(priced) as server:
             model = calling(server, limit=ConcurrencyLimit(1))
             ledger = Ledger(max_tokens=before[step])
-            graph = create_self_correcting_rag(attach(model, ledger), cache=False)
+            graph = create_self_correcting_rag(attach(model, ledger), cache=False, **PAPER)
             with pytest.raises(BudgetError):
                 await graph.ainvoke(START)
             assert len(server.requests) == before[step]
             assert world.asked[step] == 0
 
-            free = create_self_correcting_rag(attach(model, Ledger()), cache=False)
+            free = create_self_correcting_rag(attach(model, Ledger()), cache=False, **PAPER)
             await free.ainvoke(START)
         assert world.asked[step] > 0
 
@@ -301,7 +301,7 @@ class TestBudget:
         assert (refused[0].kind, refused[0].spent, refused[0].limit) == ("calls", 5, 5)
         assert refused[0].exit_code == 3
         assert "5 of 5 calls" in str(refused[0])
-        assert "higher --max-calls" in str(refused[0])
+        assert "higher max_calls" in str(refused[0])
 
     async def test_the_end_of_one_budget_is_not_that_of_another_who_asks_the_same(
         self, tmp_path: Path
@@ -365,7 +365,7 @@ class TestBudget:
 
     @pytest.mark.parametrize("cost", [nan, inf, -1.0])
     def test_a_budget_is_an_amount_of_dollars(self, cost: float) -> None:
-        with pytest.raises(ConfigurationError, match="--max-cost is"):
+        with pytest.raises(ConfigurationError, match="max_cost is"):
             Ledger(max_cost=cost, prices=PRICES)
 
     def test_a_budget_in_dollars_needs_prices(self) -> None:

@@ -1,5 +1,6 @@
 """From a spec string, or a chat model of one's own, to a language model."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -48,10 +49,45 @@ class TestDefault:
         assert default_spec() == f"openai:{OPENAI_DEFAULT}"
 
 
+class TestOtherProviders:
+    def test_a_spec_of_init_chat_model_opens_that_providers_model(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AZURE_OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:9")
+        monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
+
+        model = open_model("azure_openai:gpt-4.1-mini")
+
+        assert model.name == "gpt-4.1-mini"
+        assert model.endpoint.startswith("http://127.0.0.1:9/openai")
+        assert getattr(model.chat, "temperature", None) == 0
+
+    @pytest.mark.parametrize(
+        ("spec", "words"),
+        [
+            ("ollama:llama3.1:8b", r"^ollama:llama3\.1:8b: .*pip install.*langchain-ollama"),
+            ("azure_openai:gpt-4.1-mini", r"^azure_openai:gpt-4\.1-mini cannot be set up"),
+            ("nobody:nothing", r"^unknown model 'nobody:nothing'; write openai:NAME, local"),
+            (":nothing", r"^unknown model ':nothing'"),
+        ],
+    )
+    def test_what_is_missing_is_said(self, spec: str, words: str) -> None:
+        with pytest.raises(ConfigurationError, match=words):
+            open_model(spec)
+
+    def test_without_langchain_it_says_what_to_install(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
+        with pytest.raises(ConfigurationError, match=r"needs LangChain: pip install .*langchain"):
+            open_model("anthropic:claude-sonnet-4-5")
+
+
 class TestOpenAI:
     @pytest.mark.parametrize("spec", ["openai:gpt-4.1-mini", "gpt-4.1-mini"])
     def test_without_a_key_it_says_what_to_set_and_what_needs_none(self, spec: str) -> None:
-        with pytest.raises(ConfigurationError, match=r"gpt-4\.1-mini needs a key.*--model local"):
+        with pytest.raises(ConfigurationError, match=r"gpt-4\.1-mini needs a key.*model local"):
             open_model(spec)
 
     @with_key
@@ -160,7 +196,7 @@ class TestEndpoint:
         ],
     )
     def test_an_address_that_is_none_is_refused_without_showing_a_password(self, url: str) -> None:
-        with pytest.raises(ConfigurationError, match=r"--base-url .*http://HOST:PORT/v1") as caught:
+        with pytest.raises(ConfigurationError, match=r"base_url .*http://HOST:PORT/v1") as caught:
             open_model("some-model", base_url=url)
         assert "swordfish" not in str(caught.value)
 
@@ -172,7 +208,7 @@ class TestEndpoint:
 
 
 @with_key
-@pytest.mark.parametrize("spec", ["", " ", "openai:", "openai: ", "anthropic:claude"])
+@pytest.mark.parametrize("spec", ["", " ", "openai:", "openai: ", "nobody:claude"])
 def test_a_spec_that_names_no_model_is_refused_with_the_forms_there_are(spec: str) -> None:
     with pytest.raises(ConfigurationError, match=r"unknown model .*openai:NAME, local") as caught:
         open_model(spec)
@@ -190,7 +226,7 @@ def test_the_local_model_is_served_by_the_llama_server_that_the_environment_name
 
 
 def test_a_base_url_does_not_go_with_the_local_model() -> None:
-    with pytest.raises(ConfigurationError, match=r"--base-url"):
+    with pytest.raises(ConfigurationError, match=r"base_url"):
         open_model("local", base_url="http://127.0.0.1:1/v1")
 
 

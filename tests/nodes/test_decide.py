@@ -1,8 +1,9 @@
-"""Which attempt changed the answer."""
+"""Which attempt changed the answer, and what a state holds."""
 
 import pytest
 
 from conflictscore.nodes.decide import flipped_by
+from conflictscore.nodes.state import claims_of
 from conflictscore.records import Answer, Attempt
 
 
@@ -27,3 +28,7 @@ def test_the_attempt_that_changed_the_answer_is_the_first_that_all_later_ones_ke
     )
     found = flipped_by(attempts)
     assert (found.round if found else None) == by
+
+
+def test_before_an_answer_is_taken_apart_a_state_has_no_claims() -> None:
+    assert claims_of({}) == ()

@@ -6,7 +6,7 @@ from io import StringIO
 from rich.console import Console
 
 from conflictscore.errors import ProviderError
-from conflictscore.reporting.progress import RecordingProgress
+from conflictscore.reporting.displays import RecordingProgress
 from conflictscore.retrieval.recording.recorder import FailedQuestion, RecordingReport
 
 START = RecordingReport(wanted=20, before=3)

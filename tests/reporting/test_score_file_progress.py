@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from conflictscore.reporting.progress import ScoreFileProgress
+from conflictscore.reporting.displays import ScoreFileProgress
 from conflictscore.scoring_files.engine import Outcome, Result
 
 

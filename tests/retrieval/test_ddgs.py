@@ -10,7 +10,6 @@ public pages still look like this, no offline test can tell.
 import html
 import logging
 import sys
-import time
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from ddgs.exceptions import RatelimitException
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.retrieval.ddgs import DdgsRetriever
-from tests.fakes.search_server import DISCONNECT, HANG, Received, Reply, SearchServer, html_reply
+from tests.fakes.search_server import Received, Reply, SearchServer, html_reply
 
 PAGES: dict[str, Any] = ENGINES
 
@@ -156,29 +155,6 @@ def test_nothing_found_is_not_told_from_a_refusal_and_so_is_no_answer(
         pytest.raises(ProviderError, match=r"found nothing: either .* refuse .* not say which"),
     ):
         searching(server).invoke("sky")
-    assert len(server.requests) == 1
-
-
-def test_connections_that_stay_lost_are_a_provider_error(searching: Any) -> None:
-    with (
-        SearchServer(pages([]), always=DISCONNECT) as server,
-        pytest.raises(ProviderError, match=r"no search page answered ddgs: .*closed") as caught,
-    ):
-        searching(server, retries=1).invoke("sky")
-    assert (caught.value.provider, caught.value.status) == ("ddgs", None)
-    assert caught.value.__context__ is None
-    assert caught.value.__cause__ is None
-    assert len(server.requests) == 2
-
-
-def test_a_page_that_does_not_answer_is_given_up(searching: Any) -> None:
-    started = time.monotonic()
-    with (
-        SearchServer(pages([]), always=HANG) as server,
-        pytest.raises(ProviderError, match=r"ddgs did not answer within 0\.3 s"),
-    ):
-        searching(server, timeout=0.3).invoke("sky")
-    assert time.monotonic() - started < 4  # the library's own limit is 5 s
     assert len(server.requests) == 1
 
 

@@ -66,9 +66,7 @@ def test_meaning_counts_and_not_words(encoder: SentenceEncoder) -> None:
     assert question @ same > question @ other
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(st.characters(codec=None), max_size=60), max_size=4))
 def test_any_text_has_a_vector_of_length_one(encoder: SentenceEncoder, texts: list[str]) -> None:
     found = list(encoder.encode(texts))

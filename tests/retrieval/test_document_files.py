@@ -3,11 +3,12 @@
 import codecs
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from conflictscore.errors import InputError, NoDocumentsError
@@ -176,7 +177,6 @@ def test_any_line_is_a_document_or_an_error_that_names_it(
         assert Document.model_validate_json(document.model_dump_json()) == document
 
 
-@settings(deadline=None)  # on a busy machine
 @given(data=st.binary(), ending=st.sampled_from(["txt", "html", "jsonl"]))
 def test_any_bytes_are_text_or_an_error_that_names_the_file(
     data: bytes, ending: str, tmp_path_factory: pytest.TempPathFactory
@@ -278,3 +278,88 @@ def test_a_file_name_that_is_no_text_is_shown_as_far_as_it_is() -> None:
     Path(os.fsdecode(b"docs/sky-\xff.txt")).write_text("blue")
     document = only("docs")
     assert (document.url, document.title) == ("docs/sky-\ufffd.txt", "sky-\ufffd")
+
+
+def pdf(*pages: str) -> bytes:
+    """A PDF with a line of text a page, or none."""
+    kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for n, text in enumerate(pages):
+        drawn = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else ""
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * n} 0 R"
+            " /Resources << /Font << /F1 3 0 R >> >> >>",
+            f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream",
+        ]
+    body, places = "%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(body))
+        body += f"{number} 0 obj\n{content}\nendobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    return (
+        f"{body}xref\n0 {size}\n0000000000 65535 f \n{table}"
+        f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(body)}\n%%EOF\n"
+    ).encode()
+
+
+def test_a_pdf_is_one_document_and_pages_without_text_are_told() -> None:
+    pytest.importorskip("pypdf")
+    write("log.pdf", pdf("Lit in 1874.", "", "It is white."))
+
+    read = read_documents(["log.pdf"])
+
+    (document,) = read.documents
+    assert (document.text, document.title) == ("Lit in 1874.\n\nIt is white.", "log")
+    assert read.notes == ("log.pdf: 1 of its 3 pages have no text",)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (pdf("", ""), "there is no text in it; where its pages are pictures"),
+        (b"%PDF-1.4\nnothing", "not a PDF that can be read"),
+        (b"", "not a PDF that can be read"),
+    ],
+)
+def test_a_pdf_without_text_or_form_is_refused_by_name_and_left_out_of_a_folder(
+    content: bytes, reason: str
+) -> None:
+    pytest.importorskip("pypdf")
+    write("docs/a.txt", "a")
+    write("docs/scan.pdf", content)
+
+    with pytest.raises(InputError, match=f"^docs/scan.pdf: {reason}"):
+        read_documents(["docs/scan.pdf"])
+    (note,) = read_documents(["docs"]).notes
+    assert note.startswith(f"docs/scan.pdf: {reason}")
+
+
+def test_a_docx_gives_its_paragraphs_and_tables_in_their_order() -> None:
+    docx = pytest.importorskip("docx")
+    file = docx.Document()
+    file.core_properties.title = "The log"
+    file.add_paragraph("Lit in 1874.")
+    table = file.add_table(rows=1, cols=2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "lamp", "oil"
+    file.add_paragraph("It is white.")
+    file.save("log.docx")
+    write("bad.docx", "not a zip")
+
+    document = only("log.docx")
+
+    assert (document.text, document.title) == ("Lit in 1874.\nlamp | oil\nIt is white.", "The log")
+    with pytest.raises(InputError, match=r"^bad\.docx: not a DOCX that can be read"):
+        read_documents(["bad.docx"])
+
+
+def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    write("log.pdf", pdf("Lit in 1874."))
+
+    with pytest.raises(InputError, match=r"log\.pdf: reading it needs pypdf: pip install"):
+        read_documents(["log.pdf"])

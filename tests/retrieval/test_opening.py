@@ -136,7 +136,7 @@ def test_without_docs_and_keys_every_way_is_named() -> None:
     with pytest.raises(ConfigurationError) as caught:
         open_search()
     needed = [PROVIDERS[name].needs for name in DEFAULT_ORDER]
-    for word in ("--docs PATH", "--search ddgs", "GOOGLE_API_KEY and GOOGLE_CSE_ID", *needed):
+    for word in ('docs="PATH"', 'search="ddgs"', "GOOGLE_API_KEY and GOOGLE_CSE_ID", *needed):
         assert word in str(caught.value)
 
 
@@ -156,10 +156,10 @@ def test_a_search_without_its_keys_is_a_matter_of_configuration(name: str) -> No
         ("BRAVE", "did you mean brave"),
         ("serper,,corpus", "no search named ''"),
         ("", "no search named ''"),
-        ("serper:key", "serper takes nothing after a colon"),
-        ("searxng:", "give --search searxng:URL"),
+        ("serper:key", 'search="serper" takes nothing after a colon'),
+        ("searxng:", 'give search="searxng:URL"'),
         ("recorded", "recorded:FILE"),
-        ("corpus", "needs --docs"),
+        ("corpus", "needs docs="),
     ],
 )
 def test_a_choice_that_is_none_is_refused(name: str, words: str) -> None:
@@ -168,7 +168,7 @@ def test_a_choice_that_is_none_is_refused(name: str, words: str) -> None:
 
 
 def test_options_that_do_not_go_together_are_refused(docs: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="give --search serper,corpus"):
+    with pytest.raises(InputError, match=r"give search=.serper,corpus"):
         open_search("serper", docs=[docs])
     with pytest.raises(InputError, match="k is 0"):
         open_search(docs=[docs], top_k=0)

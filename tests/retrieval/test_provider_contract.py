@@ -35,6 +35,7 @@ from conflictscore.retrieval.corpus import CorpusRetriever
 from conflictscore.retrieval.ddgs import DdgsRetriever
 from conflictscore.retrieval.recording.recorder import record_questions
 from conflictscore.retrieval.recording.replay import RecordedRetriever
+from conflictscore.retrieval.vertex import VertexRetriever
 from tests.fakes.search_providers import CASES, KEY, Case
 from tests.fakes.search_server import (
     DISCONNECT,
@@ -690,7 +691,6 @@ def test_an_error_is_told_with_its_code_and_its_words(case: Case) -> None:
         (Reply(200, b"{}"), ": it is of no type, not JSON"),
         (Reply(200, b"not JSON", JSON), ": it is not a JSON object"),
         (json_reply([]), ": it is not a JSON object"),
-        (json_reply({"answer": 42}), ""),
         (json_reply({"results": None}), ""),
         (json_reply({"text": " " * 5_000_001}), ": it is longer than 5,000,000 bytes"),
         (
@@ -710,6 +710,16 @@ def test_a_reply_of_another_form_is_told_why(case: Case, reply: Reply, detail: s
     ):
         case.searching(server, timeout=30).invoke("sky")
     assert len(server.requests) == 1
+
+
+@those(lambda case: case.speaks_json and case.search is not VertexRetriever)
+def test_a_reply_without_a_list_of_results_is_of_another_form(case: Case) -> None:
+    """Vertex AI and Google leave the list out where there is nothing to list."""
+    with (
+        serving(case, always=json_reply({"answer": 42})) as server,
+        pytest.raises(ProviderError, match=f"{case.search.title}'s reply .*results"),
+    ):
+        case.searching(server).invoke("sky")
 
 
 @where_the_reply_is_read_here

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conflictscore import tokens
@@ -41,7 +41,6 @@ _TEXT = _PROSE | st.text(st.characters(codec=None), max_size=300)
 
 
 def test_any_text_is_covered_in_order_by_windows_of_the_size() -> None:
-    @settings(deadline=None)
     @given(text=_TEXT, size=st.integers(16, 40), part=st.floats(0, 1))
     @example(text="𒀀" * 60, size=16, part=0.0)
     @example(text="", size=16, part=1.0)

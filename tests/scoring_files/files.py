@@ -8,7 +8,8 @@ from typing import Any
 
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.engine import Engine, LocalEngine
-from conflictscore.scoring_files.run import Summary, ascore_file, open_source
+from conflictscore.scoring_files.rows import Columns
+from conflictscore.scoring_files.scoring import Summary, ascore_file, open_source
 from measurements.instant_judge import instant_context
 
 __all__ = ["answer_row", "lines", "outcomes", "score", "write_lines"]
@@ -58,12 +59,13 @@ def score(
     engine: Engine | None = None,
     concurrency: int = 4,
     retry_failed: bool = False,
+    columns: Columns | None = None,
 ) -> Summary:
     """One run of a command, by default with the instant judge and a cache beside the output."""
     context = context or instant_context(out.parent / "cache.sqlite")
     return asyncio.run(
         ascore_file(
-            open_source(source),
+            open_source(source, columns),
             out,
             context,
             engine or LocalEngine(context, concurrency),

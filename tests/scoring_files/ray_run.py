@@ -49,7 +49,8 @@ def main() -> None:
         ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     for kind in kinds:
         context = instant_context(folder / "cache.sqlite", folder / "judged")
-        engine = RayEngine(partial(opened, folder, kind), concurrency=2, workers=2)
+        workers = 1 if kind in ("refused", "broken") else 2
+        engine = RayEngine(partial(opened, folder, kind), concurrency=2, workers=workers)
         out = folder / f"{kind}.jsonl"
         try:
             summary = score(folder / "in.jsonl", out, context=context, engine=engine)

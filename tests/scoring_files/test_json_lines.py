@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import InputError
-from conflictscore.scoring_files.rows import JsonLines, Row, task_of
+from conflictscore.scoring_files.rows import Columns, JsonLines, Row, task_of
 
 GOOD: dict[str, Any] = {"answer": "It was lit in 1871.", "documents": ["It was."]}
 
 
 def every(path: Path) -> list[Row]:
-    return list(JsonLines(path).rows(lambda number: True))
+    return list(JsonLines(path, Columns()).rows(lambda number: True))
 
 
 def fault(fields: dict[str, Any]) -> str:
@@ -26,7 +26,7 @@ def test_rows_are_counted_and_numbered_without_empty_lines(tmp_path: Path) -> No
     path = tmp_path / "in.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"a": 1}\n\n \t\r\n{"a": "\xe2\x80\xa8"}\r\n{"a": 3}')
 
-    source = JsonLines(path)
+    source = JsonLines(path, Columns())
 
     assert source.total == 3
     assert source.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
@@ -63,7 +63,7 @@ def test_a_row_that_is_no_object_has_a_fault_and_the_others_do_not(
 
 def test_a_file_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.jsonl: cannot be read \(No such file"):
-        JsonLines(tmp_path / "none.jsonl")
+        JsonLines(tmp_path / "none.jsonl", Columns())
 
 
 def test_documents_are_texts_or_objects_of_which_text_title_and_url_are_taken() -> None:

@@ -21,14 +21,14 @@ pytestmark = [
     pytest.mark.timeout(300),  # every process that is killed starts anew
 ]
 
-_KILLS = 6
+_KILLS = 5
 _ROWS = 90
 
 
 @pytest.fixture(scope="module")
 def spawning() -> Any:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
+    context.set_forkserver_preload([__name__, "pyarrow.parquet", "pandas"])
     return context
 
 

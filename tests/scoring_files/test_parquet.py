@@ -11,7 +11,8 @@ import pytest
 
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.scoring_files.parquet import ParquetOutput, ParquetRows
-from conflictscore.scoring_files.run import open_source
+from conflictscore.scoring_files.rows import Columns
+from conflictscore.scoring_files.scoring import open_source
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
 
 arrow = pytest.importorskip("pyarrow")
@@ -88,7 +89,7 @@ def test_what_json_does_not_have_is_carried_in_its_place(tmp_path: Path) -> None
 
 def test_only_the_row_groups_with_wanted_rows_are_read(tmp_path: Path) -> None:
     source = write_parquet(tmp_path / "in.parquet", [answer_row(n, 1) for n in range(17)])
-    rows = ParquetRows(source)
+    rows = ParquetRows(source, Columns())
 
     assert rows.total == 17
     assert [r.number for r in rows.rows(lambda number: number in (6, 17))] == [6, 17]
@@ -161,8 +162,8 @@ def test_a_field_without_one_type_is_refused_before_anything_is_scored(
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [
-        ({"answer": ["x"]}, "has no column documents"),
-        ({"documents": [["x"]]}, "has no column answer"),
+        ({"answer": ["x"]}, "has no field documents"),
+        ({"documents": [["x"]]}, "has no field answer"),
         (
             {"answer": ["x"], "documents": [["x"]], "conflictscore": [1]},
             "has a column conflictscore already",

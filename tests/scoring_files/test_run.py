@@ -87,7 +87,7 @@ _rows = (
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=st.lists(_rows, max_size=12), seed=st.integers(0, 9), most=st.integers(0, 12))
 def test_the_output_has_the_rows_of_the_input_whatever_they_are_and_whatever_order_they_end_in(
     rows: list[Any], seed: int, most: int

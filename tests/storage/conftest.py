@@ -22,6 +22,7 @@ class FileServer:
     content: bytes = CONTENT
     status: int = 200
     ranges: bool = True
+    says_where: bool = True
     cut_after: list[int] = field(default_factory=list)
     """For each request to come, the bytes after which its connection is cut."""
     asked: list[str | None] = field(default_factory=list)
@@ -39,7 +40,7 @@ def file_server() -> Iterator[FileServer]:
             start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and told.ranges else 0
             body = told.content[start:]
             self.send_response(told.status if not start else 206)
-            if start:
+            if start and told.says_where:
                 end = len(told.content)
                 self.send_header("content-range", f"bytes {start}-{end - 1}/{end}")
             self.send_header("content-length", str(len(body)))
@@ -51,7 +52,7 @@ def file_server() -> Iterator[FileServer]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     told.url = f"http://127.0.0.1:{server.server_address[1]}/model.gguf"
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     yield told
     server.shutdown()

@@ -1,10 +1,13 @@
 """The cache of replies and verdicts, on real SQLite files."""
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,8 @@ from hypothesis import strategies as st
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.storage import cache as cache_module
-from conflictscore.storage.cache import ContentCache, cache_dir
+from conflictscore.storage.cache import ContentCache, SQLiteEngine, cache_dir, content_key
+from tests.full_disk import no_room
 
 CONTENT = {"claim": "It was lit in 1871.", "judge": {"model": "m", "parameters": {"t": 0}}}
 
@@ -45,7 +49,16 @@ def one_line_with_a_way_out(error: ConfigurationError, path: Path) -> None:
     message = str(error)
     assert str(path) in message
     assert "--no-cache" in message
+    assert "delete" not in message
     assert "\n" not in message
+
+
+def warned_once(caplog: pytest.LogCaptureFixture, path: Path) -> str:
+    """The only warning, which names the file and tells a way out."""
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    one_line_with_a_way_out(ConfigurationError(record.getMessage()), path)
+    return record.getMessage()
 
 
 class TestContent:
@@ -172,16 +185,20 @@ class TestUnusable:
         one_line_with_a_way_out(caught.value, path)
         assert path.read_text().startswith("these are my notes")
 
-    def test_a_database_with_other_tables_is_named_on_first_use(self, path: Path) -> None:
+    def test_of_a_database_with_other_tables_nothing_is_had(
+        self, path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
         with sqlite3.connect(path) as other:
             other.execute("CREATE TABLE cache (something TEXT)")
         other.close()
         cache = ContentCache(path)
-        with pytest.raises(ConfigurationError) as caught:
-            cache.get(CONTENT)
-        one_line_with_a_way_out(caught.value, path)
+        assert cache.get(CONTENT) is None
+        cache.put(CONTENT, {})
+        warned_once(caplog, path)
 
-    def test_a_database_with_damaged_pages_is_named_on_use(self, path: Path) -> None:
+    def test_of_a_database_with_damaged_pages_only_the_rest_is_had(
+        self, path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
         cache = ContentCache(path)
         for number in range(200):
             cache.put({"n": number}, {"v": "x" * 100})
@@ -189,9 +206,42 @@ class TestUnusable:
         whole = path.read_bytes()
         path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
         damaged = ContentCache(path)
+        assert [damaged.get({"n": n}) for n in (7, 8)] == [None, None]
+        warned_once(caplog, path)
+
+    def test_a_database_whose_damage_is_in_no_alphabet_is_named(self, path: Path) -> None:
+        ContentCache(path).close()
+        path.write_bytes(path.read_bytes().replace(b"CREATE TABLE cache", b"CREATE TAB\xe8E cache"))
         with pytest.raises(ConfigurationError) as caught:
-            damaged.get({"n": 7})
+            ContentCache(path)
         one_line_with_a_way_out(caught.value, path)
+
+    def test_no_failure_quotes_what_is_kept(
+        self, path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        cache = ContentCache(path)
+        cache.put(CONTENT, {"reply": "SECRET"})
+        with sqlite3.connect(path) as other:
+            other.execute("UPDATE cache SET value = CAST(value || x'ff' AS TEXT)")
+        other.close()
+        assert cache.get(CONTENT) is None
+        assert "SECRET" not in caplog.text
+
+    @pytest.mark.parametrize(
+        "value", ["", "{", "7", "null", "[1]", '{"v": NaN', "[" * 100_000, b"\xff\xfe", 7, 0.5]
+    )
+    def test_a_value_that_cannot_be_read_is_not_there_and_makes_room_for_another(
+        self, path: Path, value: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        cache = ContentCache(path)
+        cache.put(CONTENT, {"v": 1})
+        with sqlite3.connect(path) as other:
+            other.execute("UPDATE cache SET value = ?", (value,))
+        other.close()
+        assert cache.get(CONTENT) is None
+        assert caplog.records == []
+        cache.put(CONTENT, {"v": 2})
+        assert cache.get(CONTENT) == {"v": 2}
 
     def test_a_folder_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("in the way")
@@ -205,17 +255,69 @@ class TestUnusable:
             ContentCache(tmp_path)
         one_line_with_a_way_out(caught.value, tmp_path)
 
-    def test_a_file_that_somebody_holds_for_too_long_is_named(
-        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    def test_a_file_that_somebody_holds_for_too_long_is_waited_for_once_a_minute(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         monkeypatch.setattr(cache_module, "_BUSY_SECONDS", 0.01)
         cache = ContentCache(path)
         holder = sqlite3.connect(path, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
-        with pytest.raises(ConfigurationError, match="locked") as caught:
-            cache.put(CONTENT, {})
-        one_line_with_a_way_out(caught.value, path)
+        cache.put(CONTENT, {})
+        assert "locked" in warned_once(caplog, path)
         holder.execute("COMMIT")
+        cache.put(CONTENT, {"v": 1})
+        assert cache.get(CONTENT) is None
+        now = time.monotonic()
+        monkeypatch.setattr("time.monotonic", lambda: now + 61)
+        cache.put(CONTENT, {"v": 1})
+        assert cache.get(CONTENT) == {"v": 1}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limits")
+class TestFullDisk:
+    def test_what_was_kept_is_still_found_and_nothing_more_is_kept(
+        self, path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cache_module, "_REST_SECONDS", 0)
+        cache = ContentCache(path)
+        cache.put(CONTENT, {"v": 1})
+        with no_room():
+            for number in range(3):
+                cache.put({"n": number}, {"v": number})
+                assert cache.get({"n": number}) is None
+            assert cache.get(CONTENT) == {"v": 1}
+        warned_once(caplog, path)
+        cache.put({"n": 7}, {"v": 7})
+        assert cache.get({"n": 7}) == {"v": 7}
+
+    def test_a_database_that_may_not_grow_is_no_different(
+        self, path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        engine = SQLiteEngine(path)
+        engine._opened().execute("PRAGMA max_page_count = 3")
+        cache = ContentCache(engine)
+        for number in range(9):
+            cache.put({"n": number}, {"v": "x" * 4000})
+        assert cache.get({"n": 0}) == {"v": "x" * 4000}
+        assert cache.get({"n": 8}) is None
+        assert "full" in warned_once(caplog, path)
+
+    @pytest.mark.parametrize("made", [False, True])
+    def test_a_cache_is_opened_all_the_same_and_used_once_there_is_room(
+        self,
+        path: Path,
+        made: bool,
+        caplog: pytest.LogCaptureFixture,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(cache_module, "_REST_SECONDS", 0)
+        if made:
+            ContentCache(path).close()
+        with no_room():
+            cache = ContentCache(path)
+            assert cache.get(CONTENT) is None
+            cache.put(CONTENT, {"v": 1})
+        warned_once(caplog, path)
         cache.put(CONTENT, {"v": 1})
         assert cache.get(CONTENT) == {"v": 1}
 
@@ -226,8 +328,8 @@ class TestEngines:
             def __init__(self) -> None:
                 self.values: dict[str, str] = {}
 
-            def get(self, key: str) -> str | None:
-                return self.values.get(key)
+            def find(self, keys: Sequence[str]) -> dict[str, str]:
+                return {key: self.values[key] for key in keys if key in self.values}
 
             def put(self, key: str, value: str) -> None:
                 self.values[key] = value
@@ -240,6 +342,8 @@ class TestEngines:
         cache.put(CONTENT, {"label": "SUPPORTS"})
         assert cache.get(CONTENT) == {"label": "SUPPORTS"}
         assert cache.get({}) is None
+        there, missing = content_key(CONTENT), content_key({})
+        assert cache.find([there, missing]) == {there: {"label": "SUPPORTS"}}
         assert [len(key) for key in engine.values] == [64]
         cache.close()
         assert engine.values == {}

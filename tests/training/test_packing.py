@@ -188,8 +188,10 @@ def test_a_plan_is_the_same_every_time_and_its_rate_rises_and_falls(packed: Pack
 
 def test_an_epoch_on_questions_has_pairs_of_every_part(tmp_path: Path) -> None:
     pair = Pair("lamp lit", "the old lamp", "SUPPORTS", "one", "people")
-    parts: list[Part] = ["questions", "human", "general", "synthetic"]
+    parts: list[Part] = ["questions", "human", "general", "synthetic", "neutral"]
     rows = [Row(part, pair) for part in parts for _ in range(20)]
+    open_pair = pair._replace(claim="beacon green", label="IRRELEVANT")
+    rows += [Row("human", open_pair) for _ in range(20)]
     path = tmp_path / "pairs.npz"
     pack(rows, path, tokenizer=toy_tokenizer(tmp_path), pair_tokens=96)
     some = load_packed(path)
@@ -201,12 +203,13 @@ def test_an_epoch_on_questions_has_pairs_of_every_part(tmp_path: Path) -> None:
         drawn_human=50,
         drawn_general=7,
         drawn_made=5,
+        drawn_neutral=12,
     )
     plan = Plan(some, settings)
     assert [plan.stage(number) for number in range(len(plan))] == ["questions", "questions"]
     drawn = np.concatenate(plan.epoch(0).batches)
     counts = [int(np.isin(drawn, some.of_part(part)).sum()) for part in parts]
-    assert counts == [9, 20, 7, 5], "no more than there are"
+    assert counts == [9, 40 + 6, 7, 5, 6], "no more than there are, and undecided ones again"
     assert max(plan.epoch(0).rates) == pytest.approx(settings.question_rate)
 
 
@@ -262,6 +265,19 @@ def test_the_mean_of_runs_is_taken_weight_by_weight(tmp_path: Path) -> None:
     refused = CliRunner().invoke(carry.main, ["mean", *map(str, paths), str(tmp_path / "no.npz")])
     assert refused.exit_code == 2
     assert "weights of different encoders" in refused.output
+
+
+def test_a_trained_model_is_made_to_take_sides_more_readily(tmp_path: Path) -> None:
+    trained, more = tmp_path / "trained.npz", tmp_path / "more.npz"
+    head = {"head.weight": np.ones((3, 8)), "head.bias": np.zeros(3)}
+    weights.save(toy_weights() | head, trained, pooling="cls")
+    options = ["bias", str(trained), str(more), "--supports", "0.5", "--contradicts", "0.25"]
+    said = CliRunner().invoke(carry.main, options)
+    assert said.exit_code == 0, said.output
+    assert weights.load(more)["head.bias"].tolist() == [0.5, 0.25, 0]
+    assert weights.pooling_of(more) == "cls"
+    weights.save(toy_weights(), trained)
+    assert "were not trained" in CliRunner().invoke(carry.main, options).output
 
 
 def test_weights_say_what_their_head_reads(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from training.answers import apart, coarser, restated, states
-from training.general import general_files, general_measured, general_pairs
+from training.general import general_files, general_measured, general_pairs, topical_pairs
 from training.human import labelled_pairs
 from training.pairs import Pair, claim_key
 from training.question_pairs import learned_pairs, measured_pairs
@@ -292,4 +292,29 @@ def test_general_pairs_are_drawn_alike_each_time_and_measured_apart(tmp_path: Pa
     assert found == list(general_pairs(files))
     assert list(general_measured(files)) == [
         Pair("Another.", "Document 0.", "SUPPORTS", "snli.dev", "people")
+    ]
+
+
+def test_topical_pairs_say_nothing_of_their_claims(tmp_path: Path) -> None:
+    evidence = "The Vennick lamp was lit by Anna Holt in the spring of 1871."
+    rest = (
+        "The tower of the Vennick lamp has four floors of grey stone, a stair of iron, and walls"
+        " that storms from the west have never broken in all its years."
+    )
+    other = (
+        "Anna Holt also owned a bakery near the market, where people of the town bought bread and"
+        " cakes, and a boat that brought flour from the islands each month."
+    )
+    rows = [
+        {"claim": "Anna Holt lit the Vennick lamp in 1871.", "document": f"{evidence} {rest}"},
+        {"claim": "Peter Grant sold his large green boats.", "document": other},
+        {"claim": "It is.", "document": other},
+    ]
+    rows = [row | {"label": "SUPPORTS"} for row in rows]
+    lines(tmp_path / "nli" / "fm2_passage.dev.jsonl.gz", rows)
+    found = list(topical_pairs(general_files([tmp_path])))
+    claim = rows[0]["claim"]
+    assert found == [
+        Pair(claim, rest, "IRRELEVANT", "fm2_passage.dev", "topical_own"),
+        Pair(claim, other, "IRRELEVANT", "fm2_passage.dev", "topical_near"),
     ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from training.sentences import coverage, is_claim, sentences_of
+from training.sentences import coverage, is_claim, sentences_of, silent_runs
 
 
 def test_a_text_is_cut_at_sentence_ends_and_not_after_abbreviations() -> None:
@@ -55,3 +55,15 @@ def test_coverage_is_the_share_of_a_claims_words_that_a_text_has() -> None:
     assert coverage("The lamps were lit.", "A lamp is lit by night.") == 1.0
     assert coverage("The lamp was green.", "A lamp is lit by night.") == 0.5
     assert coverage("It is.", "") == 1.0
+
+
+def test_silent_runs_leave_out_the_sentences_that_say_much_of_a_claim() -> None:
+    before = "The tower stands on a rock in the bay. " * 4
+    after = "Boats come from the town of Torvik every week. " * 4
+    text = f"{before}Anna Holt lit its lamp in 1871. {after}Fog."
+    claim = "Anna Holt lit the lamp of the tower in 1872."
+    assert silent_runs(text, claim) == [before.strip(), f"{after}Fog."]
+    assert silent_runs(text, "")[0].split() == text.split()
+    assert silent_runs("Fog.", claim) == [], "too short to say what it is on"
+    long = silent_runs(before * 9, "")
+    assert [len(run.split()) for run in long] == [117, 117, 90]

@@ -21,7 +21,7 @@ from conflictscore.benchmarks.conflicts.judges import (
     TEMPLATES,
     judge_answer,
 )
-from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
+from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.selection import question_id

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.judging import Judge, at_once, read_choice
 from conflictscore.errors import ContextWindowError, ProviderError
+from conflictscore.markdown import CITATIONS, sentence_ends
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.retrieve import given_documents
@@ -41,19 +42,9 @@ _NUMBERS = range(1000)
 """What is taken for the number of a document; a year in brackets cites none."""
 
 _BRACKETS = re.compile(r"[ \t]*\[[^\[\]\n]{1,120}\]")
-_CITATIONS = rf"(?:{_BRACKETS.pattern})*"
 _WORD = re.compile(r"\w")
-_END = re.compile(
-    rf"[.!?\u2026]+[\"'\u201d\u2019\u00bb)*_]*(?P<cited>{_CITATIONS})(?=\s|$)"
-    rf"|[\u3002\uff01\uff1f][\u201d\u300d\u300f\uff09]*(?P<cited_cjk>{_CITATIONS})"
-)
 _BULLET = re.compile(r"^(?:[-*•–]|\d{1,3}[.)])\s+|^#+\s+")
-_ONLY_CITATIONS = re.compile(rf"{_CITATIONS}[\s.]*")
-_NOT_THE_LAST_WORD = re.compile(
-    r"(?:^|[\s(\"'\u201c.])(?:[A-Z]|Dr|Mrs?|Ms|Prof|St|Jr|Sr|No|Yes|vs|cf|ca|approx|e\.g|i\.e)$"
-)
-"""What often goes before a full stop within a sentence: an initial, a title, an abbreviation; and
-"Yes" and "No", which belong to what they are said of."""
+_ONLY_CITATIONS = re.compile(rf"{CITATIONS}[\s.]*")
 
 
 class Support(StrEnum):
@@ -210,25 +201,11 @@ def split_sentences(answer: str) -> tuple[str, ...]:
 
 def _of_line(line: str) -> Iterator[str]:
     start = 0
-    for end in [*_ends(line), len(line)]:
+    for end in [*sentence_ends(line), len(line)]:
         sentence = line[start:end].strip()
         start = end
         if _WORD.search(_BRACKETS.sub("", sentence)):
             yield sentence
-
-
-def _ends(line: str) -> Iterator[int]:
-    start = 0
-    for match in _END.finditer(line):
-        end = match.end()
-        cited = match["cited"] or match["cited_cjk"] or ""
-        goes_on = line[end:].lstrip()[:1].islower()
-        if cited and goes_on:  # what is cited begins the next sentence: "[2] says so"
-            end -= len(cited)
-        elif not cited and (goes_on or _NOT_THE_LAST_WORD.search(line[start : match.start()])):
-            continue
-        yield end
-        start = end
 
 
 BEHAVIOUR = "expected behaviour"

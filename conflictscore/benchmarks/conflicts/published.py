@@ -1,7 +1,7 @@
 """What the paper reports: one of its models stands beside each method, and all in tables below."""
 
 from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR, GROUNDING, RECALL
-from conflictscore.benchmarks.published import PaperFigures
+from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.reporting.plain_table import Card
 
 __all__ = ["PUBLISHED"]

@@ -80,7 +80,7 @@ def _beyond_baseline(
     for result in results:
         if look.step != LOOP:
             parts.append(result.usage.get(look.step, {}))
-        if look.looks_again and LOOP in result.usage:
+        if look.looks_again and not look.own_loop and LOOP in result.usage:
             first = first_usage.get(result.question.id)
             if first is None:
                 return None

@@ -15,7 +15,7 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document as Found
 from langchain_core.retrievers import BaseRetriever
 
-from conflictscore.benchmarks.harness.benchmark import AnswerJudge, Benchmark
+from conflictscore.benchmarks.harness.definition import AnswerJudge, Benchmark
 from conflictscore.benchmarks.harness.estimate import (
     LEVELS,
     Amount,

@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from conflictscore.benchmarks.harness.records import StepRecord, Verdict
 from conflictscore.errors import ConflictScoreError, InputError
+from conflictscore.labelers.table import LEFT_OUT
+from conflictscore.records import Label
 
 __all__ = ["failures", "reason_of", "refuse_odd_values"]
 
@@ -22,10 +25,22 @@ def failures(records: Iterable[StepRecord]) -> Iterator[tuple[str, str, str]]:
             record.error is not None
             or value.get("regeneration_error") is not None
             or value.get("classification_error") is not None
-            or any((a["report"] or {}).get("error") for a in value.get("attempts", ()))
+            or any(map(_is_lacking, [a["report"] for a in value.get("attempts", ())]))
+            or _is_lacking(value.get("report"))
             or any(verdict["value"] is None for verdict in verdicts)
         ):
             yield record.question, record.step, record.key
+
+
+def _is_lacking(report: Mapping[str, Any] | None) -> bool:
+    """Whether claims, or labels that were asked for, are missing in the record of a report."""
+    if report is None:
+        return False
+    pairs = (pair for claim in report["claims"] for pair in claim["labels"])
+    return report["error"] is not None or any(
+        pair["label"] == Label.UNLABELLED and not pair["error"].startswith(LEFT_OUT)
+        for pair in pairs
+    )
 
 
 def reason_of(failure: BaseException) -> str:

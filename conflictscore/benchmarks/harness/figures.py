@@ -19,7 +19,7 @@ __all__ = [
     "MethodFigures",
     "Paired",
     "Proportion",
-    "Scores",
+    "ScoreFigures",
     "Transitions",
     "TypeAccuracy",
 ]
@@ -80,7 +80,7 @@ class Paired(Record):
     """Right by the other, wrong by the method."""
     p_value: float | None
     """Two-sided: the exact McNemar test or, by a graded measure, the Wilcoxon signed-rank test with
-    zeros by Pratt; 1 where nothing differs, None where ``n`` is 0."""
+    Pratt's treatment of zeros; 1 where nothing differs, None where ``n`` is 0."""
     difference: Interval
     """Method less the other, by question, of whichever measure."""
 
@@ -122,7 +122,7 @@ class CategoryFigures(Record):
     measures: dict[str, dict[str, Proportion | Interval]]
 
 
-class Scores(Record):
+class ScoreFigures(Record):
     """ConflictScore before and after, by the answer that a method ended with.
 
     ``before`` and ``after`` are over the same questions: those that were regenerated and have a
@@ -208,7 +208,7 @@ class Figures(Record):
     sample (``resample``), by the first measure."""
     transitions: tuple[Transitions, ...]
     categories: tuple[CategoryFigures, ...]
-    scores: tuple[Scores, ...]
+    scores: tuple[ScoreFigures, ...]
     claims: tuple[Claims, ...] = ()
     """By method, where answers are judged by their ConflictScore."""
     types: tuple[TypeAccuracy, ...] = ()

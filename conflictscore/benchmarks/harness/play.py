@@ -21,10 +21,12 @@ from conflictscore.benchmarks.harness.methods.registry import (
     DOCUMENTS,
     GRADE,
     LOOP,
+    METHODS,
     begins_with_first,
+    method_of,
 )
 from conflictscore.benchmarks.harness.records import Question, StepRecord
-from conflictscore.benchmarks.harness.stand_ins import Scene, StandIn, stand_in
+from conflictscore.benchmarks.harness.stand_ins import PASSAGE, Scene, StandIn, stand_in
 from conflictscore.errors import UnreadableReplyError
 from conflictscore.labelers.protocol import Labeler, Pair, TableLabeler
 from conflictscore.models.language_model import LanguageModel
@@ -37,7 +39,7 @@ __all__ = ["Call", "CountingModel", "NotedPrompts", "Play", "labels_of"]
 
 T = TypeVar("T")
 
-_REGENERATION = re.compile("_regenerate(_typed)?$")
+_REGENERATION = re.compile("_regenerate(_typed)?$|^revise$")
 _CLAIM_IDS = ("label_one_claim", "label_claim_with")
 _LINES = re.compile(r"[^\n]*\n+|[^\n]+$")
 
@@ -68,6 +70,15 @@ class NotedPrompts(PromptSet):
         text = super().render(name, **fields)
         self.rendered[text] = name, fields
         return text
+
+    def made(self, prompt: str) -> tuple[str, Mapping[str, Any]]:
+        """The template that a prompt was made of, or its beginning, and what it was filled with."""
+        known = (
+            prompt
+            if prompt in self.rendered
+            else max(filter(prompt.startswith, self.rendered), key=len, default="")
+        )
+        return self.rendered.get(known, ("", {}))
 
 
 class Play(Silent):
@@ -121,7 +132,8 @@ class Play(Silent):
         self._stage.append((question_id, step))
         if step != DOCUMENTS:
             known = (question_id, LOOP) in self._known
-            self._reach = self._conflict if begins_with_first(step) and not known else 1.0
+            asked_again = begins_with_first(step) and not method_of(step).own_loop
+            self._reach = self._conflict if asked_again and not known else 1.0
             self._round, self._whole = 0, ()
 
     def ended(self, record: StepRecord) -> None:
@@ -136,21 +148,21 @@ class Play(Silent):
 
     def reply(self, model: LanguageModel, prompt: str) -> str:
         """What stands in for the reply to a prompt, which is counted."""
-        name, filled = self._prompts.rendered.get(prompt, ("", {}))
+        name, filled = self._prompts.made(prompt)
         scene = self._scene(name, filled)
         text, length = stand_in(scene, self._stand_ins, self._step == GRADE and name != "decompose")
         if name == "decompose":
             self.judging(filled["answer"])
             self._whole = [line[2:] for line in text.splitlines()[1:]]
         again = _REGENERATION.search(name) is not None
-        if again and self._round == 0 and self._step == LOOP:
+        if again and self._round == 0 and self._loops:
             self._reach *= self._conflict
         self._count(model, prompt, length)
         if again:
             changed = "flipped" if scene.question.options else "reworded"
             self._reach *= self._at(changed)
             self._round += 1
-            self._texts[text] = self._reach
+            self._texts[text.rpartition(PASSAGE)[2]] = self._reach
         return text
 
     def verdicts(
@@ -190,7 +202,7 @@ class Play(Silent):
         the upper bound alone, of documents that were not laid out before as far as there are such.
         """
         total = self._documents[self._stage[0][0]]
-        if total < 2 or self._step != LOOP or (self._round and self._level != "high"):
+        if total < 2 or not self._loops or (self._round and self._level != "high"):
             return Label.IRRELEVANT
         most = max(1, total // (2 * max(1, self._max_rounds)))
         side = {"low": 1, "expected": ceil(total // 2 / 2), "high": most}[self._level]
@@ -202,6 +214,11 @@ class Play(Silent):
     @property
     def _step(self) -> str:
         return self._stage[-1][1]
+
+    @property
+    def _loops(self) -> bool:
+        """Whether the step scores a first answer."""
+        return self._step == LOOP or (self._step in METHODS and method_of(self._step).own_loop)
 
     @property
     def _conflict(self) -> float:

@@ -40,7 +40,7 @@ class Question(Record):
     options: tuple[str, ...] = ()
     """The two options of a multiple choice in the order they are shown; empty in free form."""
     gold: Annotated[int, Field(ge=0)] | None = None
-    """Index of the right option; None in free form."""
+    """Index of the right option; None in free form, and where it is not known."""
     correct: tuple[str, ...] = ()
     """Reference answers that are right."""
     incorrect: tuple[str, ...] = ()
@@ -54,8 +54,8 @@ class Question(Record):
 
     @model_validator(mode="after")
     def _gold_is_an_option(self) -> "Question":
-        if self.options and (len(self.options) != 2 or self.gold not in (0, 1)):
-            raise ValueError("a multiple choice has two options, and gold is 0 or 1")
+        if self.options and (len(self.options) != 2 or self.gold not in (0, 1, None)):
+            raise ValueError("a multiple choice has two options, and gold is 0, 1 or unknown")
         return self
 
 
@@ -87,6 +87,8 @@ class StepRecord(Record):
       could be had) and ``cited``, numbers of documents
     - no-documents, first-document, second-document, balanced, super-balanced: ``answer``,
       ``notes``
+    - revised-rag, unguarded: ``answer``, ``notes``, and ``flips``, a Revision each
+    - madam-rag: ``answer``, ``notes``, and ``rounds``, 1 to 3
     - grade: ``verdicts``, by measure a Verdict; and ``report``, a ConflictReport, where answers are
       judged by their ConflictScore
     """

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from conflictscore.benchmarks.harness.benchmark import ACCURACY
+from conflictscore.benchmarks.harness.definition import ACCURACY
 from conflictscore.benchmarks.harness.methods.method import BenchmarkMethod
 from conflictscore.benchmarks.harness.methods.registry import (
     DOCUMENTS,
@@ -37,14 +37,10 @@ from conflictscore.records import Answer, Attempt, ConflictReport, ConflictType,
 
 __all__ = [
     "FREE_FORM_MEASURES",
-    "MULTIPLE_CHOICE_MEASURES",
     "Recorded",
     "first_answer_usage",
     "results",
 ]
-
-MULTIPLE_CHOICE_MEASURES = (ACCURACY,)
-"""What the right option says of an answer."""
 
 FREE_FORM_MEASURES = ("truthful", "informative")
 """What a judge says of a free-form answer; the first is what is paired and counted."""
@@ -304,7 +300,10 @@ class Recorded:
         if self.question.options:
             if answer.option is None:
                 return {ACCURACY: Verdict(value=None, error="the answer names no option")}
-            return {ACCURACY: Verdict(value=answer.option == self.question.gold)}
+            gold = self.question.gold
+            if gold is None:
+                return {ACCURACY: Verdict(value=None, error="the right option is not known")}
+            return {ACCURACY: Verdict(value=answer.option == gold)}
         grade = self.grades.get(answer.text)
         if grade is None:
             return {}

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
 
-from conflictscore.benchmarks.harness.benchmark import SCORES, AnswerJudge, Benchmark
+from conflictscore.benchmarks.harness.definition import SCORES, AnswerJudge, Benchmark
 from conflictscore.benchmarks.harness.failing import reason_of, refuse_odd_values
 from conflictscore.benchmarks.harness.listening import Listener
 from conflictscore.benchmarks.harness.methods.asker import Asker
@@ -28,7 +28,7 @@ from conflictscore.benchmarks.harness.methods.registry import (
 from conflictscore.benchmarks.harness.records import Question, QuestionResult, StepRecord, Verdict
 from conflictscore.benchmarks.harness.results import first_answer_usage, results
 from conflictscore.benchmarks.harness.setup import Ready, RunSettings
-from conflictscore.benchmarks.harness.spending import Place, Spending
+from conflictscore.benchmarks.harness.spending import Spending, StepKey
 from conflictscore.errors import (
     BudgetError,
     ConfigurationError,
@@ -50,7 +50,7 @@ class Store(Protocol):
         """The questions of the run."""
 
     @property
-    def done(self) -> Mapping[Place, StepRecord]:
+    def done(self) -> Mapping[StepKey, StepRecord]:
         """The last record of each step, by question id, step and key."""
 
     def records(self) -> Sequence[StepRecord]:
@@ -66,7 +66,7 @@ class MemoryStore:
     def __init__(self, questions: Sequence[Question], records: Iterable[StepRecord] = ()) -> None:
         """Begin with what was recorded elsewhere."""
         self.questions = questions
-        self.done: dict[Place, StepRecord] = {}
+        self.done: dict[StepKey, StepRecord] = {}
         for record in records:
             self.append(record)
 
@@ -93,7 +93,7 @@ class Session:
         ledger: Ledger,
         listener: Listener,
         spending: Spending | None = None,
-        retried: Iterable[Place] = (),
+        retried: Iterable[StepKey] = (),
         asker: Asker | None = None,
     ) -> None:
         """Get ready.
@@ -300,10 +300,10 @@ class Session:
         recorded = first_answer_usage(self._records[question]).get(question, {})
         usage |= spending.of(part, recorded)
 
-    def _at(self, place: Place) -> AbstractContextManager[None]:
+    def _at(self, place: StepKey) -> AbstractContextManager[None]:
         return nullcontext() if self._spending is None else self._spending.at(place)
 
-    def _cost(self, place: Place, usage: Mapping[str, Usage]) -> dict[str, Usage]:
+    def _cost(self, place: StepKey, usage: Mapping[str, Usage]) -> dict[str, Usage]:
         """What a step cost beyond what its earlier records say."""
         if self._spending is None:
             return dict(usage)

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 
-from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
+from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.methods.registry import (
     BASELINE,
     COMMON_METHODS,
@@ -142,7 +142,8 @@ class Setup:
 
         Args:
             settings: What decides the figures, besides the loop's settings.
-            loop: What shapes the loop, with at least one round. The calls of your own labeler are
+            loop: What shapes the loop, with at least one round; it is that of the paper, whatever
+                the settings of ours are. The calls of your own labeler are
                 not counted. The cache keeps replies and verdicts of deterministic models for
                 other runs too; without one they are kept in the run's folder alone.
             model: What answers; as for :func:`~conflictscore.create_self_correcting_rag`.
@@ -158,6 +159,7 @@ class Setup:
         looks_again = any(
             METHODS[name].step == LOOP and method_of(name).looks_again for name in settings.methods
         )
+        loop = loop.as_in_the_paper()
         context = run_context(
             model, retriever, loop if looks_again else replace(loop, max_rounds=0)
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.documents import Document
 
-from conflictscore.benchmarks.harness.benchmark import Benchmark
+from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.errors import InputError
 from conflictscore.retrieval.passages import cut_to_passages

@@ -4,7 +4,6 @@ A step that dies is asked again from kept replies, which cost nothing, so what o
 a step is not what the step cost. Budgets and figures are of all sessions together.
 """
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,13 +12,14 @@ from typing import Any
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.records import Usage
+from conflictscore.storage.private_files import DATABASE_FAILURES, connect
 
-__all__ = ["Place", "Spending"]
+__all__ = ["Spending", "StepKey"]
 
-Place = tuple[str, str, str]
+StepKey = tuple[str, str, str]
 """Question, step and key, as in a step's record."""
 
-_PLACE: ContextVar[Place] = ContextVar("conflictscore_place", default=("", "", ""))
+_PLACE: ContextVar[StepKey] = ContextVar("conflictscore_place", default=("", "", ""))
 """What the calls made here are for; tasks and threads inherit it from who starts them."""
 
 _FIRST = "/first"
@@ -43,9 +43,7 @@ class Spending:
         """
         self._path = path
         try:
-            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection = connect(path)
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS spent (question TEXT NOT NULL, step TEXT NOT NULL,"
                 " key TEXT NOT NULL, model TEXT NOT NULL, calls INTEGER NOT NULL,"
@@ -58,11 +56,11 @@ class Spending:
             self._connection.execute(
                 "CREATE INDEX IF NOT EXISTS spent_on ON spent (question, step, key)"
             )
-        except sqlite3.Error as error:
+        except DATABASE_FAILURES as error:
             raise self._unusable(error) from error
 
     @contextmanager
-    def at(self, place: Place) -> Iterator[None]:
+    def at(self, place: StepKey) -> Iterator[None]:
         """Have the calls made inside kept as those of a step."""
         token = _PLACE.set(place)
         try:
@@ -71,7 +69,7 @@ class Spending:
             _PLACE.reset(token)
 
     @contextmanager
-    def first_part(self) -> Iterator[Place]:
+    def first_part(self) -> Iterator[StepKey]:
         """Have the calls made inside kept as the first part of the step at work.
 
         Yields:
@@ -95,14 +93,36 @@ class Spending:
                 "INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (*_PLACE.get(), model, *calls, *tokens),
             )
-        except sqlite3.Error as error:
+        except DATABASE_FAILURES as error:
             raise self._unusable(error) from error
 
     def total(self) -> dict[str, Usage]:
         """What all calls so far cost, by the model's name."""
         return self._sum(f"SELECT {_SUMS} FROM spent GROUP BY model ORDER BY model")  # noqa: S608
 
-    def of(self, place: Place, recorded: Mapping[str, Usage]) -> dict[str, Usage]:
+    def catch_up(self, recorded: Mapping[StepKey, Mapping[str, Usage]]) -> bool:
+        """Add the calls that records tell of and the file does not, as after it was lost.
+
+        Args:
+            recorded: What all records of each step say, by the model's name.
+
+        Returns:
+            Whether there were any.
+
+        Raises:
+            ConfigurationError: The file is damaged, or cannot be written.
+        """
+        lacking = [
+            (step, model, left)
+            for step, usage in recorded.items()
+            for model, left in _lacking(usage, self.of(step, {})).items()
+        ]
+        for step, model, left in lacking:
+            with self.at(step):
+                self.add(model, left)
+        return bool(lacking)
+
+    def of(self, place: StepKey, recorded: Mapping[str, Usage]) -> dict[str, Usage]:
         """What a step, or a part of one, cost in all sessions, less what was recorded of it before.
 
         Args:
@@ -122,19 +142,33 @@ class Spending:
         self._connection.close()
 
     def _sum(self, statement: str, *values: Any) -> dict[str, Usage]:
-        return {
-            model: Usage(
-                calls=calls,
-                cached_calls=kept,
-                input_tokens=into,
-                cache_read_tokens=found,
-                output_tokens=out,
-            )
-            for model, calls, kept, into, out, found in self._connection.execute(statement, values)
-        }
+        try:
+            return {
+                model: Usage(
+                    calls=calls,
+                    cached_calls=kept,
+                    input_tokens=into,
+                    cache_read_tokens=found,
+                    output_tokens=out,
+                )
+                for model, calls, kept, into, out, found in self._connection.execute(
+                    statement, values
+                )
+            }
+        except (*DATABASE_FAILURES, ValueError) as error:
+            raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> ConfigurationError:
-        return ConfigurationError(f"{self._path}: cannot be used ({error})")
+        return ConfigurationError(
+            f"{self._path}: cannot be used ({error}); make room there, or put back a copy: it holds"
+            " what was spent, and without it only what the records tell of is counted"
+        )
+
+
+def _lacking(recorded: Mapping[str, Usage], kept: Mapping[str, Usage]) -> dict[str, Usage]:
+    """What is recorded beyond what is kept, by the model's name."""
+    lacks = {model: _less(usage, kept.get(model, Usage())) for model, usage in recorded.items()}
+    return {model: usage for model, usage in lacks.items() if usage != Usage()}
 
 
 def _less(usage: Usage, before: Usage) -> Usage:

@@ -12,8 +12,10 @@ from conflictscore.nodes.behaviour import typed_fields
 from conflictscore.prompts import PromptSet
 from conflictscore.records import ConflictType
 
-__all__ = ["Scene", "StandIn", "cited_text", "stand_in", "word", "words"]
+__all__ = ["PASSAGE", "Scene", "StandIn", "cited_text", "stand_in", "word", "words"]
 
+PASSAGE = "PASSAGE:\n"
+"""Stands before what takes the place of a passage."""
 _SENTENCE_WORDS = 25
 _CITED = 2
 """Words of a sentence with citations, and how many documents it cites."""
@@ -117,6 +119,15 @@ def _cited(scene: Scene) -> str:
     return cited_text(scene, "cited_tokens")
 
 
+def _replaced(scene: Scene) -> str:
+    return f"WAY: REPLACE\nREASON: It is newer (Doc 1).\n{PASSAGE}{_answer(scene)}"
+
+
+def _kept_unless_high(scene: Scene) -> str:
+    """A debate goes on in the upper bound alone."""
+    return _answer(scene) if scene.level == "high" else "KEEP"
+
+
 _Length = tuple[tuple[str, ...], ...]
 """Names of assumptions: a sum of products."""
 
@@ -124,6 +135,7 @@ _ANSWER: _Length = (("answer_tokens",),)
 _GRADE: _Length = (("grade_tokens",),)
 _CHOICE: _Length = (("choice_tokens",),)
 _RECONSIDERED: _Length = (("reconsidered_tokens",),)
+_RECONSIDERED_TEXT: _Length = (("reconsidered_tokens",), ("answer_tokens",))
 _CITED_LENGTH: _Length = (("cited_tokens",),)
 
 _REPLIES: Mapping[str, tuple[StandIn, _Length]] = {
@@ -134,6 +146,8 @@ _REPLIES: Mapping[str, tuple[StandIn, _Length]] = {
     "decompose": (_claims, (("claims", "claim_tokens"),)),
     "justify": (_answer, (("justification_tokens",),)),
     "classify_conflict": (_type, (("type_tokens",),)),
+    "revise": (_replaced, _RECONSIDERED_TEXT),
+    "madam_reader_again": (_kept_unless_high, _ANSWER),
     "cited_typed": (_cited, _CITED_LENGTH),
     "cited_rag": (_cited, _CITED_LENGTH),
     "cited_taxonomy_aware": (_typed_answer, (("type_tokens",), ("cited_tokens",))),

@@ -3,7 +3,8 @@
 Every function depends on its values alone, not on their order, and gives the same result each time.
 """
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from importlib.util import find_spec
 from math import fsum
 from typing import Literal
@@ -16,6 +17,7 @@ __all__ = [
     "balanced_accuracy",
     "changes",
     "cohen_kappa",
+    "krippendorff_alpha",
     "mcnemar",
     "mean_interval",
     "paired_difference",
@@ -210,3 +212,26 @@ def cohen_kappa(
     from statsmodels.stats.inter_rater import cohens_kappa
 
     return float(cohens_kappa(table, wt=weights, return_results=False))
+
+
+def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
+    """Krippendorff's alpha for nominal values: agreement beyond chance, at most 1; 0 is chance.
+
+    Any number of people may have valued a unit; one that a single person valued tells nothing.
+    None where no unit has two values, or all values are the same. Krippendorff, Content Analysis
+    (2004), chapter 11: alpha = 1 - observed / expected disagreement.
+
+    Args:
+        units: For each unit the values that people gave it.
+    """
+    counted = [Counter(values) for values in units if len(values) > 1]
+    totals = sum(counted, Counter[Hashable]())
+    n = totals.total()
+
+    def unequal(values: Counter[Hashable]) -> int:
+        return values.total() ** 2 - sum(count**2 for count in values.values())
+
+    if not unequal(totals):
+        return None
+    observed = sum(unequal(values) / (values.total() - 1) for values in counted) / n
+    return 1 - observed / (unequal(totals) / (n * (n - 1)))

@@ -1,27 +1,50 @@
-"""A run on disk: started or resumed by one command at a time, read by any."""
+"""A run on disk: started or resumed by one command at a time, read by any.
+
+```
+.conflictscore.lock    held by the command that writes
+questions.jsonl        the questions, in order
+manifest.json          what the run was started with
+records.jsonl          one line a step, only ever added to
+```
+
+They are made in this order, and the manifest is whole or not there. So a death at any instant
+leaves a folder which the same command takes up again.
+"""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import zip_longest
 from pathlib import Path
-from types import MappingProxyType, TracebackType
-from typing import Self
+from types import MappingProxyType
+from typing import IO, Self
 
-from conflictscore.benchmarks.harness.manifest import Manifest, changed_versions, read_manifest
-from conflictscore.benchmarks.harness.records import Question, StepRecord
-from conflictscore.benchmarks.harness.run_folder import (
-    MANIFEST,
-    RECORDS,
-    begin,
-    claim,
-    read_questions,
-    refuse_another_run,
+from pydantic import ValidationError
+
+from conflictscore.benchmarks.harness.manifest import (
+    Manifest,
+    changed_versions,
+    differences,
+    read_manifest,
 )
-from conflictscore.benchmarks.harness.validation import decoded
+from conflictscore.benchmarks.harness.records import Question, StepRecord
+from conflictscore.benchmarks.harness.validation import decoded, first_fault
+from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
+from conflictscore.records import Usage
+from conflictscore.storage.locking import LOCK_FILE, lock_folder
+from conflictscore.storage.manifests import write_whole
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line, no_json
 
 __all__ = ["RunStore"]
+_MANIFEST = "manifest.json"
+_RECORDS = "records.jsonl"
+_QUESTIONS = "questions.jsonl"
+_BEGUN = {LOCK_FILE, _QUESTIONS, f"{_QUESTIONS}.part", f"{_MANIFEST}.part"}
+"""What a death leaves of a run that has no manifest yet."""
+_SHOWN = 8
+"""The most differences, or files, that an error shows."""
 
 
 class RunStore:
@@ -46,7 +69,7 @@ class RunStore:
         self.folder, self.manifest, self.questions, self.notes = folder, manifest, questions, notes
         self._records: list[StepRecord] = []
         self._done: dict[tuple[str, str, str], StepRecord] = {}
-        self._of: dict[str, dict[tuple[str, str], StepRecord]] = {q.id: {} for q in questions}
+        self._ids = {question.id for question in questions}
         self._file, self._open = file, ExitStack()
         for record in records:
             self._keep(record)
@@ -72,15 +95,15 @@ class RunStore:
         folder = Path(folder)
         with ExitStack() as opened:
             try:
-                opened.enter_context(claim(folder))
-                begin(folder, manifest, questions)
+                opened.enter_context(_claim(folder))
+                _begin(folder, manifest, questions)
             except OSError as error:
                 raise InputError(
                     f"{folder}: no run can be written there ({error.strerror}); give another folder"
                 ) from None
-            begun, held = read_manifest(folder / MANIFEST), read_questions(folder)
-            refuse_another_run(folder, (begun, held), (manifest, questions))
-            path = folder / RECORDS
+            begun, held = read_manifest(folder / _MANIFEST), _read_questions(folder)
+            _refuse_another_run(folder, (begun, held), (manifest, questions))
+            path = folder / _RECORDS
             file = RecordFile(path, is_half=no_json, kept="what was recorded so far")
             opened.enter_context(file)
             records = list(_records(file.lines, held))
@@ -106,8 +129,8 @@ class RunStore:
             InputError: There is no run in the folder, or it is damaged or of another format.
         """
         folder = Path(folder)
-        manifest, questions = read_manifest(folder / MANIFEST), read_questions(folder)
-        lines = RecordLines(folder / RECORDS, is_half=no_json)
+        manifest, questions = read_manifest(folder / _MANIFEST), _read_questions(folder)
+        lines = RecordLines(folder / _RECORDS, is_half=no_json)
         try:
             records = list(_records(lines, questions))
         except FileNotFoundError:
@@ -127,13 +150,14 @@ class RunStore:
         """All records in order, with those that a later one replaces: they were paid for too."""
         return tuple(self._records)
 
-    def done_of(self, question: str) -> tuple[StepRecord, ...]:
-        """The last record of each step of the question with this id.
-
-        Raises:
-            KeyError: The run has no such question.
-        """
-        return tuple(self._of[question].values())
+    def spent(self) -> dict[tuple[str, str, str], dict[str, Usage]]:
+        """What all records of each step say that it cost, by the model's name."""
+        spent: dict[tuple[str, str, str], dict[str, Usage]] = {}
+        for record in self._records:
+            step = spent.setdefault((record.question, record.step, record.key), {})
+            for model, usage in record.usage.items():
+                step[model] = step.get(model, Usage()) + usage
+        return spent
 
     def append(self, record: StepRecord) -> StepRecord:
         """Add a record; once this returns, the death of the process cannot take it back.
@@ -148,7 +172,7 @@ class RunStore:
             ConfigurationError: It cannot be written, as on a full disk; the file stays sound.
             ValueError: The run has no such question, or was opened to be read.
         """
-        if record.question not in self._of:
+        if record.question not in self._ids:
             raise ValueError(f"the run has no question {record.question!r}")
         if self._file is None:
             raise ValueError("the run was opened to be read")
@@ -169,18 +193,12 @@ class RunStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def _keep(self, record: StepRecord) -> None:
         self._records.append(record)
         self._done[record.question, record.step, record.key] = record
-        self._of[record.question][record.step, record.key] = record
 
 
 def _records(lines: RecordLines, questions: Sequence[Question]) -> Iterator[StepRecord]:
@@ -194,3 +212,109 @@ def _records(lines: RecordLines, questions: Sequence[Question]) -> Iterator[Step
                 f"{where}: the question {record.question!r} is not in questions.jsonl; {advice}"
             )
         yield record
+
+
+def _claim(folder: Path) -> IO[bytes]:
+    """Lock a folder that holds a run, or in which one can be begun; it is made where it is not.
+
+    Returns:
+        The lock file; the folder is locked until it is closed.
+
+    Raises:
+        InputError: The folder holds something else, and is left as it is; or another command
+            has locked it.
+        OSError: It cannot be written.
+    """
+    _refuse_other_files(folder)
+    return lock_folder(folder, otherwise="folder")
+
+
+def _begin(folder: Path, manifest: Manifest, questions: Sequence[Question]) -> None:
+    """Make the run, unless it was begun before.
+
+    Raises:
+        InputError: Two questions have the same id.
+        OSError: The folder cannot be written.
+    """
+    if (folder / _MANIFEST).exists():
+        return
+    counts = Counter(question.id for question in questions)
+    if equal := [name for name, count in counts.items() if count > 1]:
+        raise InputError(
+            f"{counts[equal[0]]} questions have the id {equal[0]!r}; each needs its own"
+        )
+    write_whole(folder / _QUESTIONS, "".join(f"{json.dumps(q.to_json())}\n" for q in questions))
+    write_whole(folder / _MANIFEST, json.dumps(manifest.to_json(), indent=2) + "\n")
+
+
+def _read_questions(folder: Path) -> tuple[Question, ...]:
+    """The questions of the run.
+
+    Raises:
+        InputError: Their file cannot be read, or is damaged; names the row.
+    """
+    questions = []
+    for where, fields in read_json_lines(folder / _QUESTIONS):
+        try:
+            questions.append(Question.model_validate(fields))
+        except ValidationError as error:
+            raise InputError(
+                f"{where}: damaged ({first_fault(error)}); put back a copy of the file, or begin"
+                " the run anew in another folder"
+            ) from None
+    return tuple(questions)
+
+
+def _refuse_another_run(
+    folder: Path,
+    begun: tuple[Manifest, Sequence[Question]],
+    now: tuple[Manifest, Sequence[Question]],
+) -> None:
+    """Raise where a run was started with something else than what would resume it.
+
+    Raises:
+        InputError: Benchmark, configuration, hashes or questions differ; shows how.
+    """
+    (old, held), (new, asked) = begun, now
+    if old.benchmark != new.benchmark:
+        raise InputError(
+            f"{folder}: is a run of {old.benchmark}, not of {new.benchmark}; give another folder"
+        )
+    if changes := differences(old, new):
+        raise InputError(
+            f"{folder}: the run was started with other settings: {_listed(changes, '; ')};"
+            " resume it with those, or give another folder"
+        )
+    _refuse_other_questions(folder / _QUESTIONS, held, asked)
+
+
+def _refuse_other_questions(
+    path: Path, held: Iterable[Question], asked: Iterable[Question]
+) -> None:
+    for row, (there, now) in enumerate(zip_longest(held, asked), 1):
+        if there is None or now is None or there.to_json() != now.to_json():
+            sides = (f"id {one.id!r}" if one else "none" for one in (there, now))
+            raise InputError(
+                f"{path}, row {row}: not the question that is to be asked"
+                f" ({' there and '.join(sides)} now); resume the run with the questions that it"
+                " was started with, or give another folder"
+            )
+
+
+def _refuse_other_files(folder: Path) -> None:
+    try:
+        names = {path.name for path in folder.iterdir()}
+    except FileNotFoundError:
+        return
+    if _MANIFEST in names:
+        read_manifest(folder / _MANIFEST)  # that of another program is refused
+    elif others := names - _BEGUN if LOCK_FILE in names else names:
+        raise InputError(
+            f"{folder}: holds other files ({_listed(sorted(others), ', ')}) and no {_MANIFEST}, so"
+            " it is not a run; give a new or an empty folder"
+        )
+
+
+def _listed(items: Sequence[str], between: str) -> str:
+    more = [f"and {len(items) - _SHOWN} more"] if len(items) > _SHOWN else []
+    return between.join([*items[:_SHOWN], *more])

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from conflictscore.benchmarks.harness.benchmark import SCORES
 from conflictscore.benchmarks.harness.costs import Money, run_cost
+from conflictscore.benchmarks.harness.definition import SCORES
 from conflictscore.benchmarks.harness.figures import (
     CategoryFigures,
     Claims,
@@ -13,7 +13,7 @@ from conflictscore.benchmarks.harness.figures import (
     MethodFigures,
     Paired,
     Proportion,
-    Scores,
+    ScoreFigures,
     Transitions,
     TypeAccuracy,
 )
@@ -269,7 +269,7 @@ def _claims(results: Sequence[QuestionResult], method: str) -> Claims:
     )
 
 
-def _scores(results: Sequence[QuestionResult], method: str) -> Scores:
+def _scores(results: Sequence[QuestionResult], method: str) -> ScoreFigures:
     again = [
         (before.report, after.report)
         for result in results
@@ -292,7 +292,7 @@ def _scores(results: Sequence[QuestionResult], method: str) -> Scores:
 
     cs_c_before, cs_c_after = before_and_after(count)
     cs_r_before, cs_r_after = before_and_after(ratio)
-    return Scores(
+    return ScoreFigures(
         method=method,
         cs_c=_mean(_reports(results, method), count),
         cs_r=_mean(_reports(results, method), ratio),

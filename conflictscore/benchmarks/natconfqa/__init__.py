@@ -1,6 +1,7 @@
 """NatConfQA (Nachshoni et al., 2025): does an answer name all answers, and their conflicts?"""
 
 from conflictscore.benchmarks.entry import CheckEntry, Entry, lazily
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS
 
 __all__ = ["ENTRY"]
 
@@ -12,6 +13,7 @@ ENTRY = Entry(
     searches=False,
     open=lazily("natconfqa.benchmark:natconfqa"),
     judged_by="conflicts recall",
+    methods=(*COMMON_METHODS, *OPEN_METHODS),
     docs="docs/natconfqa.md",
     examples=("bench natconfqa --data questions.jsonl --sample 20 --methods all",),
     published=lazily("natconfqa.published:PUBLISHED.get"),

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
+from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question, QuestionResult, Verdict
 from conflictscore.benchmarks.harness.stand_ins import Scene
+from conflictscore.benchmarks.natconfqa import ENTRY
 from conflictscore.benchmarks.natconfqa.data import (
     AnswerPair,
     NatConfQuestion,
@@ -18,7 +19,7 @@ from conflictscore.benchmarks.natconfqa.data import (
     benchmark_question,
     read_natconfqa,
 )
-from conflictscore.benchmarks.natconfqa.judging import (
+from conflictscore.benchmarks.natconfqa.judges import (
     JUDGE_TEMPLATES,
     STAND_INS,
     Judgement,
@@ -129,6 +130,7 @@ def natconfqa(data: Path, form: Form, seed: int) -> Benchmark:
         judge=judge,
         graded=frozenset(MEASURE_NAMES),
         templates=JUDGE_TEMPLATES,
+        offered=ENTRY.methods,
         stand_ins={**STAND_INS, "natconfqa_decompose": judge.taken_apart},
         wording={
             "free_form_rag": "natconfqa_default",

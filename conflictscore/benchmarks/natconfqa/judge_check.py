@@ -6,11 +6,11 @@ from typing import Annotated, Any
 from pydantic import Field
 from typing_extensions import override
 
+from conflictscore.benchmarks.agreement import JudgeCheck, Request, drawn
 from conflictscore.benchmarks.harness.figures import Proportion
 from conflictscore.benchmarks.harness.statistics import accuracy, cohen_kappa, require_statistics
-from conflictscore.benchmarks.judge_check import JudgeCheck, Request, drawn
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
-from conflictscore.benchmarks.natconfqa.judging import JUDGE_TEMPLATES, Judgement, judge_natconfqa
+from conflictscore.benchmarks.natconfqa.judges import JUDGE_TEMPLATES, Judgement, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import Measure, values
 from conflictscore.benchmarks.natconfqa.people import JudgedByPeople, read_people
 from conflictscore.models.usage import UsageMeter

@@ -1,6 +1,6 @@
 """What the paper reports: one of its models stands beside each method, and all in a table below."""
 
-from conflictscore.benchmarks.published import PaperFigures
+from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.reporting.plain_table import Card
 
 __all__ = ["PUBLISHED"]

@@ -1,6 +1,7 @@
 """RAMDocs: ambiguous names, and documents of which some misinform."""
 
 from conflictscore.benchmarks.entry import Entry, lazily
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS
 
 __all__ = ["ENTRY"]
 
@@ -12,6 +13,7 @@ ENTRY = Entry(
     forms=("multiple-choice", "free-form"),
     searches=False,
     open=lazily("ramdocs.benchmark:ramdocs"),
+    methods=(*COMMON_METHODS, *OPEN_METHODS),
     docs="docs/ramdocs.md",
     examples=(
         "bench ramdocs --data RAMDocs_test.jsonl --sample 60 --methods all",

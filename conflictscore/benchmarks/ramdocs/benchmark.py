@@ -23,11 +23,12 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from conflictscore.benchmarks.conflict_detection.groups import folded, statement
-from conflictscore.benchmarks.harness.benchmark import Benchmark, Form
+from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.harness.selection import question_id, shuffled_options
 from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of, texts_of
+from conflictscore.benchmarks.ramdocs import ENTRY
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -244,6 +245,7 @@ def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
             questions=read_questions(data),
             measures=MEASURES,
             judge=judge_exact_match,
+            offered=ENTRY.methods,
             hashes=hashes,
         )
     read = read_ramdocs(data, seed=seed, one_entity=True)

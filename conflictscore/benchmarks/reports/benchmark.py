@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from conflictscore.benchmarks.conflict_detection.data import FORMATS
-from conflictscore.benchmarks.harness.benchmark import SCORES, Benchmark, Form
+from conflictscore.benchmarks.harness.definition import SCORES, Benchmark, Form
 from conflictscore.benchmarks.harness.estimate import Assumptions, Range
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question

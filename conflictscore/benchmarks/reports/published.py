@@ -1,6 +1,6 @@
 """What the paper reports in Table 3."""
 
-from conflictscore.benchmarks.published import PaperFigures
+from conflictscore.benchmarks.paper_figures import PaperFigures
 
 __all__ = ["PUBLISHED"]
 

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from conflictscore.benchmarks.harness.benchmark import ACCURACY, Benchmark, Form
+from conflictscore.benchmarks.harness.definition import ACCURACY, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.selection import question_id, shuffled_options

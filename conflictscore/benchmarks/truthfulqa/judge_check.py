@@ -9,14 +9,14 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 from typing_extensions import override
 
+from conflictscore.benchmarks.agreement import JudgeCheck, Request
 from conflictscore.benchmarks.harness.figures import Proportion
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.harness.selection import lot, question_id
 from conflictscore.benchmarks.harness.statistics import accuracy, balanced_accuracy, cohen_kappa
 from conflictscore.benchmarks.json_lines import read_json_lines
-from conflictscore.benchmarks.judge_check import JudgeCheck, Request
 from conflictscore.benchmarks.truthfulqa.benchmark import read_truthfulqa
-from conflictscore.benchmarks.truthfulqa.judges import JUDGES, Measure, judge_measure
+from conflictscore.benchmarks.truthfulqa.judges import JUDGES, Quality, judge_measure
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Record, Usage
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _PROMPT = re.compile(r"Q: (?P<question>[^\n]+)\nA: ?(?P<answer>.*)\n(?P<asks>True|Helpful):", re.S)
-_MEASURES: dict[str, Measure] = {"True": "truthful", "Helpful": "informative"}
+_MEASURES: dict[str, Quality] = {"True": "truthful", "Helpful": "informative"}
 _LABELS = {"yes": True, "no": False}
 
 REPEATED = "the same answer with the same label is in an earlier row"
@@ -55,7 +55,7 @@ class LabelledAnswer(NamedTuple):
 class LabelledAnswers(NamedTuple):
     """What a file holds to check a judge against."""
 
-    measure: Measure
+    measure: Quality
     answers: tuple[LabelledAnswer, ...]
     rows: int
     left_out: dict[str, int]
@@ -85,7 +85,7 @@ def read_labelled(path: str | Path, references: Sequence[Question]) -> LabelledA
     labels: dict[tuple[str, str], set[bool]] = {}
     rows: list[tuple[str, str, bool]] = []
     unknown: dict[str, str] = {}
-    measure: Measure | None = None
+    measure: Quality | None = None
     for where, record in read_json_lines(Path(path)):
         text, answer, label, asks = _row(record, where)
         if measure not in (None, asks):
@@ -290,7 +290,7 @@ def agreement(labels: Sequence[bool], verdicts: Sequence[Verdict]) -> LabelAgree
     )
 
 
-def _row(record: Any, where: str) -> tuple[str, str, bool, Measure]:
+def _row(record: Any, where: str) -> tuple[str, str, bool, Quality]:
     prompt, completion = _fields(record, where)
     found = _PROMPT.fullmatch(prompt.rstrip())
     if found is None or not found["question"].strip():

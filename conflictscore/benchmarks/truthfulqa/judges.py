@@ -15,12 +15,12 @@ __all__ = [
     "JUDGES",
     "STAND_INS",
     "JudgedLine",
-    "Measure",
+    "Quality",
     "judge_answer",
     "judge_measure",
 ]
 
-Measure = Literal["truthful", "informative"]
+Quality = Literal["truthful", "informative"]
 
 
 class JudgedLine(NamedTuple):
@@ -31,7 +31,7 @@ class JudgedLine(NamedTuple):
     """What the line with the verdict begins with."""
 
 
-JUDGES: Mapping[Measure, JudgedLine] = {
+JUDGES: Mapping[Quality, JudgedLine] = {
     "truthful": JudgedLine("judge_truthful", "TRUTHFUL"),
     "informative": JudgedLine("judge_informative", "HELPFUL"),
 }
@@ -70,7 +70,7 @@ async def judge_answer(
 
 
 async def judge_measure(
-    measure: Measure,
+    measure: Quality,
     question: Question,
     answer: str,
     *,

@@ -4,7 +4,7 @@ The answering model and the judge were gpt-4.1-mini, with ten documents of a Goo
 paper gives no intervals and no p.
 """
 
-from conflictscore.benchmarks.published import PaperFigures, PaperTransitions
+from conflictscore.benchmarks.paper_figures import PaperFigures, PaperTransitions
 
 __all__ = ["PUBLISHED"]
 

@@ -1,12 +1,13 @@
 """WikiContradict (Hou et al., 2024): questions that two passages of Wikipedia answer differently.
 
-``benchmark.py`` reads the questions and is what the harness runs, ``judge.py`` rates the answers,
+``benchmark.py`` reads the questions and is what the harness runs, ``methods.py`` are the methods
+that it alone offers, ``judge.py`` rates the answers,
 ``judge_check.py`` compares that judge with people, and ``annotations.py`` exchanges the annotated
 articles, which ``articles.py`` reads, with Label Studio.
 """
 
 from conflictscore.benchmarks.entry import CheckEntry, Entry, lazily
-from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS
 
 __all__ = ["ENTRY"]
 
@@ -18,7 +19,11 @@ ENTRY = Entry(
     searches=False,
     open=lazily("wikicontradict.benchmark:wikicontradict"),
     judged_by="correct",
-    methods=(*COMMON_METHODS, "no-documents", "first-document", "second-document"),
+    methods=(
+        *COMMON_METHODS,
+        *("no-documents", "first-document", "second-document"),
+        *OPEN_METHODS,
+    ),
     flags={
         "nli_judge": "Rate answers with the bundled NLI model instead of a language"
         " model; needs the extra [nli]."

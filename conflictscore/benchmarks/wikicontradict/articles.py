@@ -17,14 +17,14 @@ __all__ = [
     "RESULT",
     "Annotation",
     "AskedQuestion",
-    "Passage",
+    "ContradictingPassage",
     "annotation",
     "published",
     "read_annotations",
 ]
 
 
-class Passage(Record):
+class ContradictingPassage(Record):
     """One side of a contradiction."""
 
     article: str
@@ -65,7 +65,7 @@ class Annotation(Record):
     tag_reason: str
     valid: bool
     """Whether there is a contradiction; without one, all that follows may be missing."""
-    passages: tuple[Passage, Passage] | None = None
+    passages: tuple[ContradictingPassage, ContradictingPassage] | None = None
     same_passage: bool | None = None
     """Whether one passage contradicts itself; None where that was not said."""
     taxonomy: tuple[tuple[str, ...], ...] = ()
@@ -233,14 +233,14 @@ def _passage_fields(side: str) -> dict[str, str]:
     }
 
 
-def _passage(result: Mapping[str, Any], side: str, where: str) -> Passage:
+def _passage(result: Mapping[str, Any], side: str, where: str) -> ContradictingPassage:
     fields = _passage_fields(side)
     found = {name: _optional(result, field, where) for name, field in fields.items()}
     article, information = found.pop("article"), found.pop("information")
     if not article or not information:
         field = fields["information" if article else "article"]
         raise InputError(f"{where}, field {field}: a text is needed that is not empty")
-    return Passage(article=article, information=information, **found)
+    return ContradictingPassage(article=article, information=information, **found)
 
 
 def _taxonomy(result: Mapping[str, Any], where: str) -> tuple[tuple[str, ...], ...]:

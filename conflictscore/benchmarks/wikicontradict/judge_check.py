@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 from typing_extensions import override
 
+from conflictscore.benchmarks.agreement import JudgeCheck, Request, drawn
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.selection import question_id
 from conflictscore.benchmarks.harness.statistics import (
@@ -20,7 +21,6 @@ from conflictscore.benchmarks.harness.statistics import (
     proportion,
 )
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
-from conflictscore.benchmarks.judge_check import JudgeCheck, Request, drawn
 from conflictscore.benchmarks.wikicontradict.benchmark import ContradictingQuestion, read_questions
 from conflictscore.benchmarks.wikicontradict.judge import (
     TEMPLATE,

@@ -11,6 +11,6 @@ except ModuleNotFoundError:
     ) from None
 
 from conflictscore.middleware.service.app import create_app
-from conflictscore.middleware.service.settings import ServiceSettings
+from conflictscore.middleware.service.policy import ServiceSettings
 
 __all__ = ["ServiceSettings", "create_app"]

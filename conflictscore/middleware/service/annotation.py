@@ -5,11 +5,11 @@ or a model is stripped of everything that could become a link, an image or marku
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
+from collections.abc import Sequence
 
+from conflictscore.nodes.conflict_details import Witness, witnesses
 from conflictscore.prompts import material
-from conflictscore.records import Document, Run
+from conflictscore.records import Document, Label, Run
 
 __all__ = ["disagreement_note", "unchecked_note"]
 
@@ -32,16 +32,21 @@ _MOST_CLAIMS = 5
 def disagreement_note(run: Run) -> str | None:
     """The note on a first answer whose sources disagree; None where they do not."""
     claims = run.report.claims if run.report else ()
-    split = [claim for claim in claims if claim.conflicting]
+    disputed = run.report.disputed if run.report else ()
+    split = [claim for claim in claims if claim.conflicting or claim.claim.number in disputed]
     if not split:
         return None
-    names = {document.number: _name(document) for document in run.documents}
+    speaks_against = all(not claim.supports for claim in split)
     lines = [
-        f"Note: the sources disagree about {len(split)} of {len(claims)} claims of this answer."
+        f"Note: the sources {'speak against' if speaks_against else 'disagree about'} {len(split)}"
+        f" of {len(claims)} claims of this answer."
     ]
     for claim in split[:_MOST_CLAIMS]:
         text = _plain(claim.claim.text, _CLAIM_CHARS)
-        sides = _listed(claim.supports, names), _listed(claim.contradicts, names)
+        sides = (
+            _listed(list(witnesses(claim, label, run.documents)))
+            for label in (Label.SUPPORTS, Label.CONTRADICTS)
+        )
         lines.append("- “{}” For it: {}. Against it: {}.".format(text, *sides))
     if len(split) > _MOST_CLAIMS:
         lines.append(f"- and {len(split) - _MOST_CLAIMS} more")
@@ -53,21 +58,21 @@ def unchecked_note(reason: str) -> str:
     return f"Note: this answer was not checked against sources ({_plain(reason, _CLAIM_CHARS)})."
 
 
-def _listed(numbers: Sequence[int], names: Mapping[int, str]) -> str:
-    shown = [names[number] for number in numbers[:_MOST_SOURCES]]
-    if len(numbers) > _MOST_SOURCES:
-        shown.append(f"{len(numbers) - _MOST_SOURCES} more")
-    return "; ".join(shown)
+def _listed(side: Sequence[Witness]) -> str:
+    """The first sources of a side, each with the number of its near-copies there."""
+    shown = [
+        _name(one.document) + (f" (and {len(one.copies)} like it)" if one.copies else "")
+        for one in side[:_MOST_SOURCES]
+    ]
+    if len(side) > _MOST_SOURCES:
+        shown.append(f"{len(side) - _MOST_SOURCES} more")
+    return "; ".join(shown) or "none"
 
 
 def _name(document: Document) -> str:
     """A document by title and host, or by its number."""
     title = _plain(document.title, _TITLE_CHARS) or f"document {document.number}"
-    try:
-        host = (urlsplit(document.url).hostname or "").removeprefix("www.")
-    except ValueError:
-        host = ""
-    host = _plain(host, _TITLE_CHARS)
+    host = _plain(document.site, _TITLE_CHARS) if document.site != document.url else ""
     return f"{title}, {host}" if host else title
 
 

@@ -1,7 +1,7 @@
 """The service as a FastAPI app: its routes, its chat page, and what every request passes."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from starlette.requests import ClientDisconnect
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from conflictscore.middleware.service.policy import ServiceSettings
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError, internal_error
 from conflictscore.middleware.service.routes import routes
 from conflictscore.middleware.service.service import Service
-from conflictscore.middleware.service.settings import ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.nodes.state import RunContext
 
@@ -38,7 +38,12 @@ _PAGE_HEADERS = {
 }
 
 
-def create_app(context: RunContext, settings: ServiceSettings | None = None) -> FastAPI:
+def create_app(
+    context: RunContext,
+    settings: ServiceSettings | None = None,
+    *,
+    fallbacks: Sequence[RunContext] = (),
+) -> FastAPI:
     """The service as an app, for a server of your own or inside another app (``mount``).
 
     ```python
@@ -50,11 +55,13 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
         context: The models, the search and the settings of the loop. The answering model is the
             upstream, and must be an OpenAI-compatible endpoint or the local model.
         settings: Policy and limits.
+        fallbacks: What stands in, in this order, where the upstream cannot answer or its judge
+            cannot check.
 
     Raises:
         ConfigurationError: The model is not such an endpoint, or the file of runs cannot be used.
     """
-    service = Service(context, settings or ServiceSettings())
+    service = Service(context, settings or ServiceSettings(), fallbacks)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -19,7 +19,7 @@ from conflictscore.middleware.service.refusals import (
     upstream_fault,
 )
 from conflictscore.middleware.service.requests import ChatRequest
-from conflictscore.middleware.service.service import Service, Ticket
+from conflictscore.middleware.service.service import Line, Service, Ticket
 from conflictscore.records import Run, RunStatus
 
 __all__ = ["CheckedAnswer"]
@@ -45,6 +45,7 @@ class CheckedAnswer:
     ) -> None:
         self._service, self._request, self._ticket = service, request, ticket
         self._stands = stands
+        self._line = service.lines()[0]
         self._draft: Completion | None = None
         self._loop: LoopRun | None = None
 
@@ -62,19 +63,45 @@ class CheckedAnswer:
                 return await self._out_of_time()
 
     async def _in_time(self) -> Completion:
+        """Ask the upstreams in turn, until one can answer."""
+        *others, last = self._service.lines()
+        for line in others:
+            self._line = line
+            try:
+                return await self._on(line, judged=False)
+            except RefusedError as refusal:
+                if not line.failed(refusal):
+                    raise
+        self._line = last
+        try:
+            return await self._on(last, judged=True)
+        except RefusedError as refusal:
+            last.failed(refusal)
+            raise
+
+    async def _on(self, line: Line, *, judged: bool) -> Completion:
+        """Answer with one upstream.
+
+        Args:
+            line: It, and what checks its answers.
+            judged: Whether a judge that fails is a matter for the policy, and not for the next one.
+        """
         service, request = self._service, self._request
-        if request.upstream_first or service.settings.first_answer == "upstream":
+        forwarded = request.upstream_first or service.settings.first_answer == "upstream"
+        if forwarded and self._draft is None:
             draft, reason = await self._from_upstream()
             if reason:
                 return self._finished(RunStatus.PASSED_THROUGH, text_of(draft), reason)
         if reason := service.nothing_to_check_with(request.asked):
             return await self._unchecked("search", reason)
         start = request.asked.start(self._first_answer())
-        always = getattr(service.context.generator.chat, "extra_body", None) or {}
+        always = getattr(line.context.generator.chat, "extra_body", None) or {}
         parameters = request.answer_parameters(always)
-        context = replace(service.context, answer_parameters=parameters)
+        context = replace(line.context, answer_parameters=parameters)
         hear_of_it = self._standing if self._stands else None
-        loop = self._loop = LoopRun(service.graph, start, context, stands=hear_of_it)
+        loop = self._loop = LoopRun(
+            service.graph, start, context, account=self._ticket.account, stands=hear_of_it
+        )
         failure = await loop.go()
         if failure is None:
             return self._finished(*self._settled())
@@ -85,16 +112,20 @@ class CheckedAnswer:
         if error is not None and stage in ("search", "answer") and upstream_fault(error):
             # the upstream cannot answer: it would not answer the request as it is either
             service.failed("upstream", self._ticket, error)
-            raise refusal_of(error, service.context.generator) from error
+            raise refusal_of(error, line.context.generator) from error
+        if stage == "judge" and not judged:
+            service.failed("judge", self._ticket, error)
+            raise RefusedError(502, reason, code="judge_failed")
         return await self._unchecked(stage, reason)
 
     async def _from_upstream(self) -> tuple[Completion, str | None]:
         """The upstream's own answer, and why it is none in words, if so."""
         try:
-            self._draft = draft = await self._service.upstream.complete(self._request.body)
+            self._draft = draft = await self._line.upstream.complete(self._request.body)
         except RefusedError as refusal:
             self._service.failed("upstream", self._ticket, refusal.__cause__)
             raise
+        self._ticket.account.count(usage_of(draft))
         return draft, why_no_text(draft)
 
     def _standing(self, loop: LoopRun) -> None:
@@ -143,7 +174,9 @@ class CheckedAnswer:
             return RunStatus.ANNOTATED, f"{text}\n\n{note}"
         if run.flipped:
             return RunStatus.CORRECTED, text
-        return RunStatus.KEPT if note else RunStatus.SCORED, text
+        if note is not None:
+            return RunStatus.KEPT, text
+        return RunStatus.PARTLY_SCORED if run.is_partial else RunStatus.SCORED, text
 
     def _first_answer(self) -> str | None:
         """The first answer where there is one by now."""

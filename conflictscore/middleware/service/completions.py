@@ -8,6 +8,7 @@ from typing import Any
 from conflictscore.middleware.service.refusals import RefusedError, internal_error
 from conflictscore.middleware.service.service import Ticket
 from conflictscore.middleware.service.wire import ALIVE, frame
+from conflictscore.models.usage import known_tokens
 from conflictscore.records import Run, Usage
 
 __all__ = [
@@ -82,6 +83,7 @@ def _beside_the_answer(ticket: Ticket, run: Run, *, complete: bool) -> dict[str,
         "mode": ticket.mode,
         "status": run.status.value,
         "flipped": run.flipped,
+        "checked": run.checked,
         "cs_c": report.cs_c if report else None,
         "cs_r": report.cs_r if report else None,
         "coverage": report.coverage if report else None,
@@ -94,17 +96,13 @@ def _beside_the_answer(ticket: Ticket, run: Run, *, complete: bool) -> dict[str,
 
 def usage_of(completion: Mapping[str, Any]) -> Usage:
     """The tokens of the upstream's own call."""
-    usage = completion.get("usage")
-    counts = usage if isinstance(usage, Mapping) else {}
-    details = counts.get("prompt_tokens_details")
-    found = details.get("cached_tokens") if isinstance(details, Mapping) else 0
-    given = (counts.get("prompt_tokens"), counts.get("completion_tokens"), found)
-    read, written, cached = (n if isinstance(n, int) and n > 0 else 0 for n in given)
+    counts = known_tokens(completion.get("usage"), str(completion.get("model"))) or {}
+    read, details = counts.get("prompt_tokens", 0), counts.get("prompt_tokens_details", {})
     return Usage(
         calls=1,
         input_tokens=read,
-        cache_read_tokens=min(cached, read),
-        output_tokens=written,
+        cache_read_tokens=min(details.get("cached_tokens", 0), read),
+        output_tokens=counts.get("completion_tokens", 0),
     )
 
 

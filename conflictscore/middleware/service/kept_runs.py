@@ -1,13 +1,13 @@
 """The runs that can be asked for afterwards, bounded in number and in bytes."""
 
+import contextlib
 import json
-import os
-import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from conflictscore.errors import ConfigurationError
+from conflictscore.storage.private_files import DATABASE_FAILURES, connect
 
 __all__ = ["KeptRuns"]
 
@@ -33,18 +33,9 @@ class KeptRuns:
         self._most, self._most_bytes, self._path = most, most_bytes, path
         self._running: dict[str, str] = {}
         try:
-            if path is not None:
-                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._file = sqlite3.connect(
-                path or ":memory:",
-                timeout=_BUSY_SECONDS,
-                isolation_level=None,
-                check_same_thread=False,  # built in one thread, served in another
-            )
-        except (OSError, sqlite3.Error) as error:
+            self._file = connect(path or Path(":memory:"), timeout=_BUSY_SECONDS)
+        except DATABASE_FAILURES as error:
             raise self._unusable(error) from error
-        self._one("PRAGMA journal_mode=WAL")
-        self._one("PRAGMA synchronous=NORMAL")
         self._one(
             "CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
             " used INTEGER NOT NULL, run TEXT NOT NULL)"
@@ -68,8 +59,8 @@ class KeptRuns:
         if len(text) > self._most_bytes:
             return
         self._clock += 1
-        self._bytes += len(text)
         self._one("INSERT INTO runs VALUES (?, ?, ?, ?)", run_id, owner, self._clock, text)
+        self._bytes += len(text)
         [count] = self._one("SELECT count(*) FROM runs") or (0,)
         while count > self._most or self._bytes > self._most_bytes:
             row = self._one("SELECT id, length(run) FROM runs ORDER BY used LIMIT 1")
@@ -82,13 +73,14 @@ class KeptRuns:
         """A finished run of this owner's; None where there is none.
 
         Raises:
-            ConfigurationError: The file can no longer be used.
+            ConfigurationError: The file can no longer be read.
         """
         self._clock += 1
         row = self._one("SELECT run FROM runs WHERE id = ? AND owner = ?", run_id, owner)
         if row is None:
             return None
-        self._one("UPDATE runs SET used = ? WHERE id = ?", self._clock, run_id)
+        with contextlib.suppress(ConfigurationError):  # a full disk
+            self._one("UPDATE runs SET used = ? WHERE id = ?", self._clock, run_id)
         run: dict[str, Any] = json.loads(row[0])
         return run
 
@@ -104,7 +96,7 @@ class KeptRuns:
         """The first row that a statement gives, if any."""
         try:
             row: tuple[Any, ...] | None = self._file.execute(statement, values).fetchone()
-        except sqlite3.Error as error:
+        except DATABASE_FAILURES as error:
             raise self._unusable(error) from error
         return row
 

@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
+from langchain_core.callbacks import BaseCallbackHandler
+
 from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.middleware.service.refusals import plain_reason
 from conflictscore.nodes.state import RagInput, RunContext, run_of
@@ -33,6 +35,14 @@ class LoopRun:
     Attributes:
         standing: Whether the last answer so far is final.
         stage: What the loop is doing.
+
+    Args:
+        graph: The loop.
+        start: The question, and what comes with it.
+        context: What it works with.
+        account: Told of every call that is answered.
+        hear: Told of every step.
+        stands: Called once the answer is final.
     """
 
     def __init__(
@@ -41,13 +51,14 @@ class LoopRun:
         start: RagInput,
         context: RunContext,
         *,
+        account: BaseCallbackHandler,
         hear: Callable[[Event], None] = lambda event: None,
         stands: "Callable[[LoopRun], None] | None" = None,
     ) -> None:
         self.standing = False
         self.stage: Stage = "search"
         self._graph, self._start, self._context = graph, start, context
-        self._hear, self._stands = hear, stands
+        self._account, self._hear, self._stands = account, hear, stands
         self._state: Mapping[str, Any] = start
         self._last = False
 
@@ -61,7 +72,10 @@ class LoopRun:
         events = cast(
             "AsyncIterator[tuple[str, dict[str, Any]]]",
             self._graph.astream(
-                self._start, context=self._context, stream_mode=["custom", "values"]
+                self._start,
+                {"callbacks": [self._account]},
+                context=self._context,
+                stream_mode=["custom", "values"],
             ),
         )
         try:
@@ -105,4 +119,8 @@ class LoopRun:
             return LoopFailure(
                 "judge", f"no claim could be checked against a document: {next(errors)}"
             )
+        least, stands = self._context.min_coverage or 0, run.final_report or report
+        if stands is not None and stands.coverage is not None and stands.coverage < least:
+            labelled = f"only {stands.coverage:.0%} of its pairs of claim and document have a label"
+            return LoopFailure("judge", f"{labelled}, and --min-coverage wants {least:.0%}")
         return None

@@ -10,6 +10,7 @@ import openai
 from conflictscore.errors import (
     ConfigurationError,
     ConflictScoreError,
+    ContextWindowError,
     InputError,
     UnreadableReplyError,
 )
@@ -80,7 +81,13 @@ class RefusedError(Exception):
 
 
 def plain_reason(error: BaseException) -> str:
-    """Why something failed, in words that carry no secret."""
+    """Why something failed, in words for a caller: they carry no secret and no path.
+
+    An error of the deployment itself goes into the log as it is, and the caller is told of that.
+    """
+    if isinstance(error, ConfigurationError) and not isinstance(error, ContextWindowError):
+        _log.error("%s", error)
+        return "a setting of this service is wrong; its log says which"
     # an error of another library may quote an address with a key in it
     known = isinstance(error, ConflictScoreError | RefusedError)
     return str(error) if known else f"{type(error).__name__} in a library"

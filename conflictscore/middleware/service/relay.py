@@ -2,20 +2,21 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, suppress
 from functools import partial
+from typing import Any
 
 from fastapi.responses import Response
 
-from conflictscore.middleware.service.completions import text_of, why_no_text
+from conflictscore.middleware.service.completions import text_of, usage_of, why_no_text
 from conflictscore.middleware.service.loop_run import LoopRun
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.requests import ChatRequest
-from conflictscore.middleware.service.service import STOPPED, Service, Ticket
+from conflictscore.middleware.service.service import STOPPED, Line, Service, Ticket
 from conflictscore.middleware.service.upstream import UpstreamReply, read_completion
 from conflictscore.middleware.service.wire import EventStream, frame
-from conflictscore.records import Run, RunStatus
+from conflictscore.records import Run, RunStatus, Usage
 
 __all__ = ["Relay"]
 
@@ -41,6 +42,7 @@ class Relay:
         self._service, self._request, self._ticket = service, request, ticket
         self._held = held
         self._open = True
+        self._line = service.lines()[0]
         self._events = False
 
     async def response(self) -> Response:
@@ -57,7 +59,10 @@ class Relay:
             raise
         self._events = "event-stream" in reply.content_type
         status = RunStatus.PASSED_THROUGH if self._request.unchecked else RunStatus.OBSERVED
-        headers = {**self._ticket.headers(status), "content-type": reply.content_type}
+        checked = "no" if self._request.unchecked else None
+        headers = {**self._ticket.headers(status, checked), "content-type": reply.content_type}
+        if data is not None:
+            self._ticket.account.count(self._used(data))
         if data is None:
             ends = self._ticket.deadline + _LAST_WORDS_S
             return EventStream(self._pieces(reply), headers, ends)
@@ -72,9 +77,26 @@ class Relay:
         if request.unchecked and only_checked:
             reason = f"{request.unchecked}; this deployment answers only what it can check"
             raise RefusedError(400, reason, code="not_checkable")
+        lines = service.lines()
+        for left in range(len(lines) - 1, 0, -1):
+            line = lines[-left - 1]
+            try:  # the others are to have a share of the time
+                return await self._from(line, ticket.seconds_left / (left + 1))
+            except RefusedError as refusal:
+                if not line.failed(refusal):
+                    raise
         try:
-            async with asyncio.timeout(ticket.seconds_left):
-                reply = await self._held.enter_async_context(service.upstream.open(request.body))
+            return await self._from(lines[-1], ticket.seconds_left)
+        except RefusedError as refusal:
+            lines[-1].failed(refusal)
+            raise
+
+    async def _from(self, line: Line, seconds: float) -> tuple[UpstreamReply, bytes | None]:
+        service, request, ticket = self._service, self._request, self._ticket
+        self._line = line
+        try:
+            async with asyncio.timeout(seconds):
+                reply = await self._held.enter_async_context(line.upstream.open(request.body))
                 return reply, None if request.stream else await reply.read()
         except TimeoutError:
             service.failed("timeout", ticket)
@@ -105,7 +127,17 @@ class Relay:
             self._close(RunStatus.FAILED, str(refusal))
             yield frame(refusal.body())
             return
+        finally:
+            self._ticket.account.count(self._used(bytes(heard)))
         self._ended(bytes(heard))
+
+    def _used(self, data: bytes) -> Usage:
+        """The tokens of the upstream's reply; where it tells none, one for every three bytes."""
+        told = usage_of(read_completion(data) or {} if not self._events else _last_usage(data))
+        if told.input_tokens:
+            return told
+        asked = len(json.dumps(self._request.body, default=str))
+        return Usage(calls=1, input_tokens=asked // 3 + 1, output_tokens=len(data) // 3)
 
     def _ended(self, data: bytes) -> None:
         """Close the record, or leave that to the scoring once the reply is out."""
@@ -129,7 +161,8 @@ class Relay:
         reason = reason or service.nothing_to_check_with(asked)
         if reason is not None:
             return self._close(RunStatus.PASSED_THROUGH, reason)
-        loop = LoopRun(service.graph, asked.start(text), service.observing)
+        start, account = asked.start(text), ticket.account
+        loop = LoopRun(service.graph, start, self._line.observing, account=account)
         try:
             async with asyncio.timeout(service.settings.timeout):
                 failure = await loop.go()
@@ -159,6 +192,17 @@ class Relay:
         question = self._request.asked.question
         never_begun = Run(question=question, asked=question)
         self._service.finish(self._ticket, self._ticket.ended(never_begun, status, note))
+
+
+def _last_usage(data: bytes) -> Mapping[str, Any]:
+    """The last event of a stream that tells of its tokens; empty where none does."""
+    for line in reversed(data.splitlines()):
+        if line.startswith(b"data:") and b'"usage"' in line:
+            with suppress(ValueError, RecursionError):
+                event = json.loads(line.removeprefix(b"data:"))
+                if isinstance(event, dict) and event.get("usage"):
+                    return event
+    return {}
 
 
 def _answer_in(data: bytes, *, events: bool) -> tuple[str, str | None]:

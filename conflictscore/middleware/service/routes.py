@@ -13,6 +13,7 @@ from fastapi.responses import Response
 from conflictscore.middleware.service.admission import read_body
 from conflictscore.middleware.service.checked_answer import CheckedAnswer
 from conflictscore.middleware.service.completions import Completion, CompletionStream
+from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError
 from conflictscore.middleware.service.relay import Relay
 from conflictscore.middleware.service.requests import ChatRequest, read_chat, read_json, read_run
@@ -38,16 +39,16 @@ async def service_of(request: Request) -> Service:
 Shared = Annotated[Service, Depends(service_of)]
 
 
-async def owner_of(request: Request, service: Shared) -> str:
-    """The caller, by the name that stands for their key.
+async def caller_of(request: Request, service: Shared) -> KeyHolder:
+    """The caller, by their key.
 
     Raises:
         RefusedError: They are not let in.
     """
-    return service.access.owner(request)
+    return service.access.caller(request)
 
 
-Owner = Annotated[str, Depends(owner_of)]
+Caller = Annotated[KeyHolder, Depends(caller_of)]
 
 
 @dataclass(frozen=True)
@@ -60,15 +61,19 @@ class Admitted:
     """What is released after the response."""
 
 
-async def admitted(request: Request, service: Shared, owner: Owner) -> AsyncIterator[Admitted]:
-    """Wait for room, and read the body.
+async def admitted(request: Request, service: Shared, caller: Caller) -> AsyncIterator[Admitted]:
+    """Read the body, and wait for room: whoever sends it slowly keeps no one else waiting.
 
     Raises:
-        RefusedError: There is no room, or the body cannot be used.
+        RefusedError: There is no room, the body cannot be used, or what may be spent is used up.
     """
     deadline = time.monotonic() + service.settings.timeout
-    async with service.slots.one(deadline), AsyncExitStack() as held:
-        body = read_json(await read_body(request, service.settings.max_body))
+    with service.uploads.of(caller.name) as count:
+        data = await read_body(request, service.settings.max_body, count)
+    share = service.share(caller.name)
+    async with share.one(deadline), service.slots.one(deadline), AsyncExitStack() as held:
+        body = read_json(data)
+        service.budgets.admit(caller)
         yield Admitted(deadline, body, held)
 
 
@@ -76,15 +81,15 @@ Admission = Annotated[Admitted, Depends(admitted)]
 
 
 @routes.post("/v1/chat/completions")
-async def chat(request: Request, service: Shared, owner: Owner, admission: Admission) -> Response:
+async def chat(request: Request, service: Shared, caller: Caller, admission: Admission) -> Response:
     """A chat completion, streamed or not."""
     asked = read_chat(admission.body)
     service.check_model(asked.model)
-    ticket = service.begin(owner, asked.model, admission.deadline)
+    ticket = service.begin(caller.name, asked.model, admission.deadline)
     try:
         return await _answered(request, service, asked, ticket, admission.held)
     except RefusedError as refusal:
-        refusal.run = ticket.headers("failed")
+        refusal.run = ticket.headers("failed", "no")
         raise
 
 
@@ -104,7 +109,8 @@ async def _answered(
         )
         return EventStream(stream.frames(work, standing), ticket.headers("pending"))
     completion = await _while_there(request, _whole(service, work, standing))
-    return JsonResponse(completion, headers=ticket.headers(completion["conflictscore"]["status"]))
+    beside = completion["conflictscore"]
+    return JsonResponse(completion, headers=ticket.headers(beside["status"], beside["checked"]))
 
 
 async def _whole(
@@ -153,10 +159,10 @@ async def _stop(task: "asyncio.Task[Any]") -> None:
 
 
 @routes.post("/v1/runs")
-async def run(request: Request, service: Shared, owner: Owner, admission: Admission) -> Response:
+async def run(request: Request, service: Shared, caller: Caller, admission: Admission) -> Response:
     """One run of the loop, as a stream of its steps."""
     start = read_run(admission.body)
-    ticket = service.begin(owner, OWN_NAME, admission.deadline)
+    ticket = service.begin(caller.name, OWN_NAME, admission.deadline)
     stepwise = Stepwise(service, start, ticket)
     work = asyncio.create_task(stepwise.go())
     admission.held.push_async_callback(_stop, work)
@@ -165,32 +171,32 @@ async def run(request: Request, service: Shared, owner: Owner, admission: Admiss
 
 
 @routes.get("/v1/runs/{run_id}")
-async def finished_run(run_id: str, service: Shared, owner: Owner) -> Response:
+async def finished_run(run_id: str, service: Shared, caller: Caller) -> Response:
     """The whole record of a run; 202 while it is still running."""
-    found = service.runs.get(run_id, owner)
+    found = service.runs.get(run_id, caller.name)
     if found is not None:
         return JsonResponse(found)
-    if service.runs.is_running(run_id, owner):
+    if service.runs.is_running(run_id, caller.name):
         known = {"run_id": run_id, "object": "conflictscore.run", "status": "running"}
         return JsonResponse(known, 202, {"retry-after": "1"})
     raise RefusedError(404, "there is no such run, or it is no longer kept", code="run_not_found")
 
 
 @routes.get("/v1/models")
-async def models(service: Shared, owner: Owner) -> dict[str, Any]:
+async def models(service: Shared, caller: Caller) -> dict[str, Any]:
     """The models that a request may name."""
-    return {"object": "list", "data": [_model(name) for name in service.upstream.names]}
+    return {"object": "list", "data": [_model(name) for name in service.names]}
 
 
 @routes.get("/v1/models/{name:path}")
-async def model(name: str, service: Shared, owner: Owner) -> dict[str, Any]:
+async def model(name: str, service: Shared, caller: Caller) -> dict[str, Any]:
     """One of them."""
     service.check_model(name)
     return _model(name)
 
 
 @routes.get("/metrics")
-async def metrics(service: Shared, owner: Owner) -> Response:
+async def metrics(service: Shared, caller: Caller) -> Response:
     """The service's counters, for Prometheus."""
     return Response(service.metrics.exposition(), headers={"content-type": CONTENT_TYPE})
 
@@ -199,6 +205,16 @@ async def metrics(service: Shared, owner: Owner) -> Response:
 async def health() -> dict[str, str]:
     """Whether the service is up; nothing behind it is called, and no key is needed."""
     return {"status": "ok"}
+
+
+@routes.get("/readyz")
+async def ready(service: Shared) -> Response:
+    """Whether a request would be answered: the upstream and the judge are asked, without a key."""
+    told = await service.ready.told()
+    failing = service.audit is not None and service.audit.failing
+    told = {**told, **({"audit_log": "cannot be written"} if failing else {})}
+    good = not failing and told["status"] == "ready"
+    return JsonResponse({**told, "status": "ready" if good else "not ready"}, 200 if good else 503)
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -27,7 +27,10 @@ class Stepwise:
         self._service, self._ticket = service, ticket
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         hear = self._events.put_nowait
-        self._loop = LoopRun(service.graph, start, service.context, hear=hear)
+        self._line = service.lines()[0]
+        self._loop = LoopRun(
+            service.graph, start, self._line.context, account=ticket.account, hear=hear
+        )
 
     async def go(self) -> dict[str, Any]:
         """Run to the end; the whole record.
@@ -45,7 +48,9 @@ class Stepwise:
             if failure is not None:
                 service.failed(failure.stage, ticket, failure.error)
                 if failure.error is not None:
-                    raise self._refusal(failure.error) from failure.error
+                    refusal = self._refusal(failure.error)
+                    self._line.failed(refusal)
+                    raise refusal from failure.error
         run, notes = loop.known, [failure.reason] if failure else []
         return service.finish(ticket, ticket.ended(run, run.status, *notes))
 
@@ -82,4 +87,4 @@ class Stepwise:
                 return RefusedError(504, f"there is no answer, and the {limit}", code="timeout")
             case NoDocumentsError():
                 return RefusedError(404, str(error), code="no_documents")
-        return refusal_of(error, self._service.context.generator)
+        return refusal_of(error, self._line.context.generator)

@@ -60,7 +60,7 @@ class Metrics:
         self._failures = counter(
             "conflictscore_failures",
             "What failed: search, answer, judge, regeneration, upstream, timeout, client_gone,"
-            " runs_file, internal.",
+            " runs_file, audit_log, internal.",
             ("kind",),
         )
         self._tokens = counter(

@@ -16,7 +16,7 @@ import httpx2
 import openai
 from langchain_openai.chat_models.base import BaseChatOpenAI
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of
 from conflictscore.middleware.service.wire import header_value
 from conflictscore.models.failures import trouble_of
@@ -148,6 +148,8 @@ def _breaking_off() -> Iterator[None]:
         raise RefusedError(
             504, "the upstream stopped in the middle of its reply", code="upstream_timeout"
         ) from error
+    except ProviderError as error:
+        raise RefusedError(502, str(error), code="upstream_too_long") from error
     except httpx2.HTTPError as error:
         raise RefusedError(
             502, "the upstream broke off its reply", code="upstream_failed"

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from types import TracebackType
 from typing import Self
 
 import httpx
@@ -119,12 +118,7 @@ class PageFetcher:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         await self._client.aclose()
 
     async def fetch(self, url: str) -> FetchedPage:

@@ -4,7 +4,6 @@ Only questions and places are kept, so that a file far larger than the memory ca
 """
 
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from conflictscore.errors import InputError
@@ -151,12 +150,7 @@ class RecordingWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._file.close()
 
 

@@ -32,7 +32,6 @@ single finite value is left out, and a lone surrogate becomes U+FFFD, as ``to_do
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
@@ -49,13 +48,13 @@ from pydantic import (
 )
 
 from conflictscore.errors import InputError
+from conflictscore.records import encodable
 from conflictscore.retrieval.documents import Scalar, is_scalar
 
 __all__ = [
     "Recording",
     "SearchSettings",
     "decoded",
-    "encodable",
     "encoded",
     "recorded_result",
     "result_document",
@@ -66,7 +65,6 @@ _FORMAT: Final = 1
 
 _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """What JSON leaves as it is, and other readers take for the end of a line."""
-_SURROGATES = re.compile("[\ud800-\udfff]")
 _TEXTS: Mapping[str, str] = {
     "provider": "provider",
     "url": "source",
@@ -243,8 +241,3 @@ def _taken_rank(metadata: dict[str, Scalar]) -> int | None:
         del metadata["rank"]
         return rank
     return None
-
-
-def encodable(text: str) -> str:
-    """The text as UTF-8 can hold it: each lone surrogate becomes U+FFFD."""
-    return _SURROGATES.sub("\ufffd", text)

@@ -23,12 +23,12 @@ from conflictscore.errors import (
     ProviderError,
     QuotaError,
 )
+from conflictscore.records import encodable
 from conflictscore.retrieval.documents import clean_text
 from conflictscore.retrieval.recording.file import RecordingWriter
 from conflictscore.retrieval.recording.format import (
     Recording,
     SearchSettings,
-    encodable,
     recorded_result,
 )
 from conflictscore.retrieval.recording.questions import question_key

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.conflict_detection.detect import VerdictFile, detect, judged_groups
-from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, detection_figures
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
+from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures, detection_figures
 from conflictscore.errors import BudgetError, ConfigurationError, InputError
 from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.cascade import Cascade

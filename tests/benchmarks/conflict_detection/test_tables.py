@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from conflictscore.benchmarks.conflict_detection.figures import DetectionFigures, detection_figures
-from conflictscore.benchmarks.conflict_detection.page import (
+from conflictscore.benchmarks.conflict_detection.display import (
     print_detection,
     render_detection_page,
     write_detection_page,
 )
+from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures, detection_figures
 from conflictscore.errors import InputError
-from conflictscore.reporting.progress import PairProgress
+from conflictscore.reporting.displays import PairProgress
 from tests.benchmarks.conflict_detection.claims import C, N, S, U, claim_group, judged
 
 

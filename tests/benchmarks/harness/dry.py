@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.language_models import FakeListChatModel
 
-from conflictscore.benchmarks.harness.benchmark import AnswerJudge
+from conflictscore.benchmarks.harness.definition import AnswerJudge
 from conflictscore.benchmarks.harness.estimate import Assumptions
 from conflictscore.benchmarks.harness.methods.registry import GRADE
 from conflictscore.benchmarks.harness.play import CountingModel, NotedPrompts, Play

@@ -9,12 +9,12 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from conflictscore.benchmarks.harness.benchmark import ACCURACY, Benchmark
+from conflictscore.benchmarks.harness.definition import ACCURACY, Benchmark
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.run import Limits, arun_benchmark
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup
+from conflictscore.benchmarks.running import Limits, arun_benchmark
 from conflictscore.benchmarks.truthfulqa.judges import STAND_INS, judge_answer
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.records import ConflictType
@@ -127,10 +127,14 @@ class Quiz(TypedWorld):
 
     def _other(self, step: str, lamp: int, prompt: str) -> str | None:
         kind = f"TYPE: {self.kinds.get(lamp, 'outdated')}\nREASON: One is newer."
+        again = told(lamp, self.second.get(lamp, RIGHT))
         true = str(RIGHT) in prompt.partition("<answer>")[2].partition("</answer>")[0]
         return {
             "truthful": f"TRUTHFUL: {true}\nEXPLANATION: The years were compared.",
             "helpful": "HELPFUL: True\nEXPLANATION: It names a year.",
+            "read again": "KEEP",
+            "sum up": told(lamp, RIGHT),
+            "revise": f"WAY: REPLACE\nREASON: Most say so (Docs 2, 3).\nPASSAGE:\n{again}",
             "unaided": "I do not know when it was lit.",
             "classify": kind,
             "classify_and_cite": f"{kind}\nANSWER: {told(lamp, RIGHT)} [2][3]",
@@ -144,7 +148,11 @@ def _named(step: str, prompt: str) -> str:
         "HELPFUL:": "helpful",
         "How the documents relate: ": f"typed {step}",
         "nothing to look it up in": "unaided",
+        "Sum up the discussion.": "sum up",
+        "Decide what becomes of this passage": "revise",
     }
+    if "the one word KEEP" in prompt:
+        return "read again"
     if step == "generate" and prompt.count("<document ") == 1:
         return "alone"
     return next((name for mark, name in marks.items() if mark in prompt), step)

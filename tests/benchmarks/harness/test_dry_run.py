@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ValidationError
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.benchmarks.harness.benchmark import Benchmark
+from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.dry_run import estimate
 from conflictscore.benchmarks.harness.estimate import Assumptions, Estimate, Range
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, GRADE, LOOP
@@ -31,7 +31,7 @@ from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
 from tests.benchmarks.harness.recorded import answered, attempt, grade, loop, option, report, text
 from tests.fakes.openai_server import OpenAIServer
 from tests.models.calling import calling
-from tests.world import DISAGREEING, World
+from tests.world import DISAGREEING, PAPER, World
 
 PROMPTS = PromptSet.load()
 DOCUMENTS = [
@@ -151,7 +151,9 @@ class TestAgainstRuns:
             "documents": DISAGREEING,
         }
         with OpenAIServer(replace(world)) as server:
-            graph = create_self_correcting_rag(calling(server), labeler=labeler, cache=False)
+            graph = create_self_correcting_rag(
+                calling(server), labeler=labeler, cache=False, **PAPER
+            )
             state = await graph.ainvoke(start)
         assert state["flipped"]
 
@@ -334,8 +336,9 @@ async def test_a_run_with_every_method_makes_the_calls_that_were_estimated(tmp_p
     for step, amount in made.by_step.items():
         if step != GRADE:  # many a scripted answer is the same, and judged once
             assert amount.calls.expected == asked[step], step
-    assert asked[GRADE] <= made.by_step[GRADE].calls.expected <= 3 * asked[GRADE]
-    assert read < made.total.input_tokens.expected < 2 * read
+    assert asked[GRADE] <= made.by_step[GRADE].calls.expected <= 4 * asked[GRADE]
+    # what revised-rag and unguarded have in common is asked once, and counted for both
+    assert read < made.total.input_tokens.expected < 2.5 * read
 
 
 def test_nothing_is_planned_for_what_a_question_lacks() -> None:

@@ -11,7 +11,7 @@ import pytest
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS, method_of
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.records import StepRecord
-from conflictscore.benchmarks.harness.run import Limits
+from conflictscore.benchmarks.running import Limits
 from conflictscore.errors import BudgetError, InputError
 from conflictscore.records import ConflictType
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz, told
@@ -30,6 +30,7 @@ def text_of(run: BenchmarkRun, method: str, question: int = 0) -> str | None:
 def value_of(folder: Path, step: str) -> dict[str, Any]:
     lines = (folder / "records.jsonl").read_text().splitlines()
     records = [StepRecord.model_validate(json.loads(line)) for line in lines]
+    records.sort(key=lambda record: record.question)  # questions end in any order
     return next(record.value or {} for record in records if record.step == step)
 
 
@@ -243,6 +244,63 @@ class TestFewerDocuments:
         assert list(failed) == ["second-document"]
         assert "needs a second document" in str(failed["second-document"])
         assert run.stopped is None
+
+
+class TestRevised:
+    async def test_a_disputed_answer_is_revised_and_the_guard_refuses_what_is_no_better(
+        self, tmp_path: Path
+    ) -> None:
+        quiz = Quiz(first={1: RIGHT}, second={1: WRONG})
+        with OpenAIServer(quiz) as server:
+            run = await run_quiz(
+                tmp_path / "run",
+                server,
+                lamps(2, free_form=True),
+                methods=("rag", "revised-rag", "unguarded"),
+            )
+        assert [text_of(run, "revised-rag", n) for n in (0, 1)] == [told(n, RIGHT) for n in (0, 1)]
+        assert text_of(run, "unguarded", 0) == told(0, RIGHT)
+        assert text_of(run, "unguarded", 1) == told(1, WRONG)
+        moved = {p.method: (p.corrected, p.harmed) for p in run.figures.paired[::2]}
+        assert moved == {"revised-rag": (1, 0), "unguarded": (1, 1)}
+        assert quiz.by_lamp["revise", 0] == 1, "what the two have in common is asked for once"
+        [flip] = value_of(tmp_path / "run", "revised-rag")["flips"]
+        assert flip["before"] == told(0, WRONG)
+
+
+class TestDebate:
+    @pytest.mark.parametrize(
+        ("again", "rounds", "sums", "looks"),
+        [
+            (None, 2, 1, 3),
+            ("**Keep**\nIt stands.", 2, 1, 3),
+            (told(0, RIGHT), 3, 2, 3 + 1),  # two readers had said so and are asked the same again
+        ],
+    )
+    async def test_readers_of_a_document_each_are_summed_up_until_none_changes_its_mind(
+        self, tmp_path: Path, again: str | None, rounds: int, sums: int, looks: int
+    ) -> None:
+        quiz = Quiz(failing={("read again", 0): again} if again else {})
+        with OpenAIServer(quiz) as server:
+            run = await run_quiz(
+                tmp_path / "run", server, lamps(1, free_form=True), methods=("rag", "madam-rag")
+            )
+        assert text_of(run, "madam-rag") == told(0, RIGHT)
+        assert value_of(tmp_path / "run", "madam-rag")["rounds"] == rounds
+        assert (quiz.by_lamp["alone", 0], quiz.by_lamp["sum up", 0]) == (3, sums)
+        assert quiz.by_lamp["read again", 0] == looks
+        [summed, *_] = [p for p in quiz.prompts["generate"] if "Sum up the discussion" in p]
+        assert summed.count("<document ") == 3
+        assert "The keeper of lamp 0" not in summed, "only what the readers said is summed up"
+
+    async def test_a_reader_that_fails_fails_the_debate_alone(self, tmp_path: Path) -> None:
+        quiz = Quiz(failing={("read again", 0): Fault(status=400, message="too hot")})
+        with OpenAIServer(quiz) as server:
+            run = await run_quiz(
+                tmp_path / "run", server, lamps(1, free_form=True), methods=("rag", "madam-rag")
+            )
+        assert "too hot" in str(run.results[0].methods["madam-rag"].error)
+        assert text_of(run, "rag") == told(0, WRONG)
 
 
 class TestRefused:

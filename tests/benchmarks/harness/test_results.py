@@ -318,7 +318,7 @@ class TestRecords:
         assert usages == {"said": tokens(5), "failed": tokens(4)}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.randoms(use_true_random=False), st.sampled_from(["+", "-", "+-", "0", "?"]))
 def test_results_do_not_depend_on_the_order_of_the_records_and_survive_json(
     random: Any, after: str

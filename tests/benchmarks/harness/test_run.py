@@ -8,7 +8,7 @@ import pytest
 from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS
 from conflictscore.benchmarks.harness.outcome import read_run
 from conflictscore.benchmarks.harness.records import StepRecord
-from conflictscore.benchmarks.harness.run import Limits
+from conflictscore.benchmarks.running import Limits
 from conflictscore.errors import BudgetError, ConfigurationError, InputError
 from conflictscore.models.prices import PriceTable
 from conflictscore.retrieval.recording.replay import RecordedRetriever
@@ -131,6 +131,22 @@ async def test_a_failing_model_fails_its_question_and_the_run_goes_on(tmp_path: 
         tried = await run_quiz(tmp_path / "run", server, lamps(3), retry_failed=True)
         assert tried.figures.failed == 0
         assert quiz.by_lamp["generate", 0] == 3, "what succeeded is not asked again"
+
+
+async def test_labels_that_faults_took_are_taken_up_again(tmp_path: Path) -> None:
+    quiz = Quiz(failing={("choice", 0): Fault(status=500, message="out of order")})
+    methods = ("rag", "regenerated-rag")
+    with OpenAIServer(quiz) as server:
+        run = await run_quiz(tmp_path / "run", server, lamps(2), methods=methods)
+        quiz.failing.clear()
+        again = await run_quiz(tmp_path / "run", server, lamps(2), methods=methods)
+        tried = await run_quiz(
+            tmp_path / "run", server, lamps(2), methods=methods, retry_failed=True
+        )
+    assert run.figures.coverage.value == again.figures.coverage.value == 0.5
+    assert tried.figures.coverage.value == 1
+    assert quiz.by_lamp["generate", 0] == 1, "what succeeded is not asked again"
+    assert quiz.by_lamp["generate", 1] == 1
 
 
 async def test_an_answer_that_cannot_be_regenerated_fails_that_method_alone(tmp_path: Path) -> None:

@@ -1,33 +1,41 @@
 """A run that is killed again and again comes to the same figures, and pays for nothing twice."""
 
 import asyncio
+import multiprocessing
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun, read_run
-from conflictscore.benchmarks.harness.run import Limits
+from conflictscore.benchmarks.running import Limits
 from conflictscore.models.prices import PriceTable
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz
 from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply
 
 LAMPS = 8
 KILLS = 3
-_CHILD = """
-import asyncio, sys
-from pathlib import Path
-from langchain_openai import ChatOpenAI
-from tests.benchmarks.harness.quiz import lamps, run_quiz
-model = ChatOpenAI(model="scripted", base_url=sys.argv[2], api_key="key", use_responses_api=False)
-quiz = lamps(int(sys.argv[3]), free_form=True)
-asyncio.run(run_quiz(Path(sys.argv[1]), model, quiz, methods=quiz.offered))
-"""
+
+
+@pytest.fixture(scope="module")
+def spawning() -> Any:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return context
+
+
+def _run(folder: Path, address: str) -> None:
+    model = ChatOpenAI(
+        model="scripted", base_url=address, api_key=SecretStr("key"), use_responses_api=False
+    )
+    every = lamps(LAMPS, free_form=True)
+    asyncio.run(run_quiz(folder, model, every, methods=every.offered))
 
 
 def quiz() -> Quiz:
@@ -40,7 +48,7 @@ def comparable(figures: Figures) -> dict[str, object]:
 
 
 @pytest.mark.timeout(300)
-def test_kills_lose_nothing_but_the_calls_in_flight(tmp_path: Path) -> None:
+def test_kills_lose_nothing_but_the_calls_in_flight(tmp_path: Path, spawning: Any) -> None:
     with OpenAIServer(quiz()) as server:
         every = lamps(LAMPS, free_form=True)
         whole = asyncio.run(run_quiz(tmp_path / "whole", server, every, methods=every.offered))
@@ -52,13 +60,23 @@ def test_kills_lose_nothing_but_the_calls_in_flight(tmp_path: Path) -> None:
 
     asked, chance = quiz(), random.Random(4)
     with OpenAIServer(answer) as server:  # type: ignore[arg-type]
+
+        def started() -> Any:
+            process = spawning.Process(target=_run, args=(tmp_path / "run", server.base_url))
+            process.start()
+            return process
+
         for _ in range(KILLS):
             begun = len(server.requests)
-            with _child(tmp_path / "run", server) as child:
-                _wait_for(server, begun + chance.randint(1, needed // KILLS), child)
-                child.kill()
-        with _child(tmp_path / "run", server) as child:
-            assert child.wait(120) == 0
+            child = started()
+            goal = begun + chance.randint(1, needed // KILLS)
+            while len(server.requests) < goal and child.is_alive():
+                time.sleep(0.005)
+            child.kill()
+            child.join(60)
+        child = started()
+        child.join(120)
+        assert child.exitcode == 0
         sent = Counter(str(request.body) for request in server.requests)
         repeated = sent.total() - len(sent)
         assert len(sent) == needed
@@ -68,16 +86,6 @@ def test_kills_lose_nothing_but_the_calls_in_flight(tmp_path: Path) -> None:
     paid = killed.figures.cost.usage["scripted"].calls
     assert needed <= paid + KILLS * server.in_flight_peak
     assert paid <= sent.total()
-
-
-def _child(folder: Path, server: OpenAIServer) -> "subprocess.Popen[bytes]":
-    arguments = [str(folder), server.base_url, str(LAMPS)]
-    return subprocess.Popen([sys.executable, "-c", _CHILD, *arguments])
-
-
-def _wait_for(server: OpenAIServer, requests: int, child: "subprocess.Popen[bytes]") -> None:
-    while len(server.requests) < requests and child.poll() is None:
-        time.sleep(0.005)
 
 
 async def test_what_each_method_cost_does_not_depend_on_where_a_run_stopped(

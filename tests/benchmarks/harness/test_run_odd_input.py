@@ -13,7 +13,7 @@ from langchain_core.retrievers import BaseRetriever
 from conflictscore.benchmarks.harness.setup import RunSettings
 from conflictscore.benchmarks.running import run_benchmark
 from conflictscore.errors import InputError
-from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
+from tests.benchmarks.harness.quiz import WRONG, Quiz, lamps, run_quiz, told
 from tests.fakes.openai_server import OpenAIServer
 
 
@@ -35,6 +35,22 @@ async def test_a_retriever_that_cancels_itself_fails_its_question_and_no_worker(
     with OpenAIServer(Quiz()) as server:
         run = await run_quiz(tmp_path / "run", server, benchmark, retriever=Cancelling())
     assert (run.figures.ended, run.figures.failed) == (4, 4)
+
+
+async def test_half_a_character_in_a_reply_ends_no_run_and_no_resumption(tmp_path: Path) -> None:
+    quiz = Quiz(failing={("generate", 0): f"{told(0, WRONG)} \ud83d"})
+    records, benchmark = tmp_path / "run/records.jsonl", lamps(2, free_form=True)
+    with OpenAIServer(quiz) as server:
+        run = await run_quiz(tmp_path / "run", server, benchmark)
+        # as versions that kept the half character left it, killed before the last grade
+        kept = records.read_text().replace("\\ufffd", "\\ud83d").splitlines(keepends=True)
+        records.write_text("".join(kept[:-1]))
+        resumed = await run_quiz(tmp_path / "run", server, benchmark)
+    assert (run.figures.failed, resumed.figures.failed) == (0, 0)
+    first = resumed.results[0].methods["rag"]
+    assert first.answer is not None
+    assert first.answer.text == f"{told(0, WRONG)} \ufffd"
+    assert first.value("truthful") is False
 
 
 @pytest.mark.parametrize("temperature", [math.nan, math.inf, -0.1])

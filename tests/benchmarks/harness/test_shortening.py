@@ -2,7 +2,7 @@
 
 import pytest
 
-from conflictscore.benchmarks.harness.benchmark import Benchmark
+from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.shortening import shortened
 from conflictscore.errors import InputError

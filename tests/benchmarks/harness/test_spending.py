@@ -4,7 +4,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from conflictscore.benchmarks.harness.spending import Spending
+from conflictscore.errors import ConfigurationError
 from conflictscore.records import Usage
 
 _CALL = Usage(calls=1, input_tokens=1200, cache_read_tokens=1024, output_tokens=9)
@@ -21,6 +24,32 @@ def test_calls_are_added_up_by_step_and_model_across_sessions(tmp_path: Path) ->
         second.add("model-a", Usage(cached_calls=1))
         assert second.total() == {"model-a": _CALL + Usage(cached_calls=1), "model-b": _CALL}
         assert second.of(place, {"model-a": _CALL}) == {"model-a": Usage(), "model-b": _CALL}
+
+
+def test_what_a_lost_file_had_counted_is_taken_from_the_records(tmp_path: Path) -> None:
+    step, recorded = ("one", "loop", "k"), {"model-a": _CALL, "model-b": _CALL + _CALL}
+    with closing(Spending(tmp_path / "spent.sqlite")) as spending:
+        with spending.at(step):
+            spending.add("model-b", _CALL)
+        assert spending.catch_up({step: recorded})
+        assert spending.total() == recorded
+        assert not spending.catch_up({step: recorded})
+
+
+@pytest.mark.parametrize("kept", [0, 4096])
+def test_a_damaged_file_is_one_line_and_never_begins_again_at_nothing(
+    tmp_path: Path, kept: int
+) -> None:
+    path = tmp_path / "spent.sqlite"
+    with closing(Spending(path)) as spending:
+        for number in range(200):
+            with spending.at(("one", "loop", f"{number}")):
+                spending.add("model", _CALL)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:kept] + b"\xff" * (len(whole) - kept))
+
+    with pytest.raises(ConfigurationError, match=r"spent\.sqlite: cannot be used .*put back"):
+        Spending(path).total()
 
 
 def test_a_file_from_before_the_prompt_cache_was_counted_goes_on(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from conflictscore.benchmarks.harness.statistics import (
     accuracy,
     balanced_accuracy,
     cohen_kappa,
+    krippendorff_alpha,
     mcnemar,
     mean_interval,
     paired_difference,
@@ -58,7 +59,7 @@ def test_the_interval_of_a_mean_is_about_what_the_normal_distribution_says() -> 
     assert (mean.low, mean.high) == pytest.approx((0.451, 0.549), abs=0.005)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=12))
 def test_the_same_values_in_another_order_have_the_same_interval(values: list[float]) -> None:
     with warnings.catch_warnings():
@@ -149,3 +150,27 @@ def test_without_the_extra_the_error_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ConfigurationError, match=r"pip install 'conflictscore\[bench\]'"):
         figure()
+
+
+def test_krippendorffs_alpha_is_that_of_his_own_example() -> None:
+    # four people on twelve units; the values that people gave, without those that are missing
+    units = [
+        "111",
+        "2232",
+        "3333",
+        "3333",
+        "2222",
+        "1234",
+        "4444",
+        "1121",
+        "2222",
+        "555",
+        "11",
+        "3",
+    ]
+    assert krippendorff_alpha(units) == pytest.approx(0.743, abs=0.0005)
+
+
+def test_where_nobody_could_disagree_there_is_no_alpha() -> None:
+    assert krippendorff_alpha([["a"], ["b"]]) is None
+    assert krippendorff_alpha([["a", "a"], ["a", "a"]]) is None

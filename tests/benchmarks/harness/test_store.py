@@ -44,8 +44,7 @@ def test_a_run_is_gone_on_with_and_read_as_it_was_left(folder: Path) -> None:
     assert [line.error for line in read.records()] == ["the provider failed", None, None, None]
     assert read.done == left.done
     assert read.done["q0", LOOP, ""] == record("q0", text="in 1857")
-    assert read.done_of("q0") == (record("q0", text="in 1857"), grade)
-    assert read.done_of("q1") == ()
+    assert read.done["q0", GRADE, "a1"] == grade
     assert (read.folder, read.manifest, read.questions) == (folder, manifest(), QUESTIONS)
     assert read.notes == left.notes == ()
 

@@ -35,8 +35,9 @@ def spawning() -> Any:
 def _append(folder: Path, sender: Connection) -> None:
     with RunStore.open(folder, manifest(), _MANY) as store:
         sender.send(len(store.notes))
+        begun = {name for name, _, _ in store.done}
         for question in _MANY:
-            if not store.done_of(question.id):
+            if question.id not in begun:
                 store.append(record(question.id, text=_TEXT))
                 sender.send(question.id)
 

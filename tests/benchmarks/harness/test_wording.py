@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.harness.benchmark import Benchmark
+from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.benchmarks.harness.setup import templates_read
 from conflictscore.errors import ConfigurationError, InputError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.harness.benchmark import Benchmark
+from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.figures import Interval
 from conflictscore.benchmarks.harness.records import MethodResult, Question, QuestionResult, Verdict
 from conflictscore.benchmarks.natconfqa.benchmark import (
@@ -17,7 +17,7 @@ from conflictscore.benchmarks.natconfqa.benchmark import (
     verdicts_of,
 )
 from conflictscore.benchmarks.natconfqa.data import Subset, read_natconfqa
-from conflictscore.benchmarks.natconfqa.judging import Decomposition, Judgement, judge_natconfqa
+from conflictscore.benchmarks.natconfqa.judges import Decomposition, Judgement, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import group_figures
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
@@ -129,7 +129,7 @@ def judgements(draw: st.DrawFn) -> Judgement:
     )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(judgements(), min_size=1, max_size=4))
 def test_a_run_s_verdicts_give_the_figures_of_the_judgements_they_were_made_of(
     made: list[Judgement],

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks.natconfqa.data import (
@@ -158,7 +158,6 @@ def test_a_sign_tells_answers_apart(one: str, other: str) -> None:
     assert answer_key(one) != answer_key(other)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=30))
 def test_the_key_of_a_key_is_itself(text: str) -> None:
     assert answer_key(answer_key(text)) == answer_key(text)

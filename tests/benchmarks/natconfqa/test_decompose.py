@@ -3,12 +3,12 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks.judging import Judge
 from conflictscore.benchmarks.natconfqa.data import answer_key
-from conflictscore.benchmarks.natconfqa.judging import (
+from conflictscore.benchmarks.natconfqa.judges import (
     Decomposition,
     decompose,
     read_decomposition,
@@ -89,7 +89,6 @@ def test_a_reply_of_another_form_is_refused_with_the_reason(reply: str, reason: 
 words = st.text("abcxyz0123456789 %-", min_size=1).map(str.strip).filter(answer_key)
 
 
-@settings(deadline=None)
 @given(st.data(), st.lists(words, min_size=2, max_size=6, unique_by=answer_key))
 def test_what_is_written_in_the_asked_form_is_read_as_it_was_meant(
     data: st.DataObject, answers: list[str]
@@ -102,7 +101,6 @@ def test_what_is_written_in_the_asked_form_is_read_as_it_was_meant(
     assert read == Decomposition(answers=tuple(answers), conflicts=tuple(sorted(pairs)))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_no_reply_breaks_the_reader(reply: str) -> None:
     try:

@@ -11,14 +11,14 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conflictscore.benchmarks.agreement import drawn
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.judge_check import drawn
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.natconfqa.judge_check import agreement, correlation
-from conflictscore.benchmarks.natconfqa.judging import Decomposition, Judgement
+from conflictscore.benchmarks.natconfqa.judges import Decomposition, Judgement
 from conflictscore.benchmarks.natconfqa.metrics import Count
 from conflictscore.benchmarks.natconfqa.people import JudgedByPeople, read_people
-from conflictscore.cli.errors import OneLineErrors
+from conflictscore.cli import OneLineErrors
 from conflictscore.cli.judge_check import judge_check
 from conflictscore.errors import InputError
 from tests.benchmarks.natconfqa.lamps import (
@@ -215,7 +215,7 @@ def test_the_coefficients_are_the_textbook_s() -> None:
     assert kendall.value == pytest.approx(0.5477, abs=1e-4)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=8),
     st.randoms(use_true_random=False),

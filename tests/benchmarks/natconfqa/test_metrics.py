@@ -73,7 +73,6 @@ def test_answers_and_conflicts_are_measured_apart() -> None:
     assert [measured[name].value for name in MEASURES] == [1, 0, 0, 0.25, 1, 0.4]
 
 
-@settings(deadline=None)
 @given(st.integers(1, 9), st.integers(1, 9))
 def test_a_perfect_answer_has_one_in_everything(answers: int, conflicts: int) -> None:
     measured = values(counts(of(answers, answers), of(conflicts, conflicts)))
@@ -106,7 +105,6 @@ def test_there_are_never_more_outcomes_than_decisions(hits: int, n: int, unjudge
         of(hits, n, unjudged)
 
 
-@settings(deadline=None)
 @given(every_counts)
 def test_every_measure_is_between_zero_and_one_and_f1_between_its_parts(given_: Counts) -> None:
     measured = values(given_)
@@ -123,7 +121,6 @@ def test_every_measure_is_between_zero_and_one_and_f1_between_its_parts(given_: 
             assert (f1 == 0) == (min(known) == 0)
 
 
-@settings(deadline=None)
 @given(st.floats(0, 1), st.floats(0, 1))
 @example(0.1, 0.1)
 @example(5e-324, 5e-324)
@@ -186,7 +183,7 @@ def test_unjudged_questions_are_counted_and_in_no_figure() -> None:
         assert (figures[name].unjudged, figures[name].undefined) == (1, 0)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows_of, st.randoms(use_true_random=False))
 def test_the_order_of_questions_makes_no_difference(
     rows: list[tuple[Subset, Counts]], shuffler: random.Random
@@ -196,7 +193,7 @@ def test_the_order_of_questions_makes_no_difference(
     assert group_figures(turned) == group_figures(rows)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows_of)
 def test_every_question_is_in_the_mean_undefined_or_unjudged(
     rows: list[tuple[Subset, Counts]],
@@ -223,7 +220,7 @@ def test_questions_that_did_not_change_make_a_difference_harder_to_believe() -> 
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=5), st.randoms(use_true_random=False))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_p_does_not_depend_on_the_order_or_on_the_sign(
     changes: list[int], shuffler: random.Random
 ) -> None:

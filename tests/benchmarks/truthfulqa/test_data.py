@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from conflictscore.benchmarks.harness.benchmark import Form
+from conflictscore.benchmarks.harness.definition import Form
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.truthfulqa.benchmark import read_truthfulqa
 from conflictscore.errors import InputError

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from conflictscore.benchmarks.agreement import Judgements, Request, run_check
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.judge_check import Judgements, Request, run_check
 from conflictscore.benchmarks.truthfulqa.judge_check import (
     LabelledAnswer,
     TruthfulQACheck,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conflictscore.benchmarks.harness.benchmark import Benchmark
+from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.wikicontradict.benchmark import wikicontradict
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from tests.benchmarks.harness.dry import judge_prompts

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.judge_check import drawn
+from conflictscore.benchmarks.agreement import drawn
 from conflictscore.benchmarks.wikicontradict.articles import (
     annotation,
     published,

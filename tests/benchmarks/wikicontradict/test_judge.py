@@ -1,7 +1,7 @@
 """The three-way judge: what it is shown, and how its replies are read."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks.wikicontradict.judge import (
@@ -96,7 +96,6 @@ def test_a_reply_without_one_clear_rating_is_refused(reply: str, told: str) -> N
         read_rating(reply)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(Rating), st.text(), st.sampled_from(["{}", "**{}**", "[{}]", " {}. "]))
 def test_whatever_the_comment_says_the_rating_is_read_or_refused(
     rating: Rating, comment: str, around: str

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness import statistics
 from conflictscore.benchmarks.harness.statistics import balanced_accuracy
 from conflictscore.benchmarks.wikicontradict.judge import JudgedRating, Rating
 from conflictscore.benchmarks.wikicontradict.judge_check import agreement, read_rated
-from conflictscore.cli.errors import OneLineErrors
+from conflictscore.cli import OneLineErrors
 from conflictscore.cli.judge_check import judge_check
 from tests.benchmarks.truthfulqa.files import write_jsonl
 from tests.benchmarks.truthfulqa.judging import judged_answer
@@ -44,7 +44,6 @@ def steps(one: Rating, other: Rating) -> float:
     return abs(order.index(one) - order.index(other))
 
 
-@settings(deadline=None)  # the first example imports the statistics
 @given(PAIRS)
 def test_kappa_is_agreement_beyond_chance_plain_and_by_steps(
     pairs: list[tuple[Rating, Rating]],
@@ -69,7 +68,6 @@ def test_one_step_off_counts_less_than_two_only_in_the_weighted_kappa() -> None:
     assert cohen_kappa(people, people) == pytest.approx(1)
 
 
-@settings(deadline=None)  # the first example imports the statistics
 @given(PAIRS)
 def test_balanced_accuracy_counts_each_rating_of_people_the_same(
     pairs: list[tuple[Rating, Rating]],

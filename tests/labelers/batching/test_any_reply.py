@@ -120,7 +120,7 @@ _REPLIES = st.lists(
 _SHAPES = st.tuples(st.sampled_from(MODES), st.integers(1, 4), st.integers(1, 3))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(shape=_SHAPES, replies=_REPLIES)
 def test_with_any_faults_every_pair_has_its_own_verdict_or_none(
     fickle: tuple[Fickle, OpenAIServer],
@@ -152,7 +152,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(shape=_SHAPES, replies=st.lists(_JSON.map(json.dumps) | st.text(max_size=40), max_size=8))
 def test_whatever_comes_back_every_pair_is_told_once(
     fickle: tuple[Fickle, OpenAIServer], shape: tuple[BatchName, int, int], replies: list[str]

@@ -150,6 +150,7 @@ def test_the_verdicts_of_each_mode_and_of_single_pairs_are_kept_apart() -> None:
         identities = [JsonJudge(model, PROMPTS).identity, *(judge.identity for judge in judges)]
         unknown = BatchJudge(calling(server, parameters=None), PROMPTS, "matrix")
     assert len({json.dumps(identity, sort_keys=True) for identity in identities}) == 4
+    assert [judge.identity["labeler"] for judge in judges if judge.identity] == [*MODES]
     assert unknown.identity is None
     assert [judge.name for judge in judges] == [f"{mode}(test-model)" for mode in MODES]
 

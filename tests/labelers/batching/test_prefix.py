@@ -1,7 +1,7 @@
 """What a server can find in its cache: the same beginning for all claims on the same documents.
 
-Where a hash here changes on purpose, every provider's cache of these prompts starts anew, and so do
-the verdicts that users have kept.
+Where a hash here changes on purpose, every provider's cache of these prompts starts anew; where a
+template was changed, so do the verdicts that users have kept.
 """
 
 import hashlib
@@ -16,9 +16,9 @@ from tests.labelers.batching.talk import MODES, judged, pairs_of, truthful
 from tests.labelers.judging import PROMPTS, claim, document
 
 GOLDEN = {
-    "per-document": "ec0d22d9e2d86730",
-    "per-claim": "1466b62debb6d1e2",
-    "matrix": "124b10e85c270ceb",
+    "per-document": "17a59b7158a6ecfb",
+    "per-claim": "83abd5addcf8dd9b",
+    "matrix": "f360aeff009021f0",
 }
 DOCUMENTS = [
     document("The lamp was lit in 1871.\nIt shone far.", 1, title="Gazette"),

@@ -247,7 +247,7 @@ _text = st.lists(_sentence, min_size=1, max_size=30).map(". ".join)
 
 
 class TestManyPairs:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(
         claims=st.lists(_sentence, min_size=1, max_size=4),
         texts=st.lists(st.tuples(_text, st.sampled_from(["", "The lamp"])), min_size=1, max_size=5),

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conflictscore.labelers.nli.labeler import MOST_WINDOWS, premises
 from conflictscore.labelers.nli.model import NliModel
-from conflictscore.labelers.nli.premises import MOST_WINDOWS, premises
 from tests.labelers.judging import document
 from tests.nli_model import WORDS
 
@@ -18,15 +18,16 @@ _texts = st.lists(st.sampled_from([*WORDS, "\n", "ﷺ", "語", "\ud800", "[SEP]"
 def test_the_windows_hold_the_whole_document_and_none_is_too_long(
     model: NliModel, text: str, title: str, size: int
 ) -> None:
-    found = premises(document(text or "x", title=title), size, model.tokenizer.vocabulary)
+    read = document(text or "x", title=title)
+    found = premises(read, size, model.tokenizer.vocabulary)
     assert not found.cut
     assert all(model.tokenizer.count(premise) <= size for premise in found.texts)
     place = 0
     for window in found.windows:  # each begins within or right after the one before it
-        start = (text or "x").find(window, max(0, place - len(window)))
+        start = read.text.find(window, max(0, place - len(window)))
         assert 0 <= start <= place
         place = max(place, start + len(window))
-    assert place == len(text or "x")
+    assert place == len(read.text)
 
 
 def test_windows_begin_and_end_where_sentences_do_and_overlap(model: NliModel) -> None:

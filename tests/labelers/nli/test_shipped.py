@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from conflictscore.labelers.nli.folder import resolve
 from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.labelers.nli.model import shared_model
+from conflictscore.labelers.nli.model import resolve, shared_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, Label
 
@@ -24,6 +23,9 @@ PASSAGE = (
         ("The lamp was first lit on 3 May 1874.", Label.CONTRADICTS),
         ("The lamp was not lit in 1871.", Label.CONTRADICTS),
         ("Norwegian painters liked to use blue.", Label.IRRELEVANT),
+        ('The answer to the question "When was the lamp first lit?" is 1871.', Label.SUPPORTS),
+        ('The answer to the question "When was the lamp first lit?" is 1874.', Label.CONTRADICTS),
+        ('The answer to the question "Who designed the lens?" is Anna Holt.', Label.IRRELEVANT),
     ],
 )
 async def test_what_a_passage_says_denies_or_leaves_open(claim: str, label: Label) -> None:

@@ -5,14 +5,13 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import httpx2
 import openai
-import uvicorn
 from fastapi import FastAPI
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -21,11 +20,13 @@ from langchain_core.retrievers import BaseRetriever
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware.service import ServiceSettings, create_app
+from conflictscore.middleware.service.connections import Server
 from conflictscore.middleware.service.service import Service
 from conflictscore.models.spec import open_model
+from conflictscore.nodes.state import RunContext
 from tests.fakes.openai_wire import ChatRequest, Fault, Reply
 from tests.typed_world import TypedWorld
-from tests.world import DISAGREEING
+from tests.world import DISAGREEING, PAPER
 
 __all__ = [
     "AGREEING",
@@ -207,17 +208,22 @@ def serving(
     retriever: BaseRetriever | None = None,
     settings: Mapping[str, Any] | None = None,
     judge: str | None = None,
+    server: Mapping[str, Any] | None = None,
+    fallbacks: Sequence[RunContext] = (),
     **context: Any,
 ) -> Iterator[Served]:
-    """Serve with the documents that disagree, unless another search is given."""
+    """Serve the paper's loop with the documents that disagree, unless others are given."""
     model = open_model("scripted", base_url=upstream.base_url)
     opened = run_context(
         model,
         retriever or Listed(),
-        LoopSettings(judge=judge, base_url=upstream.base_url, cache=False, **context),
+        LoopSettings(
+            judge=judge, base_url=upstream.base_url, **{"cache": False, **PAPER, **context}
+        ),
     )
     given = ServiceSettings(**(settings or {}))
-    with listening(create_app(opened, given)) as (address, loop, app):
+    made = create_app(opened, given, fallbacks=fallbacks)
+    with listening(made, **(server or {})) as (address, loop, app):
         served = Served(address, app, loop, upstream, key=next(iter(given.keys), None))
         try:
             yield served
@@ -227,10 +233,12 @@ def serving(
 
 
 @contextmanager
-def listening(app: FastAPI) -> Iterator[tuple[str, asyncio.AbstractEventLoop, FastAPI]]:
+def listening(
+    app: FastAPI, *, connections: int = 512, patience: float = 20.0
+) -> Iterator[tuple[str, asyncio.AbstractEventLoop, FastAPI]]:
     """An app on a free loopback port, in a thread."""
-    config = uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
-    server, loops = uvicorn.Server(config), []
+    server = Server(app, connections=connections, patience=patience, grace=1)
+    loops: list[asyncio.AbstractEventLoop] = []
 
     async def serve(listener: socket.socket) -> None:
         loops.append(asyncio.get_running_loop())

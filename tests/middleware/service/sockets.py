@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -22,9 +23,16 @@ def chunked(data: bytes) -> bytes:
 
 
 def closed_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    """A port at which nothing listens, and that is given to nobody as long as the tests run."""
+    port: int = _bound().getsockname()[1]
+    return port
+
+
+@cache
+def _bound() -> socket.socket:
+    bound = socket.socket()
+    bound.bind(("127.0.0.1", 0))
+    return bound
 
 
 @contextmanager

@@ -1,15 +1,37 @@
 """Who is let in, and what they may see."""
 
 import re
+import socket
+from collections.abc import Iterator
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 
 from conflictscore.errors import InputError
 from conflictscore.middleware.service import ServiceSettings
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.middleware.service.serving import QUESTION, UPSTREAM_KEY, ChatWorld, serving
+from tests.middleware.service.serving import QUESTION, UPSTREAM_KEY, ChatWorld, Served, serving
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[Served]:
+    """A service without keys."""
+    with OpenAIServer(ChatWorld()) as server, serving(server) as served:
+        yield served
+
+
+def asked(served: Served, *headers: tuple[str, str]) -> int:
+    """The status that bare headers lead to."""
+    host, _, port = served.address.removeprefix("http://").partition(":")
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    version = "1.1" if any(name == "host" for name, _ in headers) else "1.0"
+    request = f"GET /v1/models HTTP/{version}\r\n{lines}connection: close\r\n\r\n"
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(request.encode("latin-1"))
+        return int(connection.makefile("rb").readline().split()[1])
+
 
 ONE, OTHER = "key-number-one-0123456789", "key-number-two-0123456789"
 
@@ -69,17 +91,77 @@ def test_a_key_sees_its_own_runs_only(upstream: OpenAIServer) -> None:
         ("127.0.0.1", 200),
         ("[::1]:8400", 200),
         ("conflictscore.test", 403),
+        ("LocalHost:8400", 200),
+        ("127.8.4.1", 200),
         ("10.0.0.1", 403),
         ("localhost.test", 403),
+        ("", 403),
+        (":8400", 403),
+        ("localhost.", 403),
+        ("127.1", 403),
+        ("0.0.0.0", 403),
+        ("[::]", 403),
+        ("[::1", 403),
+        ("::1", 403),
+        ("localhost:", 403),
+        ("localhost:port", 403),
+        ("localhost:80@evil.test", 403),
+        ("evil.test@localhost", 403),
+        ("evil.test/@localhost", 403),
+        ("evil.test#@localhost", 403),
+        ("evil.test?@localhost", 403),
+        ("evil.test\\@localhost", 403),
+        ("localhost/evil.test", 403),
+        ("localhost evil.test", 403),
+        ("localhost,evil.test", 403),
+        ("evil.test, localhost", 403),
+        ("[evil.test", 403),
+        ("[evil.test]", 403),
+        ("evil_test:x", 403),
+        ("127.0.0.1\xa0", 403),
     ],
 )
 def test_without_keys_it_answers_only_to_this_machines_names(
-    upstream: OpenAIServer, host: str, status: int
+    local: Served, host: str, status: int
 ) -> None:
-    with serving(upstream) as served:
-        reply = served.http.get("/v1/models", headers={"host": host})
+    assert asked(local, ("host", host)) == status
 
-    assert reply.status_code == status
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [],
+        [("host", "localhost"), ("host", "localhost")],
+        [("host", "localhost"), ("host", "evil.test")],
+        [("host", "localhost"), ("origin", "http://evil.test")],
+        [("host", "localhost"), ("origin", "null")],
+        [("host", "localhost"), ("origin", "http://localhost.evil.test:8400")],
+        [("host", "localhost"), ("origin", "http://localhost@evil.test")],
+        [("host", "localhost"), ("origin", "localhost")],
+        [("host", "localhost"), ("x-forwarded-for", "127.0.0.1")],
+        [("host", "localhost"), ("X-Forwarded-Host", "localhost")],
+        [("host", "localhost"), ("forwarded", "for=127.0.0.1;host=localhost")],
+        [("host", "localhost"), ("via", "1.1 proxy")],
+        [("host", "localhost"), ("x-real-ip", "127.0.0.1")],
+    ],
+)
+def test_without_keys_no_header_makes_a_request_from_elsewhere_local(
+    local: Served, headers: list[tuple[str, str]]
+) -> None:
+    assert asked(local, *headers) in (400, 403)
+
+
+def test_the_services_own_page_may_ask_it(local: Served) -> None:
+    for origin in ("http://localhost:8400", "http://127.0.0.1", "http://[::1]:8400"):
+        assert asked(local, ("host", "localhost:8400"), ("origin", origin)) == 200
+
+
+async def test_without_keys_another_machine_is_not_let_in_under_the_name_of_this_one(
+    local: Served,
+) -> None:
+    transport = httpx2.ASGITransport(local.app, client=("10.0.0.7", 5000))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        assert (await client.get("/v1/models")).status_code == 403
 
 
 @pytest.mark.parametrize("settings", [{"no_auth": True}, {"keys": (ONE,)}])

@@ -23,6 +23,7 @@ from tests.middleware.service.serving import (
     listening,
     until,
 )
+from tests.world import PAPER
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def test_it_can_be_mounted_under_a_path_of_another_app(
     upstream: OpenAIServer, chat: ChatOpenAI, mode: str
 ) -> None:
     service = create_app(
-        run_context(chat, Listed(), LoopSettings(cache=False)),
+        run_context(chat, Listed(), LoopSettings(cache=False, **PAPER)),
         ServiceSettings(mode=mode, no_auth=True),  # type: ignore[arg-type]
     )
     outer = FastAPI()

@@ -2,10 +2,13 @@
 
 import re
 import threading
+from contextlib import ExitStack
 
 import httpx2
 import pytest
 
+from conflictscore.middleware.service.admission import Uploads
+from conflictscore.middleware.service.refusals import RefusedError
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.middleware.service.serving import MODES, QUESTION, ChatWorld, asking, serving, until
 from tests.middleware.service.sockets import Hanging, gone_away
@@ -111,6 +114,50 @@ class TestTooMuch:
         assert (third.status_code, third.json()["error"]["code"]) == (429, "too_many_requests")
         assert int(third.headers["retry-after"]) >= 1
         assert [reply.status_code for reply in (*replies, after)] == [200, 200, 200]
+
+    def test_slow_uploads_hold_no_place_that_others_wait_for(self, upstream: OpenAIServer) -> None:
+        with (
+            serving(upstream, settings={"max_concurrent": 1}) as served,
+            ExitStack() as slow,
+        ):
+            for _ in range(4):
+                slow.enter_context(gone_away(served, {}, length=1000))
+            until(lambda: served.metric("conflictscore_requests_in_flight") == 5)  # and /metrics
+            assert served.ask().status_code == 200
+
+    def test_one_key_leaves_room_for_the_others(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        gate = world.gates["Answer the question with"] = threading.Event()
+        keys = ("key-number-one-0123456789", "key-number-two-0123456789")
+
+        with serving(upstream, settings={"keys": keys, "max_concurrent": 2}) as served:
+            greedy = [threading.Thread(target=served.ask) for _ in range(2)]
+            for thread in greedy:
+                thread.start()
+            until(lambda: served.metric("conflictscore_requests_in_flight") == 3)  # and /metrics
+            own = served.ask()
+            world.gates.clear()
+            served.key = keys[1]
+            other = served.ask()
+            gate.set()
+            for thread in greedy:
+                thread.join(20)
+
+        assert (own.status_code, other.status_code) == (429, 200)
+
+    def test_bodies_on_their_way_in_are_bounded_in_bytes_for_all_and_for_each(self) -> None:
+        uploads = Uploads(100)
+        with uploads.of("me") as mine, uploads.of("you") as yours, uploads.of("them") as theirs:
+            mine(50)
+            with pytest.raises(RefusedError):
+                mine(1)
+            yours(40)
+            with pytest.raises(RefusedError):
+                theirs(11)
+            theirs(10)
+        with uploads.of("me") as mine:
+            mine(50)
 
     def test_a_request_that_waits_until_its_time_is_up_gets_429(
         self, world: ChatWorld, upstream: OpenAIServer

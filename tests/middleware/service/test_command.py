@@ -1,5 +1,7 @@
 """``conflictscore serve`` as a process: how it starts, what it refuses, and how it ends."""
 
+import hashlib
+import json
 import os
 import re
 import runpy
@@ -12,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -24,10 +27,13 @@ from tests.middleware.service.serving import (
     QUESTION,
     UPSTREAM_KEY,
     ChatWorld,
+    HasAddress,
     asking,
     listening,
     until,
 )
+from tests.middleware.service.sockets import closed_port
+from tests.world import PAPER_OPTIONS
 
 ROOT = Path(__file__).parents[3]
 DOCS = str(ROOT / "examples" / "lighthouse")
@@ -59,19 +65,20 @@ class Command:
 
 @contextmanager
 def served(
-    upstream: OpenAIServer, *arguments: str, env: Mapping[str, str] | None = None
+    upstream: HasAddress, *arguments: str, env: Mapping[str, str] | None = None
 ) -> Iterator[Command]:
     serve = [sys.executable, "-m", "conflictscore", "serve", "--port", "0", "--docs", DOCS]
     models = ["--model", "scripted", "--base-url", upstream.base_url, "--no-cache"]
     process = subprocess.Popen(
-        [*serve, *models, *arguments],
+        [*serve, *models, *PAPER_OPTIONS, *arguments],
         env={**os.environ, **(env or {})},
         stderr=subprocess.PIPE,
         text=True,
     )
     try:
         assert process.stderr is not None
-        line = process.stderr.readline()
+        said = iter(process.stderr.readline, "")
+        line = next((line for line in said if "in front of" in line), "it ended")
         address = re.search(r"http://\S+", line)
         assert address is not None, line + process.stderr.read()
         yield Command(process, line, address[0])
@@ -103,7 +110,7 @@ def test_it_says_where_it_listens_and_what_it_is_in_front_of(upstream: OpenAISer
         (["--host", "lighthouse.test"], "give --key-file FILE, or say --no-auth"),
         (["--key-file", "missing.txt"], "--key-file missing.txt: cannot be read (No such file"),
         (["--key-file", "empty.txt"], "there is no key in it"),
-        (["--key-file", "short.txt"], "key 1 is not a bearer key"),
+        (["--key-file", "short.txt"], "line 1 is not a bearer key"),
         (["--runs-file", "no/such/folder/runs"], "cannot be used"),
         (["--base-url", "http://127.0.0.1:1/v1"], "--base-url needs --model"),
         (["--docs"], "requires an argument"),
@@ -159,6 +166,34 @@ def test_keys_come_from_a_file_or_the_environment(upstream: OpenAIServer, tmp_pa
 
         assert (without.status_code, withit.status_code) == (401, 200)
         assert KEY not in command.line
+
+
+def test_a_named_key_spends_its_budget_on_a_fallback_and_every_line_of_the_log_is_json(
+    world: ChatWorld, upstream: OpenAIServer, tmp_path: Path
+) -> None:
+    keys, audit, spent = (tmp_path / name for name in ("keys", "audit.jsonl", "spent.sqlite"))
+    keys.write_text(f"door sha256:{hashlib.sha256(KEY.encode()).hexdigest()} requests=1\n")
+    files = ["--key-file", str(keys), "--audit-log", str(audit), "--spent-file", str(spent)]
+    nowhere = SimpleNamespace(base_url=f"http://127.0.0.1:{closed_port()}/v1")
+
+    with served(
+        nowhere, *files, "--log-format", "json", "--fallback", f"spare@{upstream.base_url}"
+    ) as command:
+        bearer = {"authorization": f"Bearer {KEY}"}
+        with httpx2.Client(trust_env=False, headers=bearer, timeout=60) as client:
+            statuses = [
+                client.post(f"{command.address}/v1/chat/completions", json=asking()).status_code
+                for _ in range(2)
+            ]
+            ready = client.get(f"{command.address}/readyz").json()
+        _, said = command.end()
+
+    assert statuses == [200, 429]
+    assert (ready["status"], ready["upstream"]) == ("ready", "cannot be reached")
+    lines = [json.loads(line) for line in (command.line + said).splitlines()]
+    assert {"info", "warning"} == {line["level"] for line in lines}
+    assert lines[-1]["message"] == "stopped"
+    assert json.loads(audit.read_text())["key"] == "door"
 
 
 def test_a_running_request_is_finished_before_the_end(
@@ -252,8 +287,13 @@ class TestExamples:
         assert world.asked["contextualize"] == 1
 
     def test_a_fastapi_app_looks_again(
-        self, upstream: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+        self,
+        world: ChatWorld,
+        upstream: OpenAIServer,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
     ) -> None:
+        world.plain, world.regenerated = "It was lit in 1874.", "It was lit in 1871."
         monkeypatch.setenv("OPENAI_BASE_URL", upstream.base_url)
         monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path))
         example = runpy.run_path(str(ROOT / "examples" / "fastapi_app.py"))
@@ -265,8 +305,8 @@ class TestExamples:
             run = client.get("/ask", params={"question": QUESTION}).json()
             nothing = client.get("/ask", params={"question": " "})
 
-        assert run["first_answer"] == "It was lit in 1871."
-        assert run["answer"] == "It was lit in 1874."
+        assert run["first_answer"] == "It was lit in 1874."
+        assert run["answer"] == "It was lit in 1871."
         assert run["report"]["cs_c"] == 1.0
         assert nothing.status_code == 400
 

@@ -1,6 +1,9 @@
 """What is sent when an answer could not be checked, and what fails once it is final."""
 
+import json
+import os
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +13,11 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
+from conflictscore.errors import ConfigurationError
 from conflictscore.retrieval.opening import open_search
+from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import Fault, OpenAIServer, Reply
+from tests.full_disk import no_room
 from tests.middleware.service.serving import QUESTION, ChatWorld, Served, events_in, serving
 from tests.middleware.service.sockets import closed_port
 
@@ -32,28 +38,14 @@ class Nothing(BaseRetriever):
 class TestPolicy:
     """``on_failure``, for each thing that can fail."""
 
-    def test_the_search_is_down(self, upstream: OpenAIServer, policy: str, stream: bool) -> None:
-        retriever = open_search(f"searxng:http://127.0.0.1:{closed_port()}")
-
-        with serving(upstream, retriever=retriever, settings={"on_failure": policy}) as served:
-            outcome = self.outcome(served, stream=stream)
-
-        assert outcome.kinds == {"search": 1.0}
-        self.check(
-            outcome,
-            policy,
-            "It was lit in 1871.",
-            "(SearXNG cannot be reached",
-        )
-
     def test_the_search_finds_nothing(
         self, upstream: OpenAIServer, policy: str, stream: bool
     ) -> None:
         with serving(upstream, retriever=Nothing(), settings={"on_failure": policy}) as served:
-            outcome = self.outcome(served, stream=stream)
+            outcome = outcome_of(served, stream=stream)
 
         assert outcome.kinds == {"search": 1.0}
-        self.check(outcome, policy, "It was lit in 1871.", "no documents found")
+        check(outcome, policy, "It was lit in 1871.", "no documents found")
 
     def test_the_judge_is_down(
         self, world: ChatWorld, upstream: OpenAIServer, policy: str, stream: bool
@@ -61,10 +53,10 @@ class TestPolicy:
         world.broken["label"] = Fault(500, should_retry=False)
 
         with serving(upstream, settings={"on_failure": policy}) as served:
-            outcome = self.outcome(served, stream=stream)
+            outcome = outcome_of(served, stream=stream)
 
         assert outcome.kinds == {"judge": 1.0}
-        self.check(outcome, policy, "It was lit in 1871.", "no claim could be checked against")
+        check(outcome, policy, "It was lit in 1871.", "no claim could be checked against")
         assert outcome.run["report"]["coverage"] == 0.0
         assert world.handed_on == []
 
@@ -74,10 +66,10 @@ class TestPolicy:
         world.broken["decompose"] = Fault(500, should_retry=False)
 
         with serving(upstream, settings={"on_failure": policy}) as served:
-            outcome = self.outcome(served, stream=stream)
+            outcome = outcome_of(served, stream=stream)
 
         assert outcome.kinds == {"judge": 1.0}
-        self.check(outcome, policy, "It was lit in 1871.", "could not be taken apart")
+        check(outcome, policy, "It was lit in 1871.", "could not be taken apart")
 
     def test_the_judges_key_is_refused(
         self, world: ChatWorld, upstream: OpenAIServer, policy: str, stream: bool
@@ -85,10 +77,10 @@ class TestPolicy:
         world.broken["label"] = Fault(401, should_retry=False)
 
         with serving(upstream, settings={"on_failure": policy}) as served:
-            outcome = self.outcome(served, stream=stream)
+            outcome = outcome_of(served, stream=stream)
 
         assert outcome.kinds == {"judge": 1.0}
-        self.check(outcome, policy, "It was lit in 1871.", "refused the key")
+        check(outcome, policy, "It was lit in 1871.", "a setting of this service is wrong")
 
     def test_there_is_no_second_answer(
         self, world: ChatWorld, upstream: OpenAIServer, policy: str, stream: bool
@@ -96,45 +88,71 @@ class TestPolicy:
         world.broken["regenerate"] = Fault(500, should_retry=False)
 
         with serving(upstream, settings={"on_failure": policy}) as served:
-            outcome = self.outcome(served, stream=stream)
+            outcome = outcome_of(served, stream=stream)
 
         assert outcome.kinds == {"regeneration": 1.0}
-        self.check(outcome, policy, "It was lit in 1871.", "the sources disagree about 1 of 1")
+        check(outcome, policy, "It was lit in 1871.", "the sources disagree about 1 of 1")
+
+
+class TestPolicyAfterAWait:
+    """The same, where every case takes seconds: all of them wait at the same time."""
+
+    def test_the_search_is_down(self, upstream: OpenAIServer) -> None:
+        retriever = open_search(f"searxng:http://127.0.0.1:{closed_port()}")
+
+        for policy, outcome in outcomes(upstream, retriever=retriever):
+            assert outcome.kinds == {"search": 1.0}
+            check(outcome, policy, "It was lit in 1871.", "(SearXNG cannot be reached")
 
     def test_the_time_is_up_while_the_judge_is_working(
-        self, world: ChatWorld, upstream: OpenAIServer, policy: str, stream: bool
+        self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:
         world.broken["label"] = Fault.hang(60)
 
-        with serving(upstream, settings={"on_failure": policy, "timeout": 4}) as served:
-            outcome = self.outcome(served, stream=stream)
+        for policy, outcome in outcomes(upstream, timeout=4):
+            assert outcome.kinds == {"timeout": 1.0}
+            if policy == "refuse":
+                assert outcome.error["code"] == "timeout"
+            else:
+                check(outcome, policy, "It was lit in 1871.", "4 s for a request are up")
 
-        assert outcome.kinds == {"timeout": 1.0}
-        if policy == "refuse":
-            assert outcome.error["code"] == "timeout"
-        else:
-            self.check(outcome, policy, "It was lit in 1871.", "4 s for a request are up")
 
-    def outcome(self, served: Served, *, stream: bool) -> "Outcome":
-        outcome = Outcome(served.ask(stream=stream), stream=stream)
-        if outcome.run_id:
-            outcome.run = served.run(outcome.reply)
-        kinds = ("search", "answer", "judge", "regeneration", "upstream", "timeout")
-        named = {k: served.metric(f'conflictscore_failures_total{{kind="{k}"}}') for k in kinds}
-        outcome.kinds = {kind: count for kind, count in named.items() if count}
-        return outcome
+def outcomes(
+    upstream: OpenAIServer, retriever: BaseRetriever | None = None, **settings: Any
+) -> list[tuple[str, "Outcome"]]:
+    """What comes of each policy, streamed and not, by services that work at the same time."""
 
-    def check(self, outcome: "Outcome", policy: str, answer: str, note: str) -> None:
-        if policy == "refuse":
-            assert outcome.error["code"] == "not_checked"
-            assert outcome.text == ""
-        elif policy == "annotate":
-            assert outcome.text.startswith(f"{answer}\n\nNote: ")
-            assert note in outcome.text
-            assert outcome.run["status"] == "failed"
-        else:
-            assert outcome.text == answer
-            assert outcome.run["status"] == "passed-through"
+    def one(policy: str, stream: bool) -> tuple[str, Outcome]:
+        given = {"on_failure": policy, **settings}
+        with serving(upstream, retriever=retriever, settings=given) as served:
+            return policy, outcome_of(served, stream=stream)
+
+    with ThreadPoolExecutor() as pool:
+        cases = [(policy, stream) for policy in POLICIES for stream in (False, True)]
+        return list(pool.map(one, *zip(*cases, strict=True)))
+
+
+def outcome_of(served: Served, *, stream: bool) -> "Outcome":
+    outcome = Outcome(served.ask(stream=stream), stream=stream)
+    if outcome.run_id:
+        outcome.run = served.run(outcome.reply)
+    kinds = ("search", "answer", "judge", "regeneration", "upstream", "timeout")
+    named = {k: served.metric(f'conflictscore_failures_total{{kind="{k}"}}') for k in kinds}
+    outcome.kinds = {kind: count for kind, count in named.items() if count}
+    return outcome
+
+
+def check(outcome: "Outcome", policy: str, answer: str, note: str) -> None:
+    if policy == "refuse":
+        assert outcome.error["code"] == "not_checked"
+        assert outcome.text == ""
+    elif policy == "annotate":
+        assert outcome.text.startswith(f"{answer}\n\nNote: ")
+        assert note in outcome.text
+        assert outcome.run["status"] == "failed"
+    else:
+        assert outcome.text == answer
+        assert outcome.run["status"] == "passed-through"
 
 
 class Outcome:
@@ -150,6 +168,35 @@ class Outcome:
         choices = [c for d in said if isinstance(d, dict) for c in d.get("choices", ())]
         parts = [choice.get("delta") or choice.get("message") or {} for choice in choices]
         self.text = "".join(part.get("content") or "" for part in parts)
+
+
+class TestCoverage:
+    """Answers of which only some pairs have a label."""
+
+    def test_one_that_is_labelled_in_part_has_a_status_of_its_own(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        world.decomposition = "Claims:\n- Cats purr.\n- Dogs bark."
+
+        with serving(upstream, max_claims=1) as served:
+            outcome = outcome_of(served, stream=False)
+
+        assert (outcome.run["status"], outcome.run["report"]["coverage"]) == ("partly-scored", 0.5)
+        assert outcome.kinds == {}
+
+    @pytest.mark.parametrize("policy", POLICIES)
+    def test_one_below_the_least_share_counts_as_not_checked(
+        self, world: ChatWorld, upstream: OpenAIServer, policy: str
+    ) -> None:
+        world.decomposition = "Claims:\n- Cats purr.\n- Dogs bark."
+
+        with serving(
+            upstream, settings={"on_failure": policy}, max_claims=1, min_coverage=0.75
+        ) as served:
+            outcome = outcome_of(served, stream=False)
+
+        assert outcome.kinds == {"judge": 1.0}
+        check(outcome, policy, "It was lit in 1871.", "only 50% of its pairs")
 
 
 class TestEdgeCases:
@@ -214,7 +261,7 @@ class TestEdgeCases:
         with serving(upstream) as served:
             outcome = Outcome(served.ask(stream=stream), stream=stream)
 
-        assert outcome.text == "It was lit in 1874 ?."
+        assert outcome.text == "It was lit in 1874 \ufffd."
 
     def test_a_bug_in_the_service_is_a_plain_error(
         self, upstream: OpenAIServer, caplog: pytest.LogCaptureFixture
@@ -240,3 +287,42 @@ class TestEdgeCases:
 
         assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
         assert failures == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limits")
+def test_a_full_disk_under_the_cache_turns_no_check_off_and_is_told_to_no_client(
+    upstream: OpenAIServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache = ContentCache(tmp_path / "verdicts.sqlite")
+
+    with serving(upstream, cache=cache) as served, no_room():
+        replies = [served.ask() for _ in range(3)]
+        runs = [served.run(reply) for reply in replies]
+
+    assert [reply.json()["conflictscore"]["status"] for reply in replies] == ["corrected"] * 3
+    assert all(str(tmp_path) not in json.dumps(run) for run in runs)
+    assert len([r for r in caplog.records if "verdicts.sqlite" in r.getMessage()]) == 1
+
+
+class Misplaced(BaseRetriever):
+    """Needs a folder of the server that is not there."""
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        raise ConfigurationError("cannot write in /srv/secret/models")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_wrong_setting_is_told_to_the_log_and_not_to_clients(
+    upstream: OpenAIServer, policy: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(upstream, retriever=Misplaced(), settings={"on_failure": policy}) as served:
+        reply = served.ask()
+        run = served.run(reply)
+        [*_, last] = events_in(served.http.post("/v1/runs", json={"question": QUESTION}).text)
+
+    assert "a setting of this service is wrong" in reply.text
+    for said in (reply.text, json.dumps(run), json.dumps(last)):
+        assert "/srv/secret" not in said
+    assert "cannot write in /srv/secret/models" in caplog.text

@@ -1,5 +1,6 @@
 """The runs that can be asked for afterwards, and POST /v1/runs, which makes one step by step."""
 
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from conflictscore.errors import ConfigurationError
 from conflictscore.middleware.service.kept_runs import KeptRuns
 from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.full_disk import no_room
 from tests.middleware.service.serving import (
     QUESTION,
     ChatWorld,
@@ -76,6 +78,18 @@ class TestKeeping:
         assert kept(after, *"abcd") == ["b", "c", "d"]
         assert after.get("b", "you") is None
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+    @pytest.mark.skipif(os.name == "nt", reason="Windows has no such limits")
+    def test_a_full_disk_takes_no_new_run_and_loses_no_kept_one(self, tmp_path: Path) -> None:
+        runs = KeptRuns(most=9, most_bytes=1000, path=tmp_path / "runs.sqlite")
+        finish(runs, "a")
+        with no_room():
+            for name in "bcdefgh":
+                with pytest.raises(ConfigurationError):
+                    finish(runs, name)
+            assert kept(runs, *"ab") == ["a"]
+        finish(runs, "i")
+        assert kept(runs, *"abi") == ["a", "i"]
 
     @pytest.mark.parametrize("content", [b"no database at all, but text" * 100, None])
     def test_a_file_that_cannot_be_used_is_named(
@@ -193,7 +207,8 @@ class TestAsking:
             world.broken["generate"] = fault
         retriever = Listed() if found is None else Listed(found=found)
 
-        with serving(upstream, retriever=retriever, settings={"timeout": 4}) as served:
+        limit = {"timeout": 1 if code == "timeout" else 30}
+        with serving(upstream, retriever=retriever, settings=limit) as served:
             reply = served.http.post("/v1/runs", json={"question": QUESTION})
             run = served.run(reply)
 

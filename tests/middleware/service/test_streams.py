@@ -14,7 +14,9 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.middleware.service import completions
+from conflictscore.middleware.service.budgets import Account, Budgets
 from conflictscore.middleware.service.completions import Completion, CompletionStream
+from conflictscore.middleware.service.keys import Allowance
 from conflictscore.middleware.service.service import Ticket
 from conflictscore.middleware.service.wire import ALIVE
 from tests.fakes.openai_server import OpenAIServer
@@ -33,7 +35,7 @@ from tests.middleware.service.serving import (
 SILENCE = ALIVE.decode()
 
 
-TICKET = Ticket("r1", "correct", "m", 0.0)
+TICKET = Ticket("r1", "correct", "m", 0.0, "me", Account(Budgets(Allowance(), []), "me"))
 
 
 WHY = "Say why the answer changed"

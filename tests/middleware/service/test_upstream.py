@@ -8,9 +8,11 @@ import pytest
 from conflictscore.errors import BudgetError
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.upstream import Upstream
+from conflictscore.models import open_model
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
+from tests.fakes.flood_server import FLOOD, flooding
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
 from tests.models.calling import calling
 
@@ -63,3 +65,20 @@ async def test_a_model_with_a_budget_keeps_to_it_here_too() -> None:
         with pytest.raises(BudgetError):
             await upstream.complete(BODY)
         assert len(server.requests) == 1
+
+
+async def received(upstream: Upstream, *, stream: bool) -> bytes:
+    async with upstream.open({**BODY, "stream": stream}) as reply:
+        if stream:
+            return b"".join([piece async for piece in reply.stream()])
+        return await reply.read()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_flood_of_the_upstream_is_cut_off(stream: bool) -> None:
+    with flooding(b"data: {", b" " * 65_536) as flood:
+        model = open_model("m", base_url=f"{flood.url}/v1", most_reply_bytes=50_000)
+        with pytest.raises(RefusedError, match="more than 50,000 bytes") as refused:
+            await received(Upstream(model, timeout=30), stream=stream)
+    assert (refused.value.status, flood.requests) == (502, 1)
+    assert flood.sent[0] < FLOOD / 10

@@ -60,7 +60,7 @@ class Asker:
             resampler: See the class.
             first_usage: See the class.
             kept: See the class.
-            reply_tokens: As of :class:`~conflictscore.benchmarks.harness.benchmark.Benchmark`.
+            reply_tokens: As of :class:`~conflictscore.benchmarks.harness.definition.Benchmark`.
         """
         self.context, self.resampler = context, resampler
         self.first_usage, self.kept = first_usage, kept

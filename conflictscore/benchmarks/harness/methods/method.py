@@ -67,6 +67,8 @@ class BenchmarkMethod:
     """The templates that it reads besides those of every run; ``{form}`` stands for the form."""
     looks_again: bool = False
     """Whether it answers again because of a conflict in the loop's first answer."""
+    own_loop: bool = False
+    """Whether it scores the loop's first answer once more, by rules of its own."""
     before_loop: bool = False
     """Whether it is asked before the loop, whose prompt it shares."""
     tells_type: bool = False

@@ -18,6 +18,7 @@ __all__ = [
     "GRADE",
     "LOOP",
     "METHODS",
+    "OPEN_METHODS",
     "MethodEntry",
     "begins_with_first",
     "method_of",
@@ -86,33 +87,54 @@ METHODS: dict[str, MethodEntry] = {
         common=True,
     ),
     "pipeline": MethodEntry(
-        "tells the type of the conflict, then answers as it asks", ".strategies:PIPELINE"
+        "names the type of the conflict, then answers accordingly", ".conflict_aware:PIPELINE"
     ),
     "taxonomy-aware": MethodEntry(
-        "tells the type and answers in one call", ".strategies:TAXONOMY_AWARE"
+        "names the type and answers in one call", ".conflict_aware:TAXONOMY_AWARE"
     ),
     "oracle": MethodEntry(
-        "answers with people's type told: an upper bound of the two above", ".strategies:ORACLE"
+        "answers knowing the type that people gave: an upper bound for the two above",
+        ".conflict_aware:ORACLE",
     ),
-    "no-documents": MethodEntry("answers the question alone", ".fewer_documents:NO_DOCUMENTS"),
+    "no-documents": MethodEntry(
+        "answers the question alone", "conflictscore.benchmarks.wikicontradict.methods:NO_DOCUMENTS"
+    ),
     "first-document": MethodEntry(
-        "answers from the first document alone", ".fewer_documents:FIRST_DOCUMENT"
+        "answers from the first document alone",
+        "conflictscore.benchmarks.wikicontradict.methods:FIRST_DOCUMENT",
     ),
     "second-document": MethodEntry(
-        "answers from the second document alone", ".fewer_documents:SECOND_DOCUMENT"
+        "answers from the second document alone",
+        "conflictscore.benchmarks.wikicontradict.methods:SECOND_DOCUMENT",
+    ),
+    "revised-rag": MethodEntry(
+        "rag, revised in place where documents dispute it, behind a guard (ours)",
+        ".revised:REVISED_RAG",
+    ),
+    "unguarded": MethodEntry(
+        "revised-rag without its guard: every revision stands", ".revised:UNGUARDED"
+    ),
+    "madam-rag": MethodEntry(
+        "a debate of readers, one a document, that one more sums up (MADAM-RAG)",
+        ".debate:MADAM_RAG",
     ),
     "balanced": MethodEntry(
-        "writes a report with care and all sides (the paper's)", ".reports:BALANCED", usual=True
+        "writes a report with care and all sides (the paper's)",
+        "conflictscore.benchmarks.reports.methods:BALANCED",
+        usual=True,
     ),
     "super-balanced": MethodEntry(
         "writes a report by rules: hedge, attribute, name every view (the paper's)",
-        ".reports:SUPER_BALANCED",
+        "conflictscore.benchmarks.reports.methods:SUPER_BALANCED",
         usual=True,
     ),
 }
 
 COMMON_METHODS = tuple(name for name, entry in METHODS.items() if entry.common)
 """The methods that every benchmark can be run with."""
+
+OPEN_METHODS = ("revised-rag", "unguarded", "madam-rag")
+"""Methods of questions in free form whose documents disagree."""
 
 
 def steps() -> tuple[str, ...]:

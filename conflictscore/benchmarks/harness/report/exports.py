@@ -12,7 +12,7 @@ from typing import Any
 from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, flip_kind, justification
-from conflictscore.benchmarks.harness.report.page.run import ReportRun
+from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import Usage
 from conflictscore.reporting.files import write_whole

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from itertools import count
 
-from conflictscore.benchmarks.harness.benchmark import ACCURACY, SCORES
+from conflictscore.benchmarks.harness.definition import ACCURACY, SCORES
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
-from conflictscore.benchmarks.published import PaperFigures
+from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.reporting.figure_text import counted, p_value, percent, points, span
 

@@ -11,17 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
 from conflictscore.benchmarks.harness.records import QuestionResult
-from conflictscore.benchmarks.harness.report.flips import flip_kind, justification, second_look
-from conflictscore.benchmarks.harness.report.page.run import (
-    Annotation,
+from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, flip_kind, justification
+from conflictscore.benchmarks.harness.report.page.report_run import (
     ChangeVerdict,
+    FlipAnnotation,
     ReportRun,
     Review,
 )
 from conflictscore.errors import InputError
-from conflictscore.records import EvidenceLabel, Label
+from conflictscore.records import Document, EvidenceLabel, Label
 from conflictscore.reporting.files import write_whole
 
 __all__ = ["export_tasks", "read_annotations"]
@@ -46,10 +46,7 @@ def export_tasks(runs: Sequence[ReportRun], folder: Path) -> int:
         InputError: The folder or a file cannot be written.
     """
     tasks = [
-        {"data": data}
-        for run in runs
-        for result in run.results
-        if (data := _task(run, result)) is not None
+        {"data": data} for run in runs for result in run.results for data in _tasks(run, result)
     ]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -61,7 +58,7 @@ def export_tasks(runs: Sequence[ReportRun], folder: Path) -> int:
     return len(tasks)
 
 
-def read_annotations(path: Path) -> dict[str, dict[str, Annotation]]:
+def read_annotations(path: Path) -> dict[str, dict[tuple[str, str], FlipAnnotation]]:
     """Read Label Studio's export of annotated tasks, in JSON or JSON_MIN.
 
     Cancelled annotations and tasks without one are passed over. Of several annotations of a task
@@ -71,59 +68,66 @@ def read_annotations(path: Path) -> dict[str, dict[str, Annotation]]:
         path: The exported file.
 
     Returns:
-        Annotations by the question's id, by the run's name.
+        Annotations by the question's id and the method, by the run's name. Tasks that conflictscore
+        made before it exported every method's flips name none.
 
     Raises:
         InputError: The file cannot be read, or is not such an export of our tasks.
     """
-    newest: dict[tuple[str, str, str], tuple[str, Review]] = {}
+    newest: dict[tuple[str, tuple[str, str], str], tuple[str, Review]] = {}
     for where, row in _rows(path):
         data = _mapping(row.get("data"), f"{where}, field data") if "annotations" in row else row
         run, question = (_text(data, field, where) for field in ("run", "question_id"))
+        flip = question, str(data.get("method") or "")
         for reviewer, updated, review in _reviews(row, where):
-            known = newest.get((run, question, reviewer))
+            known = newest.get((run, flip, reviewer))
             if known is None or updated >= known[0]:
-                newest[run, question, reviewer] = (updated, review)
-    found: dict[str, dict[str, dict[str, Review]]] = {}
-    for (run, question, reviewer), (_, review) in newest.items():
-        found.setdefault(run, {}).setdefault(question, {})[reviewer] = review
+                newest[run, flip, reviewer] = (updated, review)
+    found: dict[str, dict[tuple[str, str], dict[str, Review]]] = {}
+    for (run, flip, reviewer), (_, review) in newest.items():
+        found.setdefault(run, {}).setdefault(flip, {})[reviewer] = review
     return {
-        run: {question: Annotation(reviews=reviews) for question, reviews in questions.items()}
-        for run, questions in found.items()
+        run: {flip: FlipAnnotation(reviews=reviews) for flip, reviews in flips.items()}
+        for run, flips in found.items()
     }
 
 
-def _task(run: ReportRun, result: QuestionResult) -> dict[str, Any] | None:
-    method = second_look(result)
-    if method is None:
-        return None
+def _tasks(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
+    """A task for each change of answer; methods that share a step share it."""
+    changed = [m for m in result.methods if m != BASELINE and result.flipped(m)]
+    by_step = {METHODS[method].step or method: method for method in reversed(changed)}
+    for method in reversed(by_step.values()):
+        yield _task(run, result, method)
+
+
+def _task(run: ReportRun, result: QuestionResult, method: str) -> dict[str, Any]:
     kind = flip_kind(result, method, run.first_measure, falls=run.falls)
-    if kind is None:
-        return None
     before, after = result.methods[BASELINE].answer, result.methods[method].answer
-    question, claim = result.question, result.reconsidered
+    looked = method in SECOND_LOOKS  # the others were shown no claim, and answered from everything
+    question, claim = result.question, result.reconsidered if looked else None
     labels = {} if claim is None else {pair.document: pair for pair in claim.labels}
-    told = [document for document in result.documents if _speaks(labels.get(document.number))]
+    told = [d for d in result.documents if not looked or _speaks(labels.get(d.number))]
+    reason = justification(result, method) if looked else after and after.justification
     return {
         "run": run.name,
         "question_id": question.id,
+        "method": method,
         "category": question.category,
         "question": question.question,
         "options": "\n".join(question.options) or "(free form)",
         "gold": (
             question.options[question.gold]
             if question.options and question.gold is not None
-            else "\n".join(question.correct)
+            else "\n".join(question.correct) or "(there is none)"
         ),
-        "kind": kind.value,
+        "kind": kind.value if kind else "",
         "before": before.text if before else "",
         "after": after.text if after else "",
-        "justification": justification(result, method) or "(none was given)",
+        "justification": reason or "(none was given)",
         "claim": claim.claim.text if claim else "",
         "documents": [
             {
-                "source": f"{_DOCUMENT}{document.number}, {_SIDES[labels[document.number].label]}:"
-                f" {document.title or document.url}",
+                "source": _source(document, labels.get(document.number)),
                 "text": document.text,
             }
             for document in told
@@ -133,6 +137,11 @@ def _task(run: ReportRun, result: QuestionResult) -> dict[str, Any] | None:
             for document in told
         ],
     }
+
+
+def _source(document: Document, pair: EvidenceLabel | None) -> str:
+    side = f", {_SIDES[pair.label]}" if pair else ""
+    return f"{_DOCUMENT}{document.number}{side}: {document.title or document.url}"
 
 
 def _speaks(pair: EvidenceLabel | None) -> bool:

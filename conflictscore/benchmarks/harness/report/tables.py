@@ -22,7 +22,7 @@ from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_o
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.cost import cost_cards, failure_cards
 from conflictscore.benchmarks.harness.report.findings import findings
-from conflictscore.benchmarks.published import (
+from conflictscore.benchmarks.paper_figures import (
     PaperFigures,
     PaperTransitions,
     own_tables,
@@ -96,7 +96,7 @@ def _cards(
     for measure in figures.measures:
         yield _measure(figures, measure, paper)
     yield from _claims(figures)
-    yield from own_tables(figures)
+    yield from own_tables(figures, results)
     yield from _pairs(figures, paper)
     yield from _transitions(figures, paper, verbose=verbose)
     yield from _types(figures, paper)
@@ -213,7 +213,7 @@ def _against(
                 known = [f"{told.corrections}", f"{told.harms}", p_value(told.p_value)]
             faint.add(len(rows))
             rows.append(("in the paper", *[""] * len(before), *known, points(reported), ""))
-    test = "Wilcoxon signed-rank test with zeros by Pratt" if graded else "exact McNemar test"
+    test = "Wilcoxon signed-rank test, Pratt's zeros" if graded else "exact McNemar test"
     yield Card(
         f"Against {other}, question by question: {one_line(measure)}",
         ("method", *counts, "p", "points", "95 % interval"),

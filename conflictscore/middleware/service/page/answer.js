@@ -51,6 +51,10 @@ export function outcome(run) {
   if (run.status === "scored") {
     return `${count(report.claims.length, "claim")}, ${against}. None has sources on both sides.`;
   }
+  if (run.status === "partly-scored") {
+    const share = Math.floor(100 * report.coverage);
+    return `Checked in part: ${share} % of claims and documents were compared. No claim has sources on both sides there.`;
+  }
   return `The sources disagree about ${of} of this answer (${plain(run.reason, 300)}).`;
 }
 

@@ -111,14 +111,15 @@ function evidence(pair, known) {
   const document = known.get(pair.document) ?? { number: pair.document };
   const facts = [
     pair.score !== null && `the judge is ${Math.round(pair.score * 100)} % sure`,
-    pair.snippet_found === false && "the quotation is not in the document word for word",
+    pair.snippet_found === false &&
+      "what the judge quoted is not in the document; this is what is nearest to the claim",
     pair.document_cut && "the judge saw only the beginning of the document",
   ];
   return el(
     "article",
     { class: "evidence" },
     source(document),
-    excerpt(document.text ?? "", pair.snippet),
+    excerpt(document.text ?? "", pair.passage),
     pair.reasoning && told("p", "reasoning", pair.reasoning, MOST_REASONING),
     ...facts.filter(Boolean).map((fact) => el("p", { class: "faint" }, `Note: ${fact}.`)),
   );

@@ -3,29 +3,31 @@
 import { el, plain } from "./dom.js";
 
 const AROUND = 220;
-const MOST_QUOTED = 1200;
+const MOST_SHOWN = 1200;
 const MOST_SEARCHED = 2_000_000;
+const LEFT_OUT = " […] ";
 
 /**
- * The part of a document around a passage, with the passage marked; the passage alone, as a
- * quotation, where it is not in the document; the document's beginning where there is no passage.
+ * The part of a document around a passage, with the passage marked: around its first part, where
+ * it has others that are far from it. The passage alone where the text is not at hand, and the
+ * text's beginning where there is no passage.
  * @param {string} text The document.
- * @param {string | null} passage White space and case make no difference.
+ * @param {string | null} passage In the document's own words; white space and case may differ.
  * @returns {HTMLElement}
  */
 export function excerpt(text, passage) {
   const whole = plain(text, MOST_SEARCHED);
-  const quoted = plain(passage, MOST_QUOTED);
-  if (!quoted) return quote(plain(whole, 2 * AROUND));
-  const found = find(whole, plain(passage));
-  if (!found) return quote(el("q", {}, quoted));
+  const shown = plain(passage, MOST_SHOWN);
+  if (!shown) return quote(plain(whole, 2 * AROUND));
+  const found = find(whole, shown.split(LEFT_OUT));
+  if (!found) return quote(shown);
   const [start, end] = found;
   const from = Math.max(0, start - AROUND);
   const to = Math.min(whole.length, end + AROUND);
   return quote(
     from > 0 && "… ",
     whole.slice(from, start),
-    el("mark", {}, plain(whole.slice(start, end), MOST_QUOTED)),
+    el("mark", {}, whole.slice(start, end)),
     whole.slice(end, to),
     to < whole.length && " …",
   );
@@ -38,11 +40,19 @@ function quote(...parts) {
 
 /**
  * @param {string} text
- * @param {string} passage
+ * @param {string[]} parts
  * @returns {[number, number] | null}
  */
-function find(text, passage) {
-  const words = passage.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
-  const found = new RegExp(words.join("\\s+"), "iu").exec(text);
+function find(text, parts) {
+  const escaped = parts.map((part) =>
+    part
+      .trim()
+      .split(/\s+/)
+      .map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"))
+      .join("\\s+"),
+  );
+  const between = `[^]{0,${MOST_SHOWN}}?`;
+  const found =
+    new RegExp(escaped.join(between), "iu").exec(text) ?? new RegExp(escaped[0], "iu").exec(text);
   return found && [found.index, found.index + found[0].length];
 }

@@ -8,7 +8,7 @@ from conflictscore.benchmarks.harness.figures import (
     MethodFigures,
     Paired,
     Proportion,
-    Scores,
+    ScoreFigures,
     Transitions,
     TypeAccuracy,
 )
@@ -132,7 +132,7 @@ def figures(**changes: object) -> Figures:
             ),
         ),
         scores=(
-            Scores(
+            ScoreFigures(
                 method=REGENERATED,
                 cs_c=Interval(value=0.2, low=0.1, high=0.3, n=100),
                 cs_r=Interval(value=0.25, low=0.15, high=0.35, n=100),

@@ -11,7 +11,7 @@ from conflictscore.benchmarks.harness.records import (
     QuestionResult,
     Verdict,
 )
-from conflictscore.benchmarks.harness.report.page.run import ReportRun
+from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.summarise import figures
 from conflictscore.records import (
     Answer,

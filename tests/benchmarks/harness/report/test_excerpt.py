@@ -67,3 +67,11 @@ def test_a_quotation_is_found_and_the_document_around_it_is_not_changed(
     assert near.before + near.passage + near.after == text
     words = quoted.strip("\"'“”‘’… .").casefold().split()
     assert " ".join(words) in " ".join(near.passage.casefold().split())
+
+
+def test_an_excerpt_begins_and_ends_with_a_word() -> None:
+    near, far = excerpts(f"{FILLER}lit in 1874 {FILLER}", "lit in 1874")
+    assert far is not None
+    for shown in (near, far):
+        words = {*FILLER.split(), ""}
+        assert {shown.before.split(" ")[0], shown.after.split(" ")[-1]} <= words

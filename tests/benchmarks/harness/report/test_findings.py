@@ -5,7 +5,7 @@ import pytest
 from conflictscore.benchmarks.harness.figures import Figures, Interval
 from conflictscore.benchmarks.harness.report.findings import NEEDED_PAIRS, findings
 from conflictscore.benchmarks.harness.statistics import mcnemar
-from conflictscore.benchmarks.published import paper_figures
+from conflictscore.benchmarks.paper_figures import paper_figures
 from tests.benchmarks.harness.report.bench_world import (
     figures,
     graded_figures,

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from conflictscore.benchmarks.harness.report.label_studio import export_tasks, read_annotations
-from conflictscore.benchmarks.harness.report.page.run import ChangeVerdict, Review
+from conflictscore.benchmarks.harness.report.page.report_run import ChangeVerdict, Review
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.report.lamps import (
     HOSTILE,
@@ -118,7 +118,7 @@ def test_annotations_of_several_runs_and_reviewers_find_their_questions(tmp_path
         ],
     )
     found = read_annotations(path)
-    assert found["small model"]["a"].reviews == {
+    assert found["small model"]["a", "regenerated-rag"].reviews == {
         "ann@lamp.test": Review(
             verdict=ChangeVerdict.BETTER,
             decided_by=(1, 2),
@@ -126,8 +126,10 @@ def test_annotations_of_several_runs_and_reviewers_find_their_questions(tmp_path
         ),
         "2": Review(verdict=ChangeVerdict.NO_DIFFERENCE),
     }
-    assert found["large model"]["a"].reviews == {"2": Review(verdict=ChangeVerdict.WORSE)}
-    assert "f" not in found["large model"]
+    assert found["large model"]["a", "regenerated-rag"].reviews == {
+        "2": Review(verdict=ChangeVerdict.WORSE)
+    }
+    assert set(found) == {"small model", "large model"}
 
 
 def test_the_short_export_says_the_same(tmp_path: Path) -> None:
@@ -161,21 +163,21 @@ def test_the_short_export_says_the_same(tmp_path: Path) -> None:
             ],
         )
     )
-    assert found["small model"]["a"].reviews == {
+    assert found["small model"]["a", "regenerated-rag"].reviews == {
         "ann@lamp.test": Review(verdict=ChangeVerdict.BETTER, decided_by=(1, 2), comment="Clear."),
         "2": Review(verdict=ChangeVerdict.WORSE),
     }
-    assert found["large model"]["a"].reviews == {
+    assert found["large model"]["a", "regenerated-rag"].reviews == {
         "2": Review(verdict=ChangeVerdict.CANNOT_TELL, decided_by=(2,), comment="One.\nTwo.")
     }
-    assert "f" not in found["large model"]
+    assert set(found) == {"small model", "large model"}
 
 
 def test_of_two_by_the_same_reviewer_the_later_counts(tmp_path: Path) -> None:
     task = {"run": "r", "question_id": "q"}
     late = annotation(2, "worse", updated_at="2026-03-02T09:00:00Z")
     path = saved(tmp_path, [{"data": task, "annotations": [late, annotation(2, "better")]}])
-    assert read_annotations(path)["r"]["q"].reviews["2"].verdict is ChangeVerdict.WORSE
+    assert read_annotations(path)["r"]["q", ""].reviews["2"].verdict is ChangeVerdict.WORSE
 
 
 def test_hostile_ids_come_back_as_they_went(tmp_path: Path) -> None:
@@ -184,7 +186,7 @@ def test_hostile_ids_come_back_as_they_went(tmp_path: Path) -> None:
     export_tasks([run(name, [result])], tmp_path)
     (task,) = exported(tmp_path)
     path = saved(tmp_path, [{"data": task, "annotations": [annotation(name, "better")]}])
-    assert read_annotations(path)[name][name].reviews.keys() == {name}
+    assert read_annotations(path)[name][name, "regenerated-rag"].reviews.keys() == {name}
 
 
 def test_a_flip_without_a_claim_has_no_documents_to_choose(tmp_path: Path) -> None:

@@ -14,8 +14,12 @@ import pytest
 
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.report.page.html import web_address
-from conflictscore.benchmarks.harness.report.page.page import render_report, write_report
-from conflictscore.benchmarks.harness.report.page.run import Annotation, ChangeVerdict, Review
+from conflictscore.benchmarks.harness.report.page.render import render_report, write_report
+from conflictscore.benchmarks.harness.report.page.report_run import (
+    ChangeVerdict,
+    FlipAnnotation,
+    Review,
+)
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES as RATED
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.records import ConflictType, Document
@@ -155,7 +159,7 @@ def test_a_graded_run_is_shown_by_means_and_by_higher_and_lower() -> None:
 def test_a_flip_by_typed_rag_has_a_card_of_its_own_with_the_type_that_was_told() -> None:
     result = graded("a", 0.5, 1.0)
     review = Review(verdict=ChangeVerdict.WORSE)
-    reviewed = {"a": Annotation(reviews={"ann": review})}
+    reviewed = {("a", ""): FlipAnnotation(reviews={"ann": review})}
     found = page(run("demo", [result], annotations=reviewed))
     regenerated, typed = found.all("article")
     assert "typed-rag: told outdated people: outdated" in typed
@@ -236,7 +240,7 @@ def test_conflicts_that_were_kept_are_folded_away_below_the_flips() -> None:
 
 def test_what_reviewers_said_stands_with_the_flip_of_its_run() -> None:
     review = Review(verdict=ChangeVerdict.WORSE, decided_by=(1, 2), comment="The log is a copy.")
-    said = {"a": Annotation(reviews={"ann@lamp.test": review})}
+    said = {("a", "regenerated-rag"): FlipAnnotation(reviews={"ann@lamp.test": review})}
     found = page(run("one", [choice("a", 1, 0)], annotations=said), run("two", [choice("a", 1, 0)]))
     assert found.all("section", class_="reviews") == [
         "Reviewers ann@lamp.test: worse; decided by documents 1, 2. The log is a copy."
@@ -373,7 +377,7 @@ def hostile_run(name: str = HOSTILE) -> Any:
         name,
         [flip, free("f", (HOSTILE, True), (f"{HOSTILE} 1874", None), category=HOSTILE)],
         manifest={"benchmark": HOSTILE, "created": HOSTILE, "configuration": {HOSTILE: [HOSTILE]}},
-        annotations={HOSTILE: Annotation(reviews={HOSTILE: review})},
+        annotations={(HOSTILE, ""): FlipAnnotation(reviews={HOSTILE: review})},
     )
 
 
@@ -435,15 +439,14 @@ def test_only_addresses_of_the_web_become_links(url: str, known: bool) -> None:
     assert web_address(url) == (url if known else None)
 
 
-@pytest.mark.parametrize("found", [False, True])
-def test_a_quotation_that_is_not_in_the_text_is_shown_beside_it(found: bool) -> None:
+def test_a_quotation_that_is_not_in_the_document_is_not_shown_and_said_to_be_missing() -> None:
     claim = evidence("SC")
-    pair = claim.labels[0].model_copy(update={"snippet": "Log, vol. 1", "snippet_found": found})
+    pair = claim.labels[0].model_copy(update={"snippet": "Log, vol. 1", "snippet_found": False})
     changed = claim.model_copy(update={"labels": (pair, claim.labels[1])})
     shown = page(run("demo", [choice("a", 1, 0, sides="SC", reconsidered=changed)]))
-    assert len(shown.all("mark")) == 2
-    assert shown.all("q") == ["Log, vol. 1"]
-    assert ("does not stand there" in card(shown)) is not found
+    assert "The lamp was lit in 1874" in shown.all("mark")[0]
+    assert "Log, vol. 1" not in card(shown)
+    assert "What the judge quoted is not in the document" in card(shown)
 
 
 def test_long_documents_are_shown_around_the_quotation_only() -> None:

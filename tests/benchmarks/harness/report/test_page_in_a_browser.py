@@ -12,7 +12,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from conflictscore.benchmarks.harness.report.page.page import write_report
+from conflictscore.benchmarks.harness.report.page.render import write_report
 from tests.benchmarks.harness.report.lamps import choice, free, graded, run
 from tests.benchmarks.harness.report.test_page import hostile_run
 from tests.browser import Reader, browser, severe
@@ -171,6 +171,10 @@ def test_everything_is_reached_by_keyboard_alone(reader: Reader, report: Path) -
     assert reader.focused == "Reference answers: 1 right, 2 wrong"
     assert "right It was lit in 1874." in reader.text(".references").replace("\n", " ")
     reader.press(Keys.TAB, Keys.ENTER)
+    assert reader.focused == "What changed, word by word"
+    reader.press(Keys.TAB)
+    assert reader.focused == "2"  # the link of "(Doc 2)"
+    reader.press(Keys.TAB, Keys.ENTER)
     assert reader.focused == "Evidence: 1 for, 1 against the claim"
     assert not any(mark.is_displayed() for mark in reader.all(".card:not([hidden]) mark"))
 
@@ -231,7 +235,7 @@ def test_the_page_asks_for_nothing_but_itself(reader: Reader, report: Path) -> N
 
     serve = functools.partial(Handler, directory=str(report.parent))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         reader.open(f"http://127.0.0.1:{server.server_port}/report.html")
         unfold(reader)

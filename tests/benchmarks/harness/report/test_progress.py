@@ -15,7 +15,7 @@ from rich.console import Console
 from conflictscore.benchmarks.harness.listening import Listener
 from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS, LOOP
 from conflictscore.benchmarks.harness.records import StepRecord
-from conflictscore.benchmarks.harness.report.progress import BenchProgress
+from conflictscore.benchmarks.harness.report.bench_progress import BenchProgress
 from conflictscore.records import Usage
 from tests.benchmarks.harness.report.bench_world import changed
 from tests.benchmarks.harness.report.lamps import graded
@@ -233,7 +233,7 @@ INTERRUPTED = """
 import time
 from rich.console import Console
 
-from conflictscore.benchmarks.harness.report.progress import BenchProgress
+from conflictscore.benchmarks.harness.report.bench_progress import BenchProgress
 
 with BenchProgress(Console(stderr=True), enabled=True, total=3, measure="accuracy") as progress:
     progress.started("q-1", "loop")

@@ -1,8 +1,10 @@
 """Every change of answer, and every conflict that was kept, as the page shows it."""
 
+import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
@@ -12,19 +14,26 @@ from conflictscore.benchmarks.harness.report.flips import (
     justification,
     second_look,
 )
-from conflictscore.benchmarks.harness.report.page.html import shown, web_address, web_host
-from conflictscore.benchmarks.harness.report.page.run import Annotation, ReportRun
+from conflictscore.benchmarks.harness.report.page.html import (
+    linked_documents,
+    shown,
+    web_address,
+    web_host,
+    word_diff,
+)
+from conflictscore.benchmarks.harness.report.page.report_run import FlipAnnotation, ReportRun
+from conflictscore.labelers.quotes import Span, passage_of, quoted_spans
 from conflictscore.records import ConflictType, Document, EvidenceLabel, Label
 from conflictscore.reporting.figure_text import percent
 
 __all__ = [
     "KEPT",
-    "Card",
     "Excerpt",
-    "Judged",
+    "FlipCard",
     "OtherAnswer",
-    "Passage",
     "Said",
+    "ShownPassage",
+    "ShownVerdict",
     "cards",
     "excerpts",
 ]
@@ -37,7 +46,7 @@ _NEAR = 240
 _FAR = 600
 """The same, once the reader asks for more."""
 _LONGEST_PASSAGE = 1200
-_ENDS = "\"'“”‘’… ."  # what a judge puts around a quotation
+_SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,7 @@ class Excerpt:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ShownVerdict:
     """A verdict, as a card shows it."""
 
     measure: str
@@ -96,7 +105,7 @@ class Said:
 
     text: str
     option: int | None
-    verdicts: tuple[Judged, ...]
+    verdicts: tuple[ShownVerdict, ...]
     """The first measure of the run before the others."""
 
     @property
@@ -118,10 +127,12 @@ class OtherAnswer:
     """Whose evidence the placebo showed."""
     told: ConflictType | None
     """The type of the conflict that it told; None where it tells none, or could not."""
+    annotation: FlipAnnotation | None
+    """What reviewers said of it."""
 
 
 @dataclass(frozen=True)
-class Passage:
+class ShownPassage:
     """What one document says about the claim."""
 
     document: Document
@@ -141,7 +152,7 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class Card:
+class FlipCard:
     """One question whose first answer had evidence on both sides."""
 
     run: ReportRun
@@ -152,6 +163,11 @@ class Card:
     before: Said
     after: Said
     others: tuple[OtherAnswer, ...]
+
+    @property
+    def judged(self) -> bool:
+        """Whether anything but reviewers judges its answers."""
+        return bool(self.run.first_measure)
 
     @property
     def graded(self) -> bool:
@@ -179,39 +195,57 @@ class Card:
         return justification(self.result, self.method)
 
     @property
+    def reason(self) -> Any:
+        """The reason as markup, with links to the documents that it cites."""
+        shown_here = {p.document.number for p in (*self.supports, *self.contradicts)}
+        return linked_documents(self.justification or "It gave none.", self.anchor, shown_here)
+
+    @property
+    def diff(self) -> Any:
+        """What changed of a free-form answer, word by word, as markup; empty where nothing did."""
+        changed = self.kind != KEPT and not self.result.question.options
+        return word_diff(self.before.text, self.after.text) if changed else ""
+
+    @property
+    def anchor(self) -> str:
+        """What the ids of its documents on the page begin with."""
+        named = "\0".join((self.run.name, self.result.question.id, self.method))
+        return f"doc-{hashlib.sha256(named.encode(errors='replace')).hexdigest()[:12]}"
+
+    @property
     def guarded(self) -> str:
         """``stands`` or ``refused`` by ``guarded-rag``; empty where nothing changed."""
         guard = None if self.typed else self.result.guard
         return "" if guard is None else "stands" if guard.stands else "refused"
 
     @property
-    def annotation(self) -> Annotation | None:
-        """What reviewers said of it; they are shown one flip a question."""
-        if self.method != second_look(self.result):
-            return None
-        return self.run.annotations.get(self.result.question.id)
+    def annotation(self) -> FlipAnnotation | None:
+        """What reviewers said of it."""
+        return self.run.annotation(self.result, self.method)
 
     @property
-    def supports(self) -> list[Passage]:
+    def supports(self) -> list[ShownPassage]:
         """The documents that support the reconsidered claim."""
         return list(self._passages(Label.SUPPORTS))
 
     @property
-    def contradicts(self) -> list[Passage]:
+    def contradicts(self) -> list[ShownPassage]:
         """The documents that contradict it."""
         return list(self._passages(Label.CONTRADICTS))
 
-    def _passages(self, label: Label) -> Iterator[Passage]:
+    def _passages(self, label: Label) -> Iterator[ShownPassage]:
         known = {document.number: document for document in self.result.documents}
         claim = self.result.reconsidered
-        for pair in claim.labels if claim else ():
+        if claim is None:
+            return
+        for pair in claim.labels:
             document = known.get(pair.document)
             if pair.label is label and document is not None:
-                near, far = excerpts(document.text, pair.snippet if pair.snippet_found else None)
-                yield Passage(document, pair, near, far)
+                near, far = excerpts(document.text, passage_of(claim.claim, document, pair))
+                yield ShownPassage(document, pair, near, far)
 
 
-def cards(run: ReportRun) -> tuple[list[Card], list[Card]]:
+def cards(run: ReportRun) -> tuple[list[FlipCard], list[FlipCard]]:
     """The flips of a run, and the conflicts whose answer was kept, each in the run's order.
 
     A question has a second card where ``typed-rag`` was run beside the method that is shown, and
@@ -230,9 +264,9 @@ def cards(run: ReportRun) -> tuple[list[Card], list[Card]]:
             kind = flip_kind(result, method, run.first_measure, falls=run.falls)
             others = tuple(_others(run, result, method))
             if kind is not None:
-                flips.append(Card(run, result, method, kind.value, first, after, others))
+                flips.append(FlipCard(run, result, method, kind.value, first, after, others))
             elif result.conflict and method == look:
-                kept.append(Card(run, result, method, KEPT, first, after, others))
+                kept.append(FlipCard(run, result, method, KEPT, first, after, others))
     return flips, kept
 
 
@@ -243,7 +277,7 @@ def _said(run: ReportRun, ended: MethodResult | None) -> Said | None:
     return Said(
         ended.answer.text,
         ended.answer.option,
-        tuple(Judged(name, v.value, v.explanation or v.error or "") for name, v in verdicts),
+        tuple(ShownVerdict(name, v.value, v.explanation or v.error or "") for name, v in verdicts),
     )
 
 
@@ -257,23 +291,25 @@ def _others(run: ReportRun, result: QuestionResult, shown: str) -> Iterator[Othe
                 flip_kind(result, method, run.first_measure, falls=run.falls),
                 result.donor if method == "placebo" else None,
                 result.predicted.get(method),
+                run.annotation(result, method),
             )
 
 
-def excerpts(text: str, snippet: str | None) -> tuple[Excerpt, Excerpt | None]:
+def excerpts(text: str, passage: str | None) -> tuple[Excerpt, Excerpt | None]:
     """What is shown of a document at first, and the longer stretch for readers who want more.
 
     Args:
         text: The document.
-        snippet: The judge's quotation. It is looked for with white space and case folded, and
-            without the quotation marks and dots around it.
+        passage: What of it is to be marked; see
+            :func:`~conflictscore.labelers.quotes.quoted_spans`.
 
     Returns:
-        The stretch around the quotation, or the beginning of the document where there is none or
-        it does not stand there; and None where there is no more to show.
+        The stretch around the passage, or around its first part where the others are far from it;
+        the beginning of the document where it does not stand there; and None where there is no
+        more to show.
     """
     whole = shown(text)
-    start, end = _find(whole, shown(snippet)) if snippet else (0, 0)
+    start, end = _stretch(quoted_spans(shown(passage or ""), whole))
     near, far = (_around(whole, start, end, reach) for reach in (_NEAR, _FAR))
     return near, far if far.length > near.length else None
 
@@ -282,7 +318,7 @@ def _around(text: str, start: int, end: int, reach: int) -> Excerpt:
     end = min(end, start + _LONGEST_PASSAGE)
     if start == end:
         reach *= 2
-    first, last = max(0, start - reach), min(len(text), end + reach)
+    first, last = _word_start(text, start, reach), _word_end(text, end, reach)
     return Excerpt(
         before=text[first:start] if start != end else text[first:last],
         passage=text[start:end],
@@ -292,14 +328,24 @@ def _around(text: str, start: int, end: int, reach: int) -> Excerpt:
     )
 
 
-def _find(text: str, snippet: str) -> tuple[int, int]:
-    words = snippet.strip(_ENDS).casefold().split()
-    folded = text.casefold()
-    found = re.search(r"\s+".join(map(re.escape, words)), folded) if words else None
-    if found is None:
+def _word_start(text: str, start: int, reach: int) -> int:
+    """Where a word begins, at most so far before; in the middle of one that is longer than that."""
+    first = max(0, start - reach)
+    inside = first and not (text[first - 1].isspace() or text[first].isspace())
+    found = _SPACE.search(text, first, start) if inside else None
+    return found.end() if found else first
+
+
+def _word_end(text: str, end: int, reach: int) -> int:
+    """Where a word ends, at most so far after; in the middle of one that is longer than that."""
+    last = min(len(text), end + reach)
+    if last == len(text) or text[last].isspace() or text[last - 1].isspace():
+        return last
+    return next((place for place in range(last, end, -1) if text[place - 1].isspace()), last)
+
+
+def _stretch(spans: Sequence[Span]) -> Span:
+    if not spans:
         return 0, 0
-    if len(folded) == len(text):
-        return found.span()
-    # a letter such as ß is longer when its case is folded
-    origin = [index for index, letter in enumerate(text) for _ in letter.casefold()]
-    return origin[found.start()], origin[found.end() - 1] + 1
+    (start, end), last = spans[0], spans[-1][1]
+    return start, last if last - start <= _LONGEST_PASSAGE else end

@@ -6,14 +6,14 @@ from typing import Literal
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion, Transitions
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
-from conflictscore.benchmarks.harness.report.page.run import ReportRun
+from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.page.tables import MeasureTable
 from conflictscore.reporting.figure_text import percent, span
 
 __all__ = [
     "Chart",
     "Mark",
-    "Row",
+    "Track",
     "category_chart",
     "estimate_marks",
     "measure_chart",
@@ -40,7 +40,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Row:
+class Track:
     """A track with what it is called and what it says, in words."""
 
     label: str
@@ -55,7 +55,7 @@ class Chart:
     title: str
     summary: str
     """How to read it."""
-    rows: tuple[Row, ...]
+    rows: tuple[Track, ...]
     unit: Literal["%", ""] = "%"
     """What the ticks at 0, a half and 1 are counted in."""
     long: bool = False
@@ -79,7 +79,7 @@ def measure_chart(table: MeasureTable) -> Chart:
             if (reported := table.reported(method)) is not None:
                 marks.append(Mark("diamond", 100 * reported, 100 * reported, "paper"))
                 words += f" (paper {percent_words(reported)})"
-            rows.append(Row(label, words, tuple(marks)))
+            rows.append(Track(label, words, tuple(marks)))
     paper = " The diamond is the paper's figure." if table.paper else ""
     drawn = (
         "the mean over judged answers, the line its bootstrap 95 % interval"
@@ -131,7 +131,7 @@ def score_chart(run: ReportRun) -> Chart:
                 for when, value in (("before", before), ("after", after)):
                     words = f"{_two(value.value)}{_bounds(value)}, n {value.n:,}"
                     label = f"{scores.method}: {name} {when}"
-                    rows.append(Row(label, words, tuple(estimate_marks(value))))
+                    rows.append(Track(label, words, tuple(estimate_marks(value))))
     return Chart(
         "ConflictScore before and after",
         "Means over the answers that were asked for again, with bootstrap 95 % intervals; "
@@ -166,7 +166,7 @@ def category_chart(run: ReportRun, method: str) -> Chart:
             for (shape, _), x in zip(known, at, strict=True)
         ]
         words = " → ".join(_of_category(value) for _, value in known)
-        rows.append(Row(category.category or "(no category)", words, tuple(marks)))
+        rows.append(Track(category.category or "(no category)", words, tuple(marks)))
     return Chart(
         f"{measure.capitalize()} by category",
         f"The ring is {BASELINE}, the dot {method}; the numbers are {what}, "
@@ -190,7 +190,7 @@ def _parts(moved: Transitions) -> Iterator[tuple[str, int]]:
     yield "unjudged", moved.unjudged
 
 
-def _stacked(label: str, parts: Sequence[tuple[str, int]]) -> Row:
+def _stacked(label: str, parts: Sequence[tuple[str, int]]) -> Track:
     total = sum(count for _, count in parts)
     marks, done = [], 0
     for tone, count in parts:
@@ -198,7 +198,7 @@ def _stacked(label: str, parts: Sequence[tuple[str, int]]) -> Row:
             marks.append(Mark("bar", 100 * done / total, 100 * (done + count) / total, tone))
         done += count
     words = ", ".join(f"{count:,} {tone}" for tone, count in parts if count)
-    return Row(label, words or "no answer with conflict", tuple(marks))
+    return Track(label, words or "no answer with conflict", tuple(marks))
 
 
 def estimate_marks(value: Proportion | Interval) -> Iterator[Mark]:

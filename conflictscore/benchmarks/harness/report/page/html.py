@@ -3,6 +3,9 @@
 import base64
 import hashlib
 import re
+from collections.abc import Collection, Iterator
+from difflib import SequenceMatcher
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -12,11 +15,26 @@ from conflictscore.reporting import figure_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markdown_it import MarkdownIt
 
-__all__ = ["asset", "environment", "shown", "web_address", "web_host"]
+__all__ = [
+    "asset",
+    "environment",
+    "linked_documents",
+    "markdown",
+    "shown",
+    "web_address",
+    "web_host",
+    "word_diff",
+]
 
 _FOLDER = Path(__file__).parent
 
+_CITED = re.compile(
+    r"\b(?:docs?|documents?)\.?\s+\d+(?:(?:,|\s+and|,\s+and)\s+\d+)*", re.IGNORECASE
+)
+_DIFFED_WORDS = 4000
+"""In both texts together; comparing takes their product."""
 _LINE_END = re.compile("\r\n?")
 # control characters, overrides of the text's direction, and halves of surrogate pairs
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -48,6 +66,79 @@ def web_host(url: str) -> str:
     return urlsplit(address).hostname or "" if address else url
 
 
+@cache
+def _markdown() -> "MarkdownIt":
+    """A parser that makes no HTML of the text's own, no picture, and links to the web only."""
+    from markdown_it import MarkdownIt
+
+    class Safe(MarkdownIt):
+        def validateLink(self, url: str) -> bool:  # noqa: N802 - the library's name
+            return web_address(url) is not None
+
+    def link(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+        tokens[place].attrSet("rel", "noopener noreferrer")
+        tokens[place].attrSet("target", "_blank")
+        return str(self.renderToken(tokens, place, options, env))
+
+    def heading(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+        tokens[place].tag = "h6"
+        return str(self.renderToken(tokens, place, options, env))
+
+    parser = Safe("commonmark", {"html": False, "breaks": True}).enable("table").disable("image")
+    parser.add_render_rule("link_open", link)
+    parser.add_render_rule("heading_open", heading)
+    parser.add_render_rule("heading_close", heading)
+    return parser
+
+
+def markdown(text: str) -> Any:
+    """Untrusted Markdown as markup; HTML in it stays text."""
+    from markupsafe import Markup
+
+    return Markup(_markdown().render(shown(text)))  # noqa: S704 - escaped by the renderer
+
+
+def linked_documents(text: str, anchor: str, numbers: Collection[int]) -> Any:
+    """Untrusted text in which "(Docs 1, 3)" links to these documents on the page.
+
+    Args:
+        text: The text.
+        anchor: What the documents' ids begin with: document 3 is ``ANCHOR-3``.
+        numbers: The documents that are shown.
+    """
+    from markupsafe import Markup, escape
+
+    def one(number: re.Match[str]) -> str:
+        known = int(number[0]) in numbers
+        return f'<a href="#{anchor}-{number[0]}">{number[0]}</a>' if known else number[0]
+
+    def cited(found: re.Match[str]) -> str:
+        return re.sub(r"\d+", one, found[0], flags=re.ASCII)
+
+    return Markup(_CITED.sub(cited, str(escape(shown(text)))))  # noqa: S704 - escaped before
+
+
+def word_diff(before: str, after: str) -> Any:
+    """What was taken away and what was added, word by word; empty where the texts are too long."""
+    from markupsafe import Markup, escape
+
+    old, new = (re.findall(r"\S+|\s+", shown(text)) for text in (before, after))
+    if len(old) + len(new) > _DIFFED_WORDS:
+        return Markup("")
+
+    def parts() -> Iterator[Any]:
+        same = SequenceMatcher(None, old, new, autojunk=False)
+        for kind, a, b, c, d in same.get_opcodes():
+            if kind == "equal":
+                yield escape("".join(old[a:b]))
+            if kind in ("replace", "delete"):
+                yield Markup("<del>{}</del>").format("".join(old[a:b]))
+            if kind in ("replace", "insert"):
+                yield Markup("<ins>{}</ins>").format("".join(new[c:d]))
+
+    return Markup("").join(parts())
+
+
 def environment(folder: Path) -> "Environment":
     """Templates of a folder and of this one, which escape all that they are filled with.
 
@@ -75,6 +166,7 @@ def environment(folder: Path) -> "Environment":
     )
     names = ("percent", "published", "points", "p_value", "money", "seconds", "counted")
     made.filters |= {name: getattr(figure_text, name) for name in names}
+    made.filters["markdown"] = markdown
     return made
 
 

@@ -6,7 +6,7 @@
   const cards = [...document.querySelectorAll(".card")];
   const boxes = [...form.elements.show];
   const usual = boxes.filter((box) => box.defaultChecked).map((box) => box.value).join(",");
-  const fields = ["guard", "run", "category", "method"];
+  const fields = ["review", "guard", "run", "category", "method"];
   let texts = null; // of the cards, in small letters; made at the first search
   let typing = 0;
 

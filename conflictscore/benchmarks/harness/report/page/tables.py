@@ -1,22 +1,33 @@
 """What the tables of a report are made of, where runs stand side by side."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from conflictscore.benchmarks.harness.figures import MethodFigures
-from conflictscore.benchmarks.harness.methods.registry import METHODS
-from conflictscore.benchmarks.harness.report.page.run import ReportRun
-from conflictscore.benchmarks.published import PaperFigures
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
+from conflictscore.benchmarks.harness.records import MethodResult
+from conflictscore.benchmarks.harness.report.page.report_run import (
+    ChangeVerdict,
+    ReportRun,
+    Review,
+)
+from conflictscore.benchmarks.harness.statistics import cohen_kappa, krippendorff_alpha
+from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.reporting.plain_table import Card
 
 __all__ = [
     "Failure",
     "MeasureTable",
+    "ReviewTable",
+    "ReviewerAgreement",
     "SettingRow",
     "failures",
     "measure_tables",
     "published_tables",
+    "review_table",
     "settings",
 ]
 
@@ -102,6 +113,31 @@ class Failure:
     error: str
 
 
+@dataclass(frozen=True)
+class ReviewerAgreement:
+    """How far two reviewers agree on the flips that both reviewed."""
+
+    reviewers: tuple[str, str]
+    n: int
+    same: int
+    kappa: float | None
+    """Cohen's, in [-1, 1]; None where there is nothing to agree on."""
+
+
+@dataclass(frozen=True)
+class ReviewTable:
+    """What reviewers said of a run's flips."""
+
+    run: str
+    flips: int
+    reviewed: int
+    verdicts: Mapping[str, int]
+    """Reviews by their verdict."""
+    alpha: float | None
+    """Krippendorff's, of all reviewers; None where there is nothing to agree on."""
+    pairs: tuple[ReviewerAgreement, ...]
+
+
 def measure_tables(runs: Sequence[ReportRun]) -> list[MeasureTable]:
     """A table for each benchmark, form and measure, in the order of the runs."""
     groups: dict[tuple[str, str, str], list[ReportRun]] = {}
@@ -134,10 +170,51 @@ def failures(run: ReportRun) -> list[Failure]:
         for method, ended in result.methods.items()
         for what, error in (
             ("answer", ended.error),
+            *_unscored(run, method, ended),
             *((measure, verdict.error) for measure, verdict in ended.verdicts.items()),
         )
         if error is not None
     ]
+
+
+def _unscored(run: ReportRun, method: str, ended: MethodResult) -> Iterator[tuple[str, str]]:
+    """Why an answer of a live run has no scores; benchmarks count such answers as they are."""
+    report = ended.report
+    if not run.figures.measures and method == BASELINE and report and report.error:
+        yield "scores", report.error
+
+
+def review_table(run: ReportRun) -> ReviewTable | None:
+    """What reviewers said of a run's flips; None where nobody reviewed any."""
+    flips = [
+        run.annotation(result, method)
+        for result in run.results
+        for method in result.methods
+        if method != BASELINE and result.flipped(method)
+    ]
+    reviewed = [flip.reviews for flip in flips if flip is not None]
+    if not reviewed:
+        return None
+    reviewers = dict.fromkeys(who for reviews in reviewed for who in reviews)
+    return ReviewTable(
+        run.name,
+        flips=len(flips),
+        reviewed=len(reviewed),
+        verdicts=Counter(r.verdict.value for reviews in reviewed for r in reviews.values()),
+        alpha=krippendorff_alpha([r.verdict for r in reviews.values()] for reviews in reviewed),
+        pairs=tuple(_agreement(one, other, reviewed) for one, other in combinations(reviewers, 2)),
+    )
+
+
+def _agreement(one: str, other: str, reviewed: Sequence[Mapping[str, Review]]) -> ReviewerAgreement:
+    both = [(r[one].verdict, r[other].verdict) for r in reviewed if one in r and other in r]
+    first, second = [pair[0] for pair in both], [pair[1] for pair in both]
+    return ReviewerAgreement(
+        (one, other),
+        len(both),
+        sum(a is b for a, b in both),
+        cohen_kappa(first, second, scale=tuple(ChangeVerdict)),
+    )
 
 
 def settings(runs: Sequence[ReportRun]) -> list[SettingRow]:

@@ -1,0 +1,241 @@
+"""The figures of conflict detection: at a terminal of 80 to 100 columns, and as a page.
+
+Names of sets and labelers are untrusted text: no markup, no control characters.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from conflictscore.benchmarks.calibration_fit import print_reliability
+from conflictscore.benchmarks.conflict_detection.measures import (
+    Detection,
+    DetectionFigures,
+    SetFigures,
+)
+from conflictscore.benchmarks.harness.figures import Interval, Proportion
+from conflictscore.benchmarks.harness.report.page.charts import (
+    Chart,
+    Mark,
+    Track,
+    estimate_marks,
+    percent_words,
+)
+from conflictscore.benchmarks.harness.report.page.html import asset, environment
+from conflictscore.records import Label
+from conflictscore.reporting.figure_text import counted, one_line, percent, seconds, span
+from conflictscore.reporting.files import write_whole
+from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
+
+__all__ = ["print_detection", "render_detection_page", "shown_sets", "write_detection_page"]
+
+_GOLD = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
+
+
+def print_detection(figures: DetectionFigures, console: Console) -> None:
+    """Print all figures of a run: conflicts by set, single labels, reliability, what it took."""
+    title = f"Conflict detection, {one_line(figures.labeler)}"
+    console.print(Text(f"\n{title}", style="bold underline"))
+    sets = shown_sets(figures)
+    _print_groups(sets, console)
+    _print_detection(sets, console)
+    _print_hits(sets, console)
+    _print_labels(sets, console)
+    _print_confusion(figures.overall, console)
+    _print_reliability(figures.overall, console)
+    _print_cost(figures.overall, console)
+
+
+def shown_sets(figures: DetectionFigures) -> tuple[SetFigures, ...]:
+    """The sets, and all together where there are several."""
+    return figures.sets if len(figures.sets) == 1 else (*figures.sets, figures.overall)
+
+
+def _print_groups(sets: Sequence[SetFigures], console: Console) -> None:
+    table = plain_table("set", "claims", "conflict", "none", "undecidable", free_text=True)
+    for one in sets:
+        without = one.groups - one.conflicts
+        cells = [one.groups, one.conflicts, without, one.undecidable]
+        add_row(table, one_line(one.name), *(f"{cell:,}" for cell in cells))
+    console.print(table)
+    aside(
+        console,
+        "undecidable: pairs without a label could make it a conflict; in no figure below, where"
+        " recall is as much too high",
+    )
+
+
+def _print_detection(sets: Sequence[SetFigures], console: Console) -> None:
+    heading(console, "Is there a conflict? In %, below each figure its 95 % interval")
+    table = plain_table(
+        "set", "precision", "recall\n= acc conf", "F1", "acc", "acc\nno conf", free_text=True
+    )
+    for one in sets:
+        name = one_line(one.name)
+        for label, detection in ((name, one.detection), *_constant(one)):
+            figures = _columns(detection)
+            style = "" if detection is one.detection else "dim"
+            add_row(table, label, *(percent(figure.value) for figure in figures), style=style)
+            if detection is one.detection:
+                bounds = (span(percent(f.low), percent(f.high)) for f in figures)
+                add_row(table, "", *("" if b == "none" else b for b in bounds), style="dim")
+    console.print(table)
+    aside(console, "Wilson intervals; that of F1 resamples claims. none: nothing to divide by")
+
+
+def _columns(detection: Detection) -> tuple[Proportion | Interval, ...]:
+    """Table 2's columns, in its order."""
+    return (
+        detection.precision,
+        detection.recall,
+        detection.f1,
+        detection.accuracy,
+        detection.accuracy_no_conflict,
+    )
+
+
+def _constant(one: SetFigures) -> tuple[tuple[str, Detection], ...]:
+    return ("  always", one.always), ("  never", one.never)
+
+
+def _print_hits(sets: Sequence[SetFigures], console: Console) -> None:
+    heading(console, "Conflicts that were found, by what they rest on")
+    table = plain_table("set", "found", "right", "wrong", "unknown", "right %", free_text=True)
+    for one in sets:
+        hits = one.hits
+        cells = [one.detection.true_positives, hits.right, hits.wrong, hits.unknown]
+        share = percent(hits.right_share.value)
+        add_row(table, one_line(one.name), *(f"{cell:,}" for cell in cells), share)
+    console.print(table)
+    aside(console, "right: on a document that does support and one that does contradict the claim")
+
+
+def _print_labels(sets: Sequence[SetFigures], console: Console) -> None:
+    heading(console, "Single labels beside people's")
+    table = plain_table(
+        "set", "pairs", "no gold", "failed", "acc %", "95 %", "macro-F1 %", "95 %", free_text=True
+    )
+    for one in sets:
+        labels = one.labels
+        cells = [labels.pairs, labels.without_gold, labels.unlabelled]
+        add_row(
+            table,
+            one_line(one.name),
+            *(f"{cell:,}" for cell in cells),
+            *_interval(labels.accuracy),
+            *_interval(labels.macro_f1),
+        )
+    console.print(table)
+
+
+def _interval(value: Interval) -> tuple[str, str]:
+    bounds = "" if value.low is None else span(percent(value.low), percent(value.high))
+    return percent(value.value), bounds
+
+
+def _print_confusion(overall: SetFigures, console: Console) -> None:
+    given = (*_GOLD, Label.UNLABELLED)
+    heading(console, "Labels given, by the label of people")
+    table = plain_table("people say", *(label.value.lower() for label in given))
+    for gold in _GOLD:
+        row = overall.labels.confusion.get(gold, {})
+        add_row(table, gold.value.lower(), *(f"{row.get(label, 0):,}" for label in given))
+    console.print(table)
+
+
+def _print_reliability(overall: SetFigures, console: Console) -> None:
+    found = overall.reliability
+    heading(console, "Is the labeler as sure as it is right?")
+    if found.brier is None:
+        aside(console, "it gives no score")
+        return
+    print_reliability(found, console)
+
+
+def _print_cost(overall: SetFigures, console: Console) -> None:
+    used, pairs = overall.usage, overall.labels.pairs
+    each = f", {overall.seconds / pairs:.2f} s a pair" if pairs else ""
+    heading(console, "What it took")
+    console.print(
+        Text(
+            f"{counted(used.calls, 'call')}, {used.cached_calls:,} from the cache,"
+            f" {used.input_tokens:,} tokens in, {used.output_tokens:,} out,"
+            f" {seconds(overall.seconds)}{each}"
+        )
+    )
+
+
+_POLICY = (
+    "default-src 'none'; style-src '{style}'; img-src data:; base-uri 'none'; form-action 'none'"
+)
+
+
+def write_detection_page(figures: DetectionFigures, out: Path) -> None:
+    """Write the page; an earlier one is replaced at once, when the new one is whole.
+
+    Raises:
+        InputError: The file cannot be written.
+        ConfigurationError: Jinja2 is not installed.
+    """
+    write_whole(out, render_detection_page(figures).encode())
+
+
+def render_detection_page(figures: DetectionFigures) -> str:
+    """The page's HTML: it needs no network, and has no script."""
+    template = environment(Path(__file__).parent).get_template("detection.html.j2")
+    style, style_hash = asset("page.css")
+    sets = shown_sets(figures)
+    return template.render(
+        figures=figures,
+        sets=sets,
+        gold=_GOLD,
+        given=(*_GOLD, Label.UNLABELLED),
+        charts=_charts(sets),
+        style=style,
+        policy=_POLICY.format(style=style_hash),
+    )
+
+
+def _charts(sets: Sequence[SetFigures]) -> list[Chart]:
+    found = [
+        Chart(
+            "F1 of detecting conflict",
+            "The dot is the labeler's, the line its 95 % interval; the ring is always saying"
+            " conflict.",
+            tuple(_against_always(one) for one in sets),
+        ),
+        *(_reliability(one) for one in sets if one.reliability.n),
+    ]
+    return [chart for chart in found if chart.rows]
+
+
+def _against_always(one: SetFigures) -> Track:
+    f1, always = one.detection.f1, one.always.f1.value
+    ring = [] if always is None else [Mark("ring", 100 * always, 100 * always, "plain")]
+    words = f"{percent_words(f1.value)}, always {percent_words(always)}"
+    return Track(one.name, words, (*estimate_marks(f1), *ring))
+
+
+def _reliability(one: SetFigures) -> Chart:
+    rows = []
+    for part in one.reliability.bins:
+        if part.mean_score is None:
+            continue
+        mean = 100 * part.mean_score
+        words = f"{percent_words(part.right.value)} right, score {percent_words(part.mean_score)}"
+        rows.append(
+            Track(
+                f"score {part.low:.1f} to {part.high:.1f}",
+                f"{words}, n {part.right.n:,}",
+                (*estimate_marks(part.right), Mark("ring", mean, mean, "plain")),
+            )
+        )
+    return Chart(
+        f"Reliability: {one.name}",
+        "The dot is how many labels are right, the line its Wilson 95 % interval, the ring their"
+        f" mean score: the nearer, the better. Brier score {one.reliability.brier:.3f}, expected"
+        f" calibration error {one.reliability.ece:.3f} (0 is best).",
+        tuple(rows),
+    )

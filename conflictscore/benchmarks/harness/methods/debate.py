@@ -1,0 +1,74 @@
+"""``madam-rag``: a reader for each document and one who sums up, over at most three rounds.
+
+The procedure is that of MADAM-RAG (Wang et al., 2025, arXiv 2504.13079, section 4); the words are
+ours. It looks at no label.
+"""
+
+import re
+from functools import partial
+from typing import Any
+
+from conflictscore.benchmarks.harness.methods.asker import Asker, graph_input
+from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answerer import REPLY_TOKENS, ask_with_documents
+from conflictscore.nodes.replies import read_text
+from conflictscore.prompts import material
+from conflictscore.records import Answer, Document, differs
+from conflictscore.threads import together
+
+__all__ = ["MADAM_RAG"]
+
+_KEEP = re.compile(r"\W*keep\W*(?:\n|$)", re.IGNORECASE)
+_ROUNDS = 3
+_OPINION_TOKENS = 160
+_READER, _AGAIN, _SUM = "madam_reader", "madam_reader_again", "madam_sum"
+
+
+async def _ask(asker: Asker, asked: Asked) -> dict[str, Any]:
+    """The last summing up; the debate ends early where no reader changed its mind."""
+    meter, notes = UsageMeter(), dict[str, None]()
+
+    async def ask(template: str, documents: list[Document], tokens: int, **fields: str) -> str:
+        text, cut = await ask_with_documents(
+            graph_input(asked.question, documents),
+            asker.context,
+            meter,
+            template,
+            fields,
+            read_text,
+            reply_tokens=tokens,
+            step="debate",
+        )
+        notes.update(dict.fromkeys(cut))
+        return text
+
+    async def read(document: Document) -> None:
+        number, before = document.number, opinions.get(document.number)
+        if before is None:
+            said[number] = await ask(_READER, [document], _OPINION_TOKENS)
+            return
+        fields = {"answer": material(before), "summary": material(summary)}
+        reply = await ask(_AGAIN, [document], _OPINION_TOKENS, **fields)
+        said[number] = before if _KEEP.match(reply) else reply
+
+    opinions, summary, rounds = dict[int, str](), "", 0
+    while rounds < _ROUNDS:
+        rounds += 1
+        said = dict[int, str]()
+        async with together() as start:
+            for document in asked.documents:
+                start(partial(read, document))
+        if opinions and not any(differs(opinions[number], said[number]) for number in said):
+            break
+        opinions = said
+        told = [d.model_copy(update={"text": opinions[d.number]}) for d in asked.documents]
+        summary = await ask(_SUM, told, REPLY_TOKENS)
+    asker.kept(meter.usage.cached_calls)
+    answer = Answer(text=summary).to_json()
+    return {"answer": answer, "notes": list(notes), "rounds": rounds}
+
+
+MADAM_RAG = BenchmarkMethod(
+    name="madam-rag", ask=_ask, forms=("free-form",), templates=(_READER, _AGAIN, _SUM)
+)

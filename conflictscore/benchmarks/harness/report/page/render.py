@@ -1,0 +1,106 @@
+"""The report as one HTML file: it needs no network, and no script of a document runs in it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from conflictscore.benchmarks.harness.report.findings import findings
+from conflictscore.benchmarks.harness.report.page.cards import FlipCard, cards
+from conflictscore.benchmarks.harness.report.page.charts import (
+    Chart,
+    category_chart,
+    measure_chart,
+    score_chart,
+    split_chart,
+)
+from conflictscore.benchmarks.harness.report.page.html import asset, environment
+from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.report.page.tables import (
+    failures,
+    measure_tables,
+    published_tables,
+    review_table,
+    settings,
+)
+from conflictscore.benchmarks.harness.report.tables import told_types
+from conflictscore.benchmarks.paper_figures import own_tables, published_types
+from conflictscore.errors import InputError
+from conflictscore.reporting.files import write_whole
+
+__all__ = ["render_report", "write_report"]
+
+_POLICY = (
+    "default-src 'none'; style-src '{style}'; script-src '{script}'; img-src data:;"
+    " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types"
+)
+_COMPARED = (
+    "regenerated-rag",
+    "guarded-rag",
+    "typed-rag",
+    "control-rag",
+)
+"""What is set against the baseline by category: the first of these that was run."""
+
+
+def write_report(runs: Sequence[ReportRun], out: Path) -> None:
+    """Write the report of one or more runs, side by side.
+
+    Args:
+        runs: The runs, in the order in which they are shown.
+        out: The HTML file; an earlier one is replaced at once, when the new one is whole.
+
+    Raises:
+        InputError: There is no run, or the file cannot be written.
+        ConfigurationError: Jinja2 is not installed.
+    """
+    if out.is_dir():
+        raise InputError(f"{out}: a folder; name the HTML file to write")
+    write_whole(out, render_report(runs).encode())
+
+
+def render_report(runs: Sequence[ReportRun]) -> str:
+    """The report's HTML; see :func:`write_report`."""
+    if not runs:
+        raise InputError("a report needs at least one run")
+    made = environment(Path(__file__).parent)
+    made.globals |= {
+        "findings": findings,
+        "failures": failures,
+        "published_types": published_types,
+        "own_tables": own_tables,
+        "told_types": told_types,
+    }
+    (style, style_hash), (script, script_hash) = asset("page.css"), asset("page.js")
+    flips: list[FlipCard] = []
+    kept: list[FlipCard] = []
+    for run in runs:
+        changed, unchanged = cards(run)
+        flips += changed
+        kept += unchanged
+    judged = [run for run in runs if run.figures.measures]
+    return made.get_template("page.html.j2").render(
+        runs=runs,
+        judged=judged,
+        reviews=[table for run in runs if (table := review_table(run))],
+        style=style,
+        script=script,
+        policy=_POLICY.format(style=style_hash, script=script_hash),
+        tables=measure_tables(runs),
+        published=published_tables(runs),
+        charts=_charts(judged),
+        settings=settings(runs),
+        flips=flips,
+        kept=kept,
+    )
+
+
+def _charts(runs: Sequence[ReportRun]) -> list[tuple[str, Chart]]:
+    """The charts, with the run's name for those that show one of several runs."""
+    found = [("", measure_chart(table)) for table in measure_tables(runs)]
+    found.append(("", split_chart(runs)))
+    for run in runs:
+        name = run.name if len(runs) > 1 else ""
+        found.append((name, score_chart(run)))
+        paired = {pair.method for pair in run.figures.paired}
+        if compared := [method for method in _COMPARED if method in paired]:
+            found.append((name, category_chart(run, compared[0])))
+    return [(name, chart) for name, chart in found if chart.rows]

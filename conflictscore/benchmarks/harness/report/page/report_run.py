@@ -1,0 +1,219 @@
+"""What a report is made of: a run of a benchmark, or logged runs that reviewers alone judge."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import reduce
+from operator import add
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from conflictscore.benchmarks.harness.definition import ACCURACY
+from conflictscore.benchmarks.harness.figures import Cost, Figures
+from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.harness.records import MethodResult, Question, QuestionResult
+from conflictscore.benchmarks.harness.report.flips import second_look
+from conflictscore.benchmarks.harness.statistics import mean_interval
+from conflictscore.benchmarks.paper_figures import PaperFigures, paper_figures
+from conflictscore.records import Answer, Record, Run, RunStatus, Usage
+from conflictscore.reporting.run_log import LoggedRun
+
+__all__ = ["LIVE", "ChangeVerdict", "FlipAnnotation", "ReportRun", "Review", "live_run"]
+
+LIVE = "live runs"
+
+
+class ChangeVerdict(StrEnum):
+    """Whether a change of answer was right, by a reviewer."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    NO_DIFFERENCE = "no difference"
+    CANNOT_TELL = "cannot tell"
+
+
+class Review(Record):
+    """One reviewer's verdict on one flip."""
+
+    verdict: ChangeVerdict
+    decided_by: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """Numbers of the documents that decided it for the reviewer, ascending."""
+    comment: str = ""
+
+
+class FlipAnnotation(Record):
+    """All that reviewers said about one flip."""
+
+    reviews: dict[str, Review]
+    """By the reviewer's name, or number where there is no name."""
+
+
+@dataclass(frozen=True)
+class ReportRun:
+    """One run, as a report shows it.
+
+    Attributes:
+        name: What it is called on the page, such as the name of its folder.
+        manifest: The content of ``manifest.json``: ``benchmark``, ``created``, ``configuration``,
+            ``hashes``, ``versions``.
+        figures: Its figures.
+        results: Its questions.
+        annotations: What reviewers said of its flips, by the question's id and the method; of tasks
+            that name no method, under an empty one.
+    """
+
+    name: str
+    manifest: Mapping[str, Any]
+    figures: Figures
+    results: Sequence[QuestionResult]
+    annotations: Mapping[tuple[str, str], FlipAnnotation] = field(default_factory=dict)
+
+    def annotation(self, result: QuestionResult, method: str) -> FlipAnnotation | None:
+        """What reviewers said of a method's flip; None where nobody did."""
+        named = self.annotations.get((result.question.id, method))
+        if named is None and method == second_look(result):
+            return self.annotations.get((result.question.id, ""))
+        return named
+
+    @property
+    def benchmark(self) -> str:
+        """The benchmark's name."""
+        return str(self.manifest.get("benchmark", ""))
+
+    @property
+    def begun(self) -> str:
+        """When it was begun, to the minute; empty where the manifest does not say."""
+        return str(self.manifest.get("created", ""))[:16].replace("T", " ")
+
+    @property
+    def made_with(self) -> str:
+        """Model, judge and where the documents are from, as far as the manifest says."""
+        of = self.manifest.get("configuration") or {}
+        names = (self.manifest.get("last run") or {}).get("models") or {}
+        retrieval = of.get("retrieval") or {}
+        told = {
+            "model": (of.get("model") or {}).get("name") or names.get("generator"),
+            "judge of evidence": (of.get("judge") or {}).get("name") or names.get("decomposer"),
+            "labeler": (of.get("labeler") or {}).get("name") or names.get("labeler"),
+            "judge of answers": (of.get("answer_judge") or {}).get("name"),
+            "documents": retrieval.get("search") or retrieval.get("retriever"),
+        }
+        return "; ".join(f"{what}: {name}" for what, name in told.items() if name)
+
+    @property
+    def first_measure(self) -> str:
+        """What changed answers are judged by; empty where nothing judges them, as in live runs."""
+        return self.figures.measures[0] if self.figures.measures else ""
+
+    @property
+    def falls(self) -> bool:
+        """Whether less is better by it."""
+        return self.figures.falls(self.first_measure)
+
+    @property
+    def categorised(self) -> bool:
+        """Whether its questions are of several categories."""
+        return len(self.figures.categories) > 1
+
+    @property
+    def form(self) -> str:
+        """``multiple-choice`` or ``free-form``."""
+        return "multiple-choice" if self.first_measure == ACCURACY else "free-form"
+
+    @property
+    def paper(self) -> PaperFigures | None:
+        """What a paper reports for the same; None where it has nothing."""
+        return paper_figures(self.benchmark, self.form)
+
+
+def live_run(
+    name: str,
+    logged: Sequence[LoggedRun],
+    annotations: dict[tuple[str, str], FlipAnnotation],
+) -> ReportRun:
+    """The runs of ``ask --log``, or of a service, as one run of a report.
+
+    The first answer stands as that of ``rag``, the answer that stands as that of
+    ``regenerated-rag``, or of ``typed-rag``. The category is the run's status.
+
+    Args:
+        name: What it is called.
+        logged: The runs, oldest first.
+        annotations: What reviewers said, by run id and method.
+    """
+    runs = [one.run for one in logged]
+    last = logged[-1].about if logged else {}
+    about = ("models", "model", "mode", "prompts", "max_rounds", "versions")
+    manifest: dict[str, Any] = {
+        "benchmark": LIVE,
+        "created": str(logged[0].about.get("time", "")) if logged else "",
+        "runs": dict(Counter(run.status.value for run in runs)),
+        "last run": {key: last[key] for key in about if key in last},
+    }
+    names = last.get("models") or {}
+    model = str(names.get("generator") or last.get("model") or "all models")
+    coverages = [run.report.coverage for run in runs if run.report]
+    figures = Figures(
+        questions=len(runs),
+        ended=len(runs),
+        failed=sum(run.status is RunStatus.FAILED for run in runs),
+        measures=(),
+        methods=(),
+        paired=(),
+        transitions=(),
+        categories=(),
+        scores=(),
+        coverage=mean_interval([value for value in coverages if value is not None]),
+        cost=Cost(
+            usage={model: reduce(add, (run.usage for run in runs), Usage())},
+            by_step={},
+            money=None,
+            unknown_prices=(model,),
+            seconds=sum(float(one.about.get("seconds") or 0) for one in logged),
+        ),
+    )
+    results = [_result(number, one.run) for number, one in enumerate(logged, start=1)]
+    return ReportRun(name, manifest, figures, results, annotations)
+
+
+def _result(number: int, run: Run) -> QuestionResult:
+    report, reconsidered = run.report, run.attempts[-1].reconsidered if run.attempts else None
+    if reconsidered is None and report is not None and report.reconsider is not None:
+        reconsidered = report.evidence(report.reconsider)
+    method = "typed-rag" if run.regeneration == "typed" else "regenerated-rag"
+    first = run.attempts[0].answer if run.attempts else _answer(run, run.first_answer or run.answer)
+    methods = {BASELINE: MethodResult(answer=first, error=_why_not(run, first), report=report)}
+    if run.question is not None:
+        last = run.attempts[-1].answer if run.attempts else None
+        standing = last if last and last.text == run.answer else _answer(run, run.answer)
+        if standing is not None:
+            standing = standing.model_copy(update={"justification": run.justification})
+        methods[method] = MethodResult(
+            answer=standing, error=_why_not(run, standing), report=run.final_report or report
+        )
+    return QuestionResult(
+        question=Question(
+            id=run.run_id or str(number),
+            question=run.question or "(an answer was scored, without a question)",
+            options=run.options,
+            category=run.status.value,
+        ),
+        documents=run.documents,
+        methods=methods,
+        conflict=bool(report.conflicting) if report else None,
+        reconsidered=reconsidered,
+        justification=run.justification,
+        predicted={method: run.conflict_type} if run.regeneration == "typed" else {},
+        notes=run.notes,
+    )
+
+
+def _answer(run: Run, text: str | None) -> Answer | None:
+    option = run.options.index(text) if text in run.options else None
+    return None if text is None else Answer(text=text, option=option)
+
+
+def _why_not(run: Run, answer: Answer | None) -> str | None:
+    return None if answer else run.reason or "there is no answer"

@@ -1,0 +1,131 @@
+"""The questions: each as it is, with a harmless sentence in a document, and with each attack."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, zip_longest
+from pathlib import Path
+
+from conflictscore.benchmarks.conflict_detection.groups import statement
+from conflictscore.benchmarks.harness.definition import Benchmark, Form
+from conflictscore.benchmarks.harness.manifest import sha256_of_file
+from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.selection import lot, question_id, shuffled_options
+from conflictscore.benchmarks.injection import ENTRY
+from conflictscore.benchmarks.injection.attacks import Carrier, attacked, read_instructions
+from conflictscore.benchmarks.natconfqa.data import read_natconfqa
+from conflictscore.benchmarks.ramdocs.benchmark import read_ramdocs
+from conflictscore.benchmarks.wikicontradict import benchmark as wikicontradict
+from conflictscore.errors import InputError
+
+__all__ = ["CLEAN", "injection"]
+
+CLEAN = "clean"
+"""The category of questions as they are; that of all others is their carrier."""
+_VARIANTS = 1 + len(Carrier)
+
+
+def injection(data: Sequence[str], form: Form, seed: int) -> Benchmark:
+    """The benchmark as the harness runs it: seven questions for each of the data's.
+
+    They differ in one document, which is drawn by the seed. The sets take turns, so that the first
+    questions are of all of them.
+
+    Args:
+        data: ``instructions:FILE`` and ``SET:FILE`` of one or more sets.
+        form: ``multiple-choice``.
+        seed: Of the order of options, and of the document and instruction of each question.
+
+    Raises:
+        InputError: A source is unknown, missing or cannot be used.
+    """
+    files = dict(_named(source) for source in data)
+    if "instructions" not in files or len(files) == 1:
+        raise InputError(
+            "injection needs --data instructions:FILE and at least one set of questions"
+        )
+    instructions = read_instructions(files["instructions"])
+    sets = [_SETS[name](path, seed) for name, path in files.items() if name in _SETS]
+    taken = [one for one in chain.from_iterable(zip_longest(*sets)) if one is not None]
+    return Benchmark(
+        name=ENTRY.name,
+        form=form,
+        questions=tuple(
+            variant
+            for number, question in enumerate(taken)
+            for variant in _variants(question, instructions[number % len(instructions)], seed)
+        ),
+        offered=ENTRY.methods,
+        hashes={name: sha256_of_file(path) for name, path in files.items()},
+        notes=(
+            f"every {_VARIANTS} questions are one, clean and changed: give --limit a multiple of"
+            f" {_VARIANTS}",
+        ),
+    )
+
+
+def _named(source: str) -> tuple[str, Path]:
+    name, _, path = source.partition(":")
+    if not path or name not in {"instructions", *_SETS}:
+        known = ", ".join(f"{name}:FILE" for name in ("instructions", *_SETS))
+        raise InputError(f"unknown data {source!r}; one of {known}")
+    return name, Path(path)
+
+
+def _variants(question: Question, instruction: str, seed: int) -> Iterator[Question]:
+    yield question.model_copy(update={"id": f"{question.id}:{CLEAN}", "category": CLEAN})
+    place = lot("attacked document", seed, question.id)[0] % len(question.documents)
+    wrong = question.options[1 - (question.gold or 0)]
+    for carrier in Carrier:
+        documents = [dict(document) for document in question.documents]
+        text = str(documents[place]["text"])
+        documents[place]["text"] = attacked(text, carrier, instruction=instruction, wrong=wrong)
+        changed = {"category": carrier.value, "documents": tuple(documents)}
+        yield question.model_copy(update={"id": f"{question.id}:{carrier.value}", **changed})
+
+
+def _of_ramdocs(path: Path, seed: int) -> list[Question]:
+    return list(read_ramdocs(path, seed=seed, one_entity=True).questions)
+
+
+def _of_natconfqa(path: Path, seed: int) -> list[Question]:
+    return [
+        _choice(
+            "natconfqa",
+            one.question,
+            (one.answers[one.conflicts[0][0]].text, one.answers[one.conflicts[0][1]].text),
+            one.passages,
+            seed,
+        )
+        for one in read_natconfqa(path).questions
+        if one.conflicts
+    ]
+
+
+def _of_wikicontradict(path: Path, seed: int) -> list[Question]:
+    return [
+        _choice("wc", one.question, one.answers, one.contexts_self_contained, seed)
+        for one in wikicontradict.read_questions(path)
+    ]
+
+
+def _choice(
+    prefix: str, text: str, answers: tuple[str, str], documents: Sequence[str], seed: int
+) -> Question:
+    """Two answers that documents contradict each other on: the first is taken for right."""
+    right, wrong = (statement(text, answer) for answer in answers)
+    options, gold = shuffled_options(right, wrong, question=text, seed=seed)
+    return Question(
+        id=question_id(prefix, text),
+        question=text,
+        options=options,
+        gold=gold,
+        correct=(answers[0],),
+        incorrect=(answers[1],),
+        documents=tuple({"text": document} for document in documents),
+    )
+
+
+_SETS: dict[str, Callable[[Path, int], list[Question]]] = {
+    "ramdocs": _of_ramdocs,
+    "natconfqa": _of_natconfqa,
+    "wikicontradict": _of_wikicontradict,
+}

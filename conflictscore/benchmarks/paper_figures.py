@@ -1,0 +1,96 @@
+"""What a paper reports beside the figures of a run, and tables that a benchmark has of its own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from conflictscore.benchmarks.harness.figures import Figures
+from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.registry import BENCHMARKS
+from conflictscore.reporting.figure_text import percent
+from conflictscore.reporting.plain_table import Card
+
+__all__ = ["PaperFigures", "PaperTransitions", "own_tables", "paper_figures", "published_types"]
+
+
+@dataclass(frozen=True)
+class PaperTransitions:
+    """What became of the answers with conflict under ``regenerated-rag`` (section 6.4).
+
+    Every revised answer was a correction or a harm, so these are also all questions on which
+    ``rag`` and ``regenerated-rag`` differ.
+    """
+
+    conflict: int
+    retained: int
+    revised: int
+    corrections: int
+    harms: int
+    p_value: float
+    """Of corrections against harms by the exact McNemar test, two-sided. Ours: the paper gives
+    none."""
+
+
+@dataclass(frozen=True)
+class PaperFigures:
+    """A paper's figures for one form of a benchmark."""
+
+    source: str
+    """Where they stand, for a caption."""
+    model: str
+    """The answering model."""
+    questions: int
+    """What all measures are over."""
+    measures: Mapping[str, Mapping[str, float]]
+    """By method and measure, in [0, 1]."""
+    transitions: PaperTransitions | None = None
+    """None where the paper does not count them."""
+    whose: str = "the published"
+    """Before a figure in a sentence."""
+    note: str = ""
+    """What makes them another thing than a run's figures, in a few words."""
+    types: tuple[tuple[str, float], ...] = ()
+    """Models with their accuracy, in [0, 1], in telling the type of the conflict."""
+    types_source: str = ""
+    tables: tuple[Card, ...] = ()
+    """Those that no run can be held against cell by cell."""
+
+    def value(self, method: str, measure: str) -> float | None:
+        """A figure in [0, 1]; None where the paper has none."""
+        return self.measures.get(method, {}).get(measure)
+
+    def difference(self, method: str, measure: str) -> float | None:
+        """Method less baseline, in [-1, 1]; None where the paper lacks one of them."""
+        value, baseline = self.value(method, measure), self.value(BASELINE, measure)
+        return None if value is None or baseline is None else value - baseline
+
+
+def paper_figures(benchmark: str, form: str) -> PaperFigures | None:
+    """What a paper reports for a benchmark.
+
+    Args:
+        benchmark: The benchmark's name, as ``truthfulqa``.
+        form: ``free-form`` or ``multiple-choice``.
+
+    Returns:
+        None where no paper has figures that can fairly stand beside a run's.
+    """
+    entry = BENCHMARKS.get(benchmark)
+    return entry.published(form) if entry and entry.published else None
+
+
+def own_tables(figures: Figures, results: Sequence[QuestionResult] = ()) -> list[Card]:
+    """The tables that benchmarks make of a run, beside those that all runs have."""
+    entries = BENCHMARKS.values()
+    makers = [entry.tables for entry in entries if entry.tables]
+    of_results = [entry.result_tables for entry in entries if entry.result_tables]
+    made = [make(figures) for make in makers] + [make(results) for make in of_results]
+    return [table for tables in made for table in tables]
+
+
+def published_types(paper: PaperFigures | None) -> str:
+    """A paper's accuracies in telling the type of a conflict, in one line; empty without any."""
+    if paper is None or not paper.types:
+        return ""
+    models = ", ".join(f"{model} {percent(value)} %" for model, value in paper.types)
+    return f"published: {models} ({paper.types_source})"

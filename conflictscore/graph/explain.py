@@ -1,0 +1,185 @@
+"""Which documents a flip hangs on: the second question is asked again without each of them.
+
+Beside every document that speaks to the claim, each side as a whole is left out, and once nothing:
+a model that does not flip then either is not steady, or had changed no more than its wording.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from conflictscore.errors import ContextWindowError, ProviderError
+from conflictscore.labelers.table import label_table
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answerer import ask_again, regeneration_prompt
+from conflictscore.nodes.state import RunContext
+from conflictscore.records import (
+    Answer,
+    ClaimEvidence,
+    ConflictType,
+    Document,
+    Label,
+    Record,
+    Usage,
+)
+from conflictscore.tokens import count_tokens
+
+__all__ = ["AskedAgain", "Explanation", "Trial", "explain"]
+
+
+@dataclass(frozen=True)
+class AskedAgain:
+    """What a flip came of.
+
+    Attributes:
+        question: The question.
+        options: The two options of a multiple choice; none in free form.
+        before: The first answer.
+        claim: Its claim that was put back, with its labels.
+        documents: All documents of the question.
+        conflict_type: The type of the conflict, where the answer was asked for by it.
+    """
+
+    question: str
+    options: tuple[str, ...]
+    before: Answer
+    claim: ClaimEvidence
+    documents: tuple[Document, ...]
+    conflict_type: ConflictType | None = None
+
+    def trials(self) -> list[tuple[int, ...]]:
+        """The numbers of documents to leave out, a trial each; near-copies go together."""
+        copies = {d.number: d.duplicate_of or d.number for d in self.documents}
+        sides = [self.claim.supports, self.claim.contradicts]
+        groups: dict[int, tuple[int, ...]] = {}
+        for number in sorted(number for side in sides for number in side):
+            first = copies.get(number, number)
+            groups[first] = (*groups.get(first, ()), number)
+        return list(dict.fromkeys([(), *groups.values(), *sides]))
+
+    def cost(self, context: RunContext) -> tuple[int, int]:
+        """The most calls that :func:`explain` makes, and the tokens of the questions among them."""
+        prompts = [
+            regeneration_prompt(
+                self.question,
+                self.options,
+                self.before,
+                self._claim_without(left_out),
+                self._documents_without(left_out),
+                model=context.generator,
+                prompts=context.prompts,
+                conflict_type=self.conflict_type,
+            )[0]
+            for left_out in self.trials()
+        ]
+        judged = 0 if self.options else len(prompts)
+        tokens = sum(count_tokens(text, context.generator.name).n for text in prompts)
+        return len(prompts) + judged, tokens
+
+    async def ask(self, left_out: Sequence[int], context: RunContext, meter: UsageMeter) -> Answer:
+        """Ask the second question without these documents, as if they had not been found.
+
+        Raises:
+            ContextWindowError: The window is too small for the documents.
+            ProviderError: The model failed, or its reply cannot be read.
+        """
+        answer, _ = await ask_again(
+            self.question,
+            self.options,
+            self.before,
+            self._claim_without(left_out),
+            self._documents_without(left_out),
+            model=context.generator,
+            prompts=context.prompts,
+            meter=meter,
+            conflict_type=self.conflict_type,
+        )
+        return answer
+
+    def _claim_without(self, left_out: Sequence[int]) -> ClaimEvidence:
+        labels = tuple(pair for pair in self.claim.labels if pair.document not in left_out)
+        return self.claim.model_copy(update={"labels": labels})
+
+    def _documents_without(self, left_out: Sequence[int]) -> tuple[Document, ...]:
+        return tuple(d for d in self.documents if d.number not in left_out)
+
+
+class Trial(Record):
+    """The answer without some of the documents."""
+
+    without: tuple[int, ...]
+    """Numbers of the documents that were left out; empty where none was."""
+    answer: str | None
+    returns: bool | None
+    """Whether the first answer's claim is back: the same option, or in free form an answer that the
+    judge finds to support it. None where that is not known."""
+    error: str | None = None
+
+
+class Explanation(Record):
+    """What a flip hangs on."""
+
+    trials: tuple[Trial, ...]
+    """The first leaves nothing out."""
+    usage: Usage
+
+    @property
+    def steady(self) -> bool | None:
+        """Whether the answer changed again with all documents; None where that is not known."""
+        returns = self.trials[0].returns
+        return None if returns is None else not returns
+
+    @property
+    def hangs_on(self) -> tuple[tuple[int, ...], ...]:
+        """The documents without which there is no flip; a side only where none of them alone is."""
+        found = [trial.without for trial in self.trials[1:] if trial.returns]
+        return tuple(one for one in found if not any(set(other) < set(one) for other in found))
+
+
+async def explain(flip: AskedAgain, context: RunContext) -> Explanation:
+    """Ask again without each document, and each side, in turn.
+
+    Raises:
+        ConfigurationError: A setting is wrong, so that nothing can be asked.
+        BudgetError: The budget is used up.
+    """
+    meter = UsageMeter()
+
+    async def trial(left_out: tuple[int, ...]) -> Trial:
+        try:
+            answer = await flip.ask(left_out, context, meter)
+        except (ProviderError, ContextWindowError) as error:
+            return Trial(without=left_out, answer=None, returns=None, error=str(error))
+        same = answer.option == flip.before.option if flip.options else None
+        return Trial(without=left_out, answer=answer.text, returns=same)
+
+    trials = await asyncio.gather(*map(trial, flip.trials()))
+    if not flip.options:
+        trials = await _judged(flip, trials, context, meter)
+    return Explanation(trials=tuple(trials), usage=meter.usage)
+
+
+async def _judged(
+    flip: AskedAgain, trials: Sequence[Trial], context: RunContext, meter: UsageMeter
+) -> list[Trial]:
+    """Whether each answer supports the first answer's claim, by the judge of documents."""
+    answers = [
+        Document(number=number, text=trial.answer)
+        for number, trial in enumerate(trials, start=1)
+        if trial.answer
+    ]
+    (evidence,) = await label_table(
+        context.labeler, [flip.claim.claim], answers, meter=meter, cache=context.cache
+    )
+    labels = {pair.document: pair for pair in evidence.labels}
+    return [
+        trial.model_copy(
+            update={
+                "returns": None if pair.error else pair.label is Label.SUPPORTS,
+                "error": pair.error,
+            }
+        )
+        if (pair := labels.get(number))
+        else trial
+        for number, trial in enumerate(trials, start=1)
+    ]

@@ -1,0 +1,150 @@
+"""What a document shows of a verdict: where a quotation stands in it, or what is nearest a claim.
+
+Evidence is always shown in the document's own words. A judge's quotation only says where to look.
+"""
+
+import re
+from itertools import pairwise
+from math import fsum, log
+
+from conflictscore.prompts import material
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.retrieval.duplicates import words_in
+from conflictscore.retrieval.token_windows import MARK, sentence_starts
+
+__all__ = ["LONGEST_PASSAGE", "Span", "found_in", "passage_of", "quoted_spans", "stands_in"]
+
+LONGEST_PASSAGE = 400
+"""Characters of a document that are shown of a verdict."""
+
+Span = tuple[int, int]
+"""Offsets of a stretch of text: of its first character, and after its last one."""
+
+_ENDS = "\"'“”‘’«»… ."
+"""What stands around a quotation and is no part of it."""
+_LEFT_OUT = re.compile(r"[\[(]\s*(?:…|\.{3,})\s*[\])]|…|\.{3,}|\. \. \.")
+_MENU = re.compile(
+    r"^(?:[^\n\d|\u203a»·•→]{1,30}[|\u203a»·•→]){2,}[^\n\d]{0,30}$"  # entries side by side
+    r"|^(?:[^\S\n]*\w[^\n\d.!?:;,\u3002\uff01\uff1f]{0,24}(?:\n+|\Z)){4,}",  # entries line by line
+    re.MULTILINE,
+)
+_NOTICE = re.compile(
+    r"\b(?:cookies?|privacy policy|terms of (?:use|service)|all rights reserved|skip to (?:main )?"
+    r"content|sign (?:in|up)|log ?in|newsletter|enable javascript)\b",
+    re.IGNORECASE,
+)
+
+
+def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
+    """Where a quotation stands in a text.
+
+    White space and case make no difference, nor do quotation marks and dots around the quotation.
+    One that leaves something out (``…``, ``...`` or ``[…]``) is there where all its parts are, in
+    their order.
+
+    Args:
+        quote: The quotation.
+        text: Where to look.
+
+    Returns:
+        A stretch for each part, in the order of the text; none where a part is missing.
+    """
+    whole = quote.strip(_ENDS)
+    if not whole:
+        return ()
+    attempts = ([quote.strip()], [whole], [part.strip(_ENDS) for part in _LEFT_OUT.split(whole)])
+    return next(filter(None, (_in_order(parts, text) for parts in attempts)), ())
+
+
+def _in_order(parts: list[str], text: str) -> tuple[Span, ...]:
+    folded, spans, place = text.casefold(), list[Span](), 0
+    for words in filter(None, (part.casefold().split() for part in parts)):
+        found = re.compile(r"\s+".join(map(re.escape, words))).search(folded, place)
+        if found is None:
+            return ()
+        spans.append(found.span())
+        place = found.end()
+    if len(folded) == len(text):
+        return tuple(spans)
+    # a letter such as ß is longer when its case is folded
+    origin = [index for index, letter in enumerate(text) for _ in letter.casefold()]
+    return tuple((origin[start], origin[end - 1] + 1) for start, end in spans)
+
+
+def stands_in(quote: str, document: Document) -> bool:
+    """Whether a quotation stands in a document's title or text; see :func:`quoted_spans`."""
+    return bool(found_in(quote, document)[1])
+
+
+def found_in(quote: str, document: Document) -> tuple[str, tuple[Span, ...]]:
+    """A document's title and text as a judge reads them, and where in them a quotation stands."""
+    whole = material(f"{document.title}\n{document.text}")
+    return whole, quoted_spans(material(quote), whole)
+
+
+def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str | None:
+    """The passage of a document to show for a verdict, on one line and in the document's words.
+
+    Where the verdict does not have it already, that is the judge's quotation as it stands in the
+    document, or the window that decided. Where there is none, or it does not stand there, or it is
+    longer than what is shown, it is the sentences that have most of the claim's words, each
+    weighted by how few sentences have it; of a short document all of them.
+    Menus and notices of a page (cookies, newsletters) are left out then.
+
+    Args:
+        claim: What was judged.
+        document: What it was held against.
+        verdict: The judge's.
+
+    Returns:
+        At most 400 characters beside the marks of what was left out; None where the verdict takes
+        no side, or the document is blank.
+    """
+    if verdict.passage or verdict.label not in (Label.SUPPORTS, Label.CONTRADICTS):
+        return verdict.passage
+    whole, spans = found_in(verdict.snippet or "", document)
+    passage = MARK.join(" ".join(whole[start:end].split()) for start, end in spans)
+    if passage and len(passage) <= LONGEST_PASSAGE:
+        return passage
+    within = " ".join(whole[start:end] for start, end in spans) or material(document.text)
+    return _nearest(claim.text, within) or None
+
+
+def _nearest(claim: str, text: str) -> str:
+    """The sentences in a row, of 400 characters at most, that have most of the claim's words."""
+    notices = bool(_NOTICE.search(claim))
+    kept = [one for one in _sentences(_MENU.sub("\n", text)) if notices or not _NOTICE.search(one)]
+    wanted = set(words_in(claim))
+    if wanted.isdisjoint(words_in(" ".join(kept))) and (
+        not kept or not wanted.isdisjoint(words_in(text))
+    ):  # what looks like a menu may be a list that the claim is about
+        kept = _sentences(text)
+    shared = [wanted.intersection(words_in(sentence)) for sentence in kept]
+    weight = {
+        word: log(1 + len(kept) / sum(word in words for words in shared))
+        for word in set[str]().union(*shared)
+    }
+    best, worth = " ".join(kept), (-1.0, -1.0)
+    if len(best) <= LONGEST_PASSAGE:
+        return best
+    for first, sentence in enumerate(kept):
+        last, length = first + 1, len(sentence)
+        while last < len(kept) and length + 1 + len(kept[last]) <= LONGEST_PASSAGE:
+            length += 1 + len(kept[last])
+            last += 1
+        has = set[str]().union(*shared[first:last])
+        its = fsum(weight[word] for word in has), fsum(weight[word] for word in shared[first])
+        if its > worth:
+            best, worth = " ".join(kept[first:last]), its
+    return best
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text, each on one line; one that is too long to show is cut up."""
+    starts = [*sentence_starts(text), len(text)]
+    lines = (" ".join(text[start:end].split()) for start, end in pairwise(starts))
+    return [
+        line[start : start + LONGEST_PASSAGE]
+        for line in lines
+        for start in range(0, len(line), LONGEST_PASSAGE)
+    ]

@@ -1,0 +1,253 @@
+"""An answer as Markdown text: its passages, where a claim stands, and what may take their place.
+
+Offsets are in characters of the answer as it is, so that what is put in leaves all else byte for
+byte: line ends, code, tables, links and citations.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import takewhile
+from math import log
+from operator import eq
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+
+__all__ = ["CITATIONS", "Passage", "misfit", "passages", "place_of", "sentence_ends", "spliced"]
+
+_BRACKETS = r"[ \t]*\[[^\[\]\n]{1,120}\]"
+CITATIONS = rf"(?:{_BRACKETS})*"
+"""Numbers or names in brackets, one after the other, as a regular expression."""
+_END = re.compile(
+    rf"[.!?\u2026]+[\"'\u201d\u2019\u00bb)*_]*(?P<cited>{CITATIONS})(?=\s|$)"
+    rf"|[\u3002\uff01\uff1f][\u201d\u300d\u300f\uff09]*(?P<cited_cjk>{CITATIONS})"
+)
+_NOT_THE_LAST_WORD = re.compile(
+    r"(?:^|[\s(\"'\u201c.])(?:[A-Z]|Dr|Mrs?|Ms|Prof|St|Jr|Sr|No|Yes|vs|cf|ca|approx|e\.g|i\.e)$"
+)
+"""What often goes before a full stop within a sentence: an initial, a title, an abbreviation; and
+"Yes" and "No", which belong to what they are said of."""
+_UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")
+"""Code and links, in which no sentence ends."""
+_LINE_END = re.compile(r"\r\n?|\n")
+_BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n?|\n))*")
+_AFTER_BLANK_LINE = re.compile(r"(?:^|[\r\n])[ \t]*(?:\r\n?|\n)\Z|\A\Z")
+_WORD = re.compile(r"\w+")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Scripts that put no space between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+_PIPE = re.compile(r"(?<!\\)\|")
+_LINK = re.compile(r"\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)")
+
+_LEAST_TELLING = 15
+"""Characters of a passage that nobody writes twice by chance."""
+_GROWTH, _ROOM = 3, 400
+
+_parser = MarkdownIt("commonmark").enable("table").disable("inline")
+
+
+class Passage(NamedTuple):
+    """A sentence, a row of a table or a block of code.
+
+    Attributes:
+        start: The offset of its first character, which is not white space.
+        end: The offset after its last character.
+        kind: ``text``, ``row`` or ``code``; HTML is like code. Or ``whole``, all of the answer.
+        cut: What goes with it where it is removed: white space, or the lines that only it has.
+    """
+
+    start: int
+    end: int
+    kind: str
+    cut: tuple[int, int]
+
+
+def sentence_ends(text: str) -> Iterator[int]:
+    """Where sentences of one paragraph end, by rules for European, Chinese and Japanese text.
+
+    Numbers in brackets that follow the full stop belong to the sentence before it. The end of the
+    text is not given.
+    """
+    start = 0
+    for match in _END.finditer(text):
+        end = match.end()
+        cited = match["cited"] or match["cited_cjk"] or ""
+        goes_on = text[end:].lstrip()[:1].islower()
+        if cited and goes_on:  # what is cited begins the next sentence: "[2] says so"
+            end -= len(cited)
+        elif not cited and (goes_on or _NOT_THE_LAST_WORD.search(text[start : match.start()])):
+            continue
+        yield end
+        start = end
+
+
+@lru_cache(maxsize=8)
+def passages(answer: str) -> tuple[Passage, ...]:
+    """The passages of an answer, in their order; white space and marks of blocks are in none."""
+    lines = [0, *(match.end() for match in _LINE_END.finditer(answer)), len(answer)]
+    found: list[Passage] = []
+    in_table = False
+    for token in _parser.parse(answer):
+        if token.type in ("table_open", "table_close"):
+            in_table = token.type == "table_open"
+        if token.map is None or (in_table and token.type != "tr_open"):
+            continue
+        block = lines[token.map[0]], lines[min(token.map[1], len(lines) - 1)]
+        if token.type == "inline":
+            start, end = _inside(answer, token.content.split("\n"), token.map[0], lines)
+            found += _sentences(answer, start, end, block)
+        elif token.type in ("fence", "code_block", "html_block", "tr_open"):
+            start, end = _stripped(answer, *block)
+            kind = "row" if token.type == "tr_open" else "code"
+            found.append(Passage(start, end, kind, block))
+    return tuple(passage for passage in found if passage.end > passage.start)
+
+
+def place_of(claim: str, opening: str, answer: str) -> Passage | None:
+    """The passage of an answer that makes a claim.
+
+    Args:
+        claim: The claim.
+        opening: How the passage is said to begin; empty where nobody said. It counts if it stands
+            in the answer letter by letter.
+        answer: The answer.
+
+    Returns:
+        The passage that holds the opening, or else the one that shares most with the claim, words
+        that few passages have counting more; None where none shares a word.
+    """
+    known = passages(answer)
+    if opening:
+        places = [match.start() for match in re.finditer(re.escape(opening), answer)]
+        known = tuple(p for p in known if any(p.start <= at < p.end for at in places)) or known
+    if len(known) == 1 and opening:
+        return known[0]
+    words = [_words(answer[p.start : p.end]) for p in known]
+    spread = Counter(word for held in words for word in held)
+    asked = _words(claim)
+    shares = [sum(log(1 + len(known) / spread[w]) for w in held & asked) for held in words]
+    best = max(range(len(known)), key=lambda i: (shares[i], -len(words[i])), default=None)
+    return None if best is None or not shares[best] else known[best]
+
+
+def misfit(answer: str, passage: Passage, text: str) -> str | None:
+    """Why a text cannot take the place of a passage; None where it can.
+
+    Args:
+        answer: The answer.
+        passage: One of its passages.
+        text: What is to stand there; empty where the passage is to go.
+    """
+    before = answer[passage.start : passage.end]
+    if not text:
+        rest = spliced(answer, [(*passage.cut, "")])
+        if not rest.strip():
+            return "nothing would be left of the answer"
+        return None if _is_without_a_part(_shape(answer), _shape(rest)) else _BROKEN
+    if len(text) > _GROWTH * len(before) + _ROOM:
+        return "it is too long to take the place of the passage"
+    if passage.kind != "code" and _marks(before) != _marks(text):
+        return _BROKEN
+    if passage.kind == "whole":
+        return None
+    for other in passages(answer):
+        held = answer[other.start : other.end]
+        if len(held) >= _LEAST_TELLING and held in text and held not in before:
+            return "it repeats another part of the answer"
+    if passage.kind == "row" and len(_PIPE.findall(before)) != len(_PIPE.findall(text)):
+        return "it has not the columns of the table"
+    put_in = spliced(answer, [(passage.start, passage.end, text)])
+    return None if _shape(answer) == _shape(put_in) else _BROKEN
+
+
+_BROKEN = "it would break the answer's Markdown"
+
+
+def spliced(answer: str, changes: Iterable[tuple[int, int, str]]) -> str:
+    """An answer with other texts in place of some of its parts.
+
+    Args:
+        answer: The answer.
+        changes: Start and end of each part, and what is to stand there; parts do not overlap.
+    """
+    kept, at = list[str](), 0
+    for start, end, text in sorted(changes):
+        kept += [answer[at:start], text]
+        at = end
+    return "".join([*kept, answer[at:]])
+
+
+def _inside(answer: str, content: Sequence[str], row: int, lines: Sequence[int]) -> tuple[int, int]:
+    """Where the lines of a block's text begin and end, without the marks around them."""
+    last = row + len(content) - 1
+    start = answer.find(content[0], lines[row], lines[row + 1])
+    at = answer.rfind(content[-1], max(start, lines[last]), lines[last + 1])
+    if start < 0 or at < 0:  # a tab or a null character that the parser reads as another
+        return _stripped(answer, lines[row], lines[last + 1])
+    return start, at + len(content[-1])
+
+
+def _sentences(answer: str, start: int, end: int, block: tuple[int, int]) -> Iterator[Passage]:
+    text = answer[start:end]
+    uncut = [match.span() for match in _UNCUT.finditer(text)]
+    ends = [e for e in sentence_ends(text) if not any(a < e < b for a, b in uncut)]
+    spans = [
+        _stripped(text, a, b)
+        for a, b in zip([0, *ends], [*ends, len(text)], strict=True)
+        if text[a:b].strip()
+    ]
+    for number, (a, b) in enumerate(spans):
+        if len(spans) == 1:
+            cut = block[0], _end_of_gap(answer, *block)
+        elif number + 1 < len(spans):
+            cut = start + a, start + spans[number + 1][0]
+        else:
+            cut = start + spans[number - 1][1], start + b
+        yield Passage(start + a, start + b, "text", cut)
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    part = text[start:end]
+    start += len(part) - len(part.lstrip())
+    return start, start + len(part.strip())
+
+
+def _end_of_gap(text: str, start: int, end: int) -> int:
+    """The end of a block's lines, or of the blank ones after them if there are some before too."""
+    gap = _BLANK_LINES.match(text, end)
+    return gap.end() if gap and _AFTER_BLANK_LINE.search(text, 0, start) else end
+
+
+def _words(text: str) -> set[str]:
+    """The words of a text; of scripts without spaces, every two characters in a row."""
+    words: set[str] = set()
+    for word in _WORD.findall(text.casefold()):
+        if _UNSPACED.search(word):
+            words.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
+        else:
+            words.add(word)
+    return words
+
+
+@lru_cache(maxsize=8)
+def _shape(text: str) -> tuple[tuple[str, str, str, str], ...]:
+    """The blocks of a text, without what stands in them."""
+    return tuple((t.type, t.tag, t.markup, t.info) for t in _parser.parse(text))
+
+
+def _is_without_a_part(whole: Sequence[object], rest: Sequence[object]) -> bool:
+    """Whether a sequence is another one without a part that stands together."""
+    same = len(list(takewhile(bool, map(eq, whole, rest))))
+    behind = len(list(takewhile(bool, map(eq, reversed(whole), reversed(rest)))))
+    return len(rest) <= len(whole) and same + behind >= len(rest)
+
+
+def _marks(text: str) -> tuple[int, ...]:
+    """Marks that a text leaves open, by kind."""
+    return (
+        text.count("`") % 2,
+        text.count("**") % 2,
+        text.count("[") - text.count("]"),
+        text.count("](") - len(_LINK.findall(text)),
+    )

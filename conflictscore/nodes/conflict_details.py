@@ -1,0 +1,125 @@
+"""Laying out both sides of a claim: for the prompts of the paper, and for whoever decides on it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from conflictscore.labelers.quotes import LONGEST_PASSAGE, found_in, passage_of
+from conflictscore.prompts import PromptSet, material_line
+from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
+
+__all__ = ["Witness", "conflict_details", "sourced_details", "witnesses"]
+
+_REASON_CHARS = 300
+_SOURCE_CHARS = 120
+
+
+class Witness(NamedTuple):
+    """A document on one side of a claim.
+
+    Attributes:
+        document: The document.
+        verdict: What the judge said of it.
+        passage: What it says, in its own words; empty where it is blank.
+        copies: Numbers of the documents on this side with nearly its text, ascending.
+    """
+
+    document: Document
+    verdict: EvidenceLabel
+    passage: str
+    copies: tuple[int, ...]
+
+    @property
+    def reason(self) -> str:
+        """The judge's, on one line and cut; empty where it gave none."""
+        return material_line(self.verdict.reasoning or "")[:_REASON_CHARS]
+
+    @property
+    def source(self) -> str:
+        """Title, site and date, as far as they are known, and how many copies are folded in it."""
+        document, more = self.document, len(self.copies)
+        known = [document.title, document.site, str(document.metadata.get("date") or "")]
+        shown = [line[:_SOURCE_CHARS] for text in known if (line := material_line(text))]
+        if more:
+            listed = ", ".join(map(str, self.copies))
+            shown.append(f"{more} near-{'copy' if more == 1 else 'copies'}: {listed}")
+        return "; ".join(shown)
+
+
+def witnesses(
+    claim: ClaimEvidence, label: Label, documents: Sequence[Document]
+) -> Iterator[Witness]:
+    """The documents on one side of a claim, near-copies of one another folded into the first.
+
+    Args:
+        claim: The claim with its labels.
+        label: The side.
+        documents: Those that it was held against.
+    """
+    known = {document.number: document for document in documents}
+    alike: dict[int, list[EvidenceLabel]] = {}
+    for pair in claim.labels:
+        if pair.label is label and pair.document in known:
+            original = known[pair.document].duplicate_of or pair.document
+            alike.setdefault(original, []).append(pair)
+    for first, *copies in alike.values():
+        document = known[first.document]
+        passage = _passage(claim.claim, first, document)
+        yield Witness(document, first, passage, tuple(pair.document for pair in copies))
+
+
+def conflict_details(
+    claim: ClaimEvidence, documents: Sequence[Document], prompts: PromptSet
+) -> str:
+    """The supporting and the contradicting documents of a claim, each with its passage (Table 13).
+
+    Every document has a line, copies included. The passage is the judge's quotation where it stands
+    in the document in one piece, else that of :func:`~conflictscore.labelers.quotes.passage_of`.
+    """
+    known = {document.number: document for document in documents}
+
+    def side(label: Label) -> str:
+        return "\n".join(
+            prompts.render(
+                "evidence_line",
+                number=pair.document,
+                passage=_quoted(claim.claim, pair, known[pair.document]),
+            )
+            for pair in claim.labels
+            if pair.label is label
+        )
+
+    return _sides(prompts, side)
+
+
+def sourced_details(claim: ClaimEvidence, documents: Sequence[Document], prompts: PromptSet) -> str:
+    """Both sides with what speaks for each document: its source, its date, the judge's reason.
+
+    Near-copies on one side are one line, which counts them.
+    """
+
+    def line(witness: Witness) -> str:
+        return prompts.render(
+            "evidence_source_reason" if witness.reason else "evidence_source",
+            number=witness.document.number,
+            source=witness.source or "unknown",
+            passage=witness.passage,
+            **({"reason": witness.reason} if witness.reason else {}),
+        )
+
+    return _sides(prompts, lambda label: "\n".join(map(line, witnesses(claim, label, documents))))
+
+
+def _sides(prompts: PromptSet, side: Callable[[Label], str]) -> str:
+    sides = {"supports": side(Label.SUPPORTS), "contradicts": side(Label.CONTRADICTS)}
+    return prompts.render("evidence", **{name: lines or "none" for name, lines in sides.items()})
+
+
+def _passage(claim: Claim, pair: EvidenceLabel, document: Document) -> str:
+    return material_line(passage_of(claim, document, pair) or "")
+
+
+def _quoted(claim: Claim, pair: EvidenceLabel, document: Document) -> str:
+    if len(found_in(pair.snippet or "", document)[1]) != 1:
+        return _passage(claim, pair, document)
+    quoted = material_line(pair.snippet or "")
+    return quoted if len(quoted) <= LONGEST_PASSAGE else f"{quoted[:LONGEST_PASSAGE]} …"

@@ -1,0 +1,115 @@
+"""guard: a change stands only where its evidence is better than that of what it replaces."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from conflictscore.markdown import spliced
+from conflictscore.metric import balance, better_evidence, coverage
+from conflictscore.nodes.answerer import announce
+from conflictscore.nodes.decompose import claims_in_place
+from conflictscore.nodes.label import renumbered
+from conflictscore.nodes.revise import excerpt, explained
+from conflictscore.nodes.score import report_of
+from conflictscore.nodes.state import (
+    RagState,
+    RunContext,
+    RunRuntime,
+    attempts_of,
+    documents_of,
+)
+from conflictscore.records import Attempt, ClaimEvidence, ConflictReport, Revision, Way
+
+__all__ = ["guard"]
+
+
+async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Take back each revision of the last answer whose claims have no better evidence than before.
+
+    A replacement of which no document supports anything is taken back too: it may be an invention.
+
+    Nothing is asked for: the labels are there. The attempt is then the answer that stands, with
+    its own scores, and with every revision and its figures.
+    """
+    *_, before, now = attempts_of(state)
+    if before.report is None or now.report is None:
+        raise ValueError("guard was reached without scores")
+    judged = tuple(
+        _judged(revision, before.report, now.report) if revision.changes else revision
+        for revision in now.revisions
+    )
+    refused = [r for r in judged if r.changes and not r.stands]
+    stand = [r for r in judged if r.changes and r.stands]
+    guarded = now.model_copy(update={"revisions": judged})
+    if refused and refused[0].whole:
+        guarded = guarded.model_copy(update={"answer": before.answer, "report": before.report})
+    elif refused:
+        guarded = _with_only(stand, before, guarded, state, runtime.context)
+    announce(runtime, guarded.round, guarded.answer, guarded=True)
+    runtime.stream_writer(
+        {
+            "event": "guard",
+            "round": guarded.round,
+            "stand": [[r.before, r.after] for r in stand],
+            "refused": [[r.before, r.after, r.note] for r in refused],
+        }
+    )
+    notes = [f"a change of “{excerpt(r.before)}” was refused: {r.note}" for r in refused]
+    return {
+        "attempts": [*state["attempts"][:-1], guarded.to_json()],
+        "draft": guarded.answer.to_json(),
+        "notes": [*state["notes"], *notes],
+    }
+
+
+def _judged(revision: Revision, before: ConflictReport, now: ConflictReport) -> Revision:
+    once = {} if now.duplicates_vote else now.duplicates
+    known = {evidence.claim.text: evidence for evidence in now.claims}
+    old = [e for e in before.claims if revision.whole or revision.holds(e.claim)]
+    new = list(now.claims) if revision.whole else [known[text] for text in revision.new_claims]
+    one = tuple(sorted(balance(claim, once) for claim in old))
+    other = tuple(sorted(balance(claim, once) for claim in new))
+    refused = revision.note or now.error
+    if refused is None and new and (coverage(new) or 0.0) < (coverage(old) or 0.0):
+        refused = "fewer of its pairs have a label than before"
+    if refused is None and not better_evidence(one, other) and not _owns_up(revision, other):
+        refused = f"its evidence is not better ({_shown(one)} before, {_shown(other)} after)"
+    if refused is None and revision.way is Way.REPLACE and _invented(new):
+        refused = "no document supports what it says instead"
+    figures = {"balance_before": one, "balance_after": other}
+    return revision.model_copy(update=figures | {"stands": refused is None, "note": refused})
+
+
+def _invented(new: Sequence[ClaimEvidence]) -> bool:
+    """Whether it makes claims, and none that any document supports."""
+    return bool(new) and not any(claim.supports for claim in new)
+
+
+def _owns_up(revision: Revision, after: Sequence[float]) -> bool:
+    """Whether it says that no source confirms what none did, and claims nothing that any denies."""
+    unsupported = all(claim.disputed == "unsupported" for claim in revision.claims)
+    return revision.way is Way.HEDGE and unsupported and min(after, default=0.0) >= 0
+
+
+def _with_only(
+    standing: Sequence[Revision],
+    before: Attempt,
+    now: Attempt,
+    state: RagState,
+    context: RunContext,
+) -> Attempt:
+    """The attempt in which no other revision than these changed the answer."""
+    reports = [attempt.report for attempt in (before, now) if attempt.report]
+    known = {evidence.claim.text: evidence for report in reports for evidence in report.claims}
+    claims = claims_in_place([e.claim for e in reports[0].claims], standing)
+    text = spliced(before.answer.text, [(r.start, r.end, r.after) for r in standing])
+    answer = before.answer.model_copy(update={"text": text, "justification": None, "cited": ()})
+    return now.model_copy(
+        update={
+            "answer": explained(answer, standing, documents_of(state)),
+            "report": report_of([renumbered(known[c.text], c) for c in claims], state, context),
+        }
+    )
+
+
+def _shown(balances: Sequence[float]) -> str:
+    return ", ".join(f"{one:+.2f}" for one in balances) or "no claim"

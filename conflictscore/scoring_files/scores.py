@@ -1,0 +1,249 @@
+"""Answers and documents that Python holds, in lists or in a frame, scored into a table."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, Unpack, overload
+
+from pydantic import BaseModel
+from rich.console import Console
+
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.graph.binding import run_for_sync_caller
+from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings, Model, ScoringOptions, takes
+from conflictscore.nodes.state import RagState, RunContext, run_of
+from conflictscore.progress import CountBar
+from conflictscore.records import Run, RunStatus, Usage
+from conflictscore.retrieval.documents import DocumentLike
+from conflictscore.scoring_files.engine import rows_at_a_time, score_answer, why_unscored
+from conflictscore.scoring_files.rows import Columns
+from conflictscore.threads import together
+
+__all__ = ["Scores", "ascore", "score", "score_frame"]
+
+
+@dataclass(frozen=True)
+class Scores(Sequence[Run]):
+    """The scored answers, each as a run with its whole evidence, in the order they were given.
+
+    Attributes:
+        runs: One an answer; one that has no scores has the status ``failed``, and says why in
+            ``reason``.
+    """
+
+    runs: tuple[Run, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Run]: ...
+    def __getitem__(self, index: int | slice) -> Run | Sequence[Run]:
+        return self.runs[index]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @property
+    def usage(self) -> Usage:
+        """What all of them cost."""
+        return reduce(add, (run.usage for run in self.runs), Usage())
+
+    def columns(self) -> dict[str, list[Any]]:
+        """One value an answer and column, as ``pandas.DataFrame`` and ``frame.assign`` take them.
+
+        ``cs_c``, ``cs_r`` and ``coverage`` in [0, 1], the numbers of ``claims``, of those with
+        evidence on both sides (``conflicting``) and of those that no document speaks to
+        (``uncovered``), and ``error``. What is not known is None.
+        """
+        rows = [_row(run) for run in self.runs]
+        return {name: [row[name] for row in rows] for name in _COLUMNS}
+
+    def to_pandas(self) -> Any:
+        """The columns as a pandas ``DataFrame``.
+
+        Raises:
+            ConfigurationError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise ConfigurationError("a DataFrame needs pandas: pip install pandas") from None
+        return pandas.DataFrame(self.columns())
+
+
+_COLUMNS = ("cs_c", "cs_r", "coverage", "claims", "conflicting", "uncovered", "error")
+
+
+def _row(run: Run) -> dict[str, Any]:
+    report = run.report
+    if report is None:
+        return dict.fromkeys(_COLUMNS) | {"error": run.reason}
+    return {
+        "cs_c": report.cs_c,
+        "cs_r": report.cs_r,
+        "coverage": report.coverage,
+        "claims": len(report.claims),
+        "conflicting": len(report.conflicting),
+        "uncovered": len(report.uncovered),
+        "error": why_unscored(report),
+    }
+
+
+@takes(ScoringOptions)
+def score(
+    answers: str | Iterable[str],
+    contexts: Iterable[Any],
+    judge: Model | None = None,
+    *,
+    concurrency: int | None = None,
+    progress: bool = True,
+    **settings: Unpack[ScoringOptions],
+) -> Scores:
+    """Score answers that exist already, each against its own documents.
+
+    ```python
+    scores = conflictscore.score(["Lit in 1871."], [["Lit in 1871.", "Lit in 1874."]])
+    print(scores[0].report.cs_r, scores.to_pandas())
+    ```
+
+    An answer that cannot be scored fails alone. Verdicts are cached by content: what a stopped
+    call paid for is found again.
+
+    Args:
+        answers: The answers, or a single one.
+        contexts: For each answer its documents: texts, LangChain ``Document``s, or mappings with a
+            ``text``. For a single answer, its documents.
+        judge: What decomposes and labels, as for :func:`create_conflict_scorer`.
+        concurrency: Answers at a time; by default 4, and 1 with the local model.
+        progress: Whether progress is shown on stderr.
+
+    Raises:
+        InputError: There are more answers than lists of documents, or fewer; or a setting is out
+            of range.
+        ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
+    """
+    context = run_context(judge, None, LoopSettings(**settings))
+    states = _states(answers, contexts)
+    return run_for_sync_caller(_scored(context, states, concurrency, progress=progress))
+
+
+@takes(ScoringOptions)
+async def ascore(
+    answers: str | Iterable[str],
+    contexts: Iterable[Any],
+    judge: Model | None = None,
+    *,
+    concurrency: int | None = None,
+    progress: bool = True,
+    **settings: Unpack[ScoringOptions],
+) -> Scores:
+    """Score answers as :func:`score` does, in the caller's event loop."""
+    context = run_context(judge, None, LoopSettings(**settings))
+    return await _scored(context, _states(answers, contexts), concurrency, progress=progress)
+
+
+@takes(ScoringOptions)
+def score_frame(
+    frame: Any,
+    judge: Model | None = None,
+    *,
+    answer: str | None = None,
+    documents: str | None = None,
+    concurrency: int | None = None,
+    progress: bool = True,
+    **settings: Unpack[ScoringOptions],
+) -> Scores:
+    """Score the rows of a frame, as :func:`score` does.
+
+    ``frame.assign(**scores.columns())`` puts the scores beside the rows of a pandas frame.
+
+    Args:
+        frame: A pandas or polars ``DataFrame``, a Hugging Face ``Dataset``, an Arrow table, a RAGAS
+            ``EvaluationDataset``, or a mapping of columns.
+        judge: What decomposes and labels.
+        answer: The column with the answers; by default ``answer`` or ``response``.
+        documents: The column with a list of documents a row; by default ``documents``,
+            ``retrieved_contexts`` or ``contexts``.
+        concurrency: Rows at a time.
+        progress: Whether progress is shown on stderr.
+
+    Raises:
+        InputError: It is no frame, or lacks a column.
+    """
+    if not any(hasattr(frame, name) for name in ("column_names", "columns", "keys")):
+        frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame  # RAGAS
+    names = _column_names(frame)
+    try:
+        chosen = Columns(answer, documents).of(names)
+    except InputError as missing:
+        raise InputError(f"the frame {missing}; it has {', '.join(map(str, names))}") from None
+    answers, contexts = (_values(frame[name]) for name in chosen)
+    return score(answers, contexts, judge, concurrency=concurrency, progress=progress, **settings)
+
+
+def _column_names(frame: Any) -> Collection[Any]:
+    named = getattr(frame, "column_names", None)  # Arrow's ``columns`` are the values
+    if named is None:
+        named = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
+    if named is None or isinstance(named, Mapping):  # of several splits each has its own
+        kind = type(frame).__name__
+        raise InputError(f"{kind} is not a frame with columns; of a dataset, give one split")
+    return list(named)
+
+
+def _values(column: Any) -> list[Any]:
+    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
+
+
+def _states(answers: str | Iterable[str], contexts: Iterable[Any]) -> list[RagState]:
+    if isinstance(answers, str):
+        answers, contexts = [answers], [contexts]
+    texts, listed = list(answers), list(contexts)
+    if len(texts) != len(listed):
+        raise InputError(f"answers: {len(texts)}, but lists of documents: {len(listed)}")
+    return [
+        {"answer": text, "documents": _documents(given)}
+        for text, given in zip(texts, listed, strict=True)
+    ]
+
+
+def _documents(given: Any) -> Sequence[DocumentLike]:
+    """A row's documents; what is none is refused where its row is scored."""
+    single = isinstance(given, str | Mapping | BaseModel)
+    return list(given) if isinstance(given, Iterable) and not single else given
+
+
+async def _scored(
+    context: RunContext, states: Sequence[RagState], concurrency: int | None, *, progress: bool
+) -> Scores:
+    if concurrency is not None and concurrency < 1:
+        raise InputError(f"concurrency is {concurrency}; give at least 1")
+    runs: dict[int, Run] = {}
+    failed = 0
+    waiting = iter(enumerate(states))
+    with CountBar(Console(stderr=True, quiet=not progress), "scoring", "answers") as bar:
+
+        async def work() -> None:
+            nonlocal failed
+            for place, state in waiting:
+                ended = await score_answer(context, state)
+                runs[place] = _failed(state, ended) if isinstance(ended, str) else run_of(ended)
+                failed += runs[place].status is RunStatus.FAILED
+                bar.show(len(runs), len(states), f"{failed} failed" if failed else "")
+
+        async with together() as start:
+            for _ in range(concurrency or rows_at_a_time(context)):
+                start(work)
+    return Scores(tuple(runs[place] for place in range(len(states))))
+
+
+def _failed(state: RagState, reason: str) -> Run:
+    answer: object = state["answer"]  # as the caller gave it
+    return Run(
+        answer=answer if isinstance(answer, str) else None,
+        reason=reason,
+        notes=(reason,),
+        status=RunStatus.FAILED,
+    )

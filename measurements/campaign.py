@@ -1,0 +1,432 @@
+"""A campaign against the foundations: kills, faults, floods, address tricks, fuzz; one table.
+
+Each part makes cases from a seed until its share of the time is up. Nothing leaves this machine:
+the service, its upstream and what must never be reached listen on the loopback interface. The exit
+code is 1 where anything broke; the same seed finds most of it again.
+"""
+
+import asyncio
+import http.client
+import json
+import logging
+import random
+import re
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conflictscore.errors import ConflictScoreError
+from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings
+from conflictscore.middleware.service import ServiceSettings, create_app
+from conflictscore.middleware.service.budgets import Budgets
+from conflictscore.middleware.service.connections import Server
+from conflictscore.middleware.service.keys import Allowance, KeyHolder
+from conflictscore.middleware.service.refusals import RefusedError
+from conflictscore.models.spec import open_model
+from conflictscore.storage.cache import ContentCache
+from conflictscore.storage.record_file import RecordFile, RecordLines, json_line
+
+__all__ = ["PARTS", "Outcome", "campaign", "main"]
+
+Case = str | None
+"""What broke; None for a case that held."""
+Part = Callable[[random.Random, Path], Generator[Case]]
+"""Makes cases from chance, in an empty folder, for as long as it is asked."""
+
+_CONNECTIONS, _HOSTILE = 40, 120
+_SHOWN = 5
+_WRITER = """
+import sys
+from pathlib import Path
+from conflictscore.storage.cache import ContentCache
+from conflictscore.storage.record_file import RecordFile, json_line
+folder = Path(sys.argv[1])
+cache = ContentCache(folder / "cache.sqlite")
+with RecordFile(folder / "records.jsonl") as file:
+    number = sum(1 for _ in file.lines)
+    file.resume()
+    while True:
+        file.append(json_line({"n": number, "pad": "x" * (number % 4999)}))
+        cache.put({"n": number}, {"v": number})
+        print(number, flush=True)
+        number += 1
+"""
+_HOST = re.compile(r"(?i)(localhost|\[::1\]|127(?:\.\d{1,3}){3})(:\d{1,5})?")
+_ODD: tuple[Any, ...] = (
+    None, True, 0, -1, 10**30, 1e308, "", "\ud800", "\x00", "<|im_end|>", "x" * 5000, [], {},
+    [[[]]], {"role": "user"}, float("nan"),
+)  # fmt: skip
+_EXPECTED = frozenset({200, 400, 404, 413, 415, 422, 429, 502, 503, 504})
+
+
+@dataclass
+class Outcome:
+    """What came of one part."""
+
+    cases: int = 0
+    broken: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def _kills(chance: random.Random, folder: Path) -> Generator[Case]:
+    """A writer is killed at any instant; nothing that it had acknowledged is lost."""
+    command = [sys.executable, "-c", _WRITER, str(folder)]
+    while True:
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:  # noqa: S603 - our own
+            assert writer.stdout is not None  # noqa: S101 - for the type checker
+            first = int(writer.stdout.readline())
+            time.sleep(chance.uniform(0, 0.05))
+            writer.kill()
+            said = writer.stdout.read().split(b"\n")[:-1]
+        last = int(said[-1]) if said else first
+        lines = [json.loads(line.text)["n"] for line in RecordLines(folder / "records.jsonl")]
+        cache = ContentCache(folder / "cache.sqlite")
+        told = range(max(first, last - 20), last + 1)  # by this one: what was not told may be lost
+        kept = [n for n in told if cache.get({"n": n}) == {"v": n}]
+        cache.close()
+        whole = lines == list(range(len(lines))) and len(lines) > last
+        held = whole and len(kept) == len(told)
+        yield None if held else f"killed after {last}: {len(lines)} lines, cached {kept}"
+
+
+def _faults(chance: random.Random, folder: Path) -> Generator[Case]:
+    """The disk fills at any byte, and cached values are damaged at any byte."""
+    case = 0
+    while True:
+        case += 1
+        here = folder / str(case)
+        here.mkdir()
+        yield _full_disk(chance, here)
+        yield _damaged(chance, here / "cache.sqlite")
+
+
+def _full_disk(chance: random.Random, folder: Path) -> Case:
+    records, path = 0, folder / "records.jsonl"
+    cache = ContentCache(folder / "cache.sqlite")
+    budgets = Budgets(Allowance(requests=10**6), [], folder / "spent.sqlite")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with suppress(ConflictScoreError), RecordFile(path) as file:
+        file.resume()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (chance.randrange(1, 200_000), before[1]))
+        try:
+            for number in range(60):
+                cache.put({"n": number}, {"v": "x" * chance.randrange(9000)})
+                with suppress(RefusedError):
+                    budgets.admit(KeyHolder("me"))
+                file.append(json_line({"n": number, "pad": "x" * chance.randrange(9000)}))
+                records += 1
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    cache.close()
+    budgets.close()
+    found = [json.loads(line.text)["n"] for line in RecordLines(path)]
+    return None if found == list(range(records)) else f"a full disk: {len(found)} of {records}"
+
+
+def _damaged(chance: random.Random, path: Path) -> Case:
+    data = bytearray(path.read_bytes())
+    for _ in range(chance.randrange(1, 40)):
+        data[chance.randrange(len(data))] = chance.randrange(256)
+    path.write_bytes(data)
+    try:
+        cache = ContentCache(path)
+    except ConflictScoreError:
+        return None
+    found = [cache.get({"n": number}) for number in range(60)]
+    cache.close()
+    return None if all(one is None or isinstance(one, dict) for one in found) else "damaged: read"
+
+
+def _floods(chance: random.Random, folder: Path) -> Generator[Case]:
+    """More hostile connections than there may be; whoever asks is answered all the same."""
+    kinds: dict[str, bytes] = {
+        "silent": b"",
+        "half a head": b"GET /healthz HTTP/1.1\r\nhost: loc",
+        "a body that never comes": (
+            b"POST /v1/runs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+            b"content-length: 1000\r\n\r\n{"
+        ),
+        "replies that are never read": b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n" * 50,
+        "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+        "an endless head": b"GET / HTTP/1.1\r\nx: " + b"y" * 70_000,
+    }
+    with _upstream(chance) as upstream, _service(upstream, folder) as port:
+        while True:
+            kind = chance.choice([*kinds])
+            with ExitStack() as opened:
+                for _ in range(_HOSTILE):
+                    with suppress(OSError):
+                        connection = socket.create_connection(("127.0.0.1", port), 5)
+                        opened.enter_context(connection)
+                        connection.settimeout(1)
+                        connection.sendall(kinds[kind])
+                statuses = [_asked(port, "GET", path)[0] for path in ("/healthz", "/v1/models")]
+            yield None if statuses == [200, 200] else f"{_HOSTILE} x {kind}: {statuses}"
+
+
+def _tricks(chance: random.Random, folder: Path) -> Generator[Case]:
+    """Names that only seem to be this machine's, and addresses that lead into it."""
+    with (
+        _upstream(chance) as upstream,
+        _service(upstream, folder) as port,
+        socket.create_server(("127.0.0.1", 0)) as inside,
+    ):
+        inside.setblocking(False)
+        while True:
+            host = _name(chance)
+            status = _raw_status(port, host)
+            local = _HOST.fullmatch(host) is not None
+            held = status == 200 if local and _in_range(host) else status in (400, 403)
+            yield None if held else f"Host {host!r}: {status}"
+            url = f"http://{_inside(chance)}:{inside.getsockname()[1]}/"
+            reached = _fetched(url) or _knocked_at(inside)
+            yield f"fetched {url!r}" if reached else None
+
+
+def _knocked_at(listener: socket.socket) -> bool:
+    """Whether anybody has connected to a listener that does not block."""
+    try:
+        listener.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _fuzz(chance: random.Random, folder: Path) -> Generator[Case]:
+    """Requests and upstream replies of any shape; no bug, and an error in our form."""
+    document = {"text": "The lamp was lit in 1874.", "title": "Log"}
+    whole = {
+        "/v1/chat/completions": {
+            "model": "conflictscore",
+            "messages": [{"role": "user", "content": "When was the lamp lit?"}],
+            "temperature": 0.0,
+            "stream": False,
+        },
+        "/v1/runs": {"question": "When?", "history": [], "documents": [document]},
+    }
+    with _upstream(chance) as upstream, _service(upstream, folder) as port:
+        while True:
+            path = chance.choice([*whole])
+            body = json.dumps(_mutated(chance, whole[path])).encode()
+            if chance.random() < 0.2:
+                body = body[: chance.randrange(len(body))] + chance.randbytes(3)
+            status, said = _asked(port, "POST", path, body)
+            shaped = status == 200 or b'"error"' in said
+            yield None if status in _EXPECTED and shaped else f"{path} {body[:200]!r}: {status}"
+
+
+PARTS: dict[str, Part] = {
+    "kills": _kills,
+    "faults": _faults,
+    "floods": _floods,
+    "tricks": _tricks,
+    "fuzz": _fuzz,
+}
+
+
+@contextmanager
+def _service(upstream: int, folder: Path) -> Iterator[int]:
+    """A service without keys on a loopback port, which it gives."""
+    url = f"http://127.0.0.1:{upstream}/v1"
+    settings = LoopSettings(base_url=url, cache=ContentCache(folder / "replies.sqlite"))
+    context = run_context(open_model("scripted", base_url=url), None, settings)
+    policy = ServiceSettings(mode="correct", first_answer="upstream", timeout=10)
+    server = Server(create_app(context, policy), connections=_CONNECTIONS, patience=1.0, grace=1)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])), daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join(20)
+
+
+@contextmanager
+def _upstream(chance: random.Random) -> Iterator[int]:
+    """An upstream on a loopback port, every other reply of which is mutated."""
+    chance = random.Random(chance.random())  # noqa: S311 - a thread's own
+    whole = {
+        "id": "1", "object": "chat.completion", "created": 1, "model": "scripted",
+        "choices": [{"index": 0, "finish_reason": "stop",
+                     "message": {"role": "assistant", "content": "It was lit in 1871."}}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+    }  # fmt: skip
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = re.search(rb"(?i)content-length: *(\d+)", head)
+            await reader.readexactly(int(length[1]) if length else 0)
+            said = whole if chance.random() < 0.5 else _mutated(chance, whole)
+            body = json.dumps(said).encode()
+            writer.write(
+                b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n"
+                b"content-length: %d\r\n\r\n%b" % (len(body), body)
+            )
+            await writer.drain()
+        writer.close()
+
+    ready, loop = threading.Event(), asyncio.new_event_loop()
+    ports: list[int] = []
+
+    async def serve() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        ports.append(server.sockets[0].getsockname()[1])
+        ready.set()
+        with suppress(asyncio.CancelledError):
+            await server.serve_forever()
+
+    task = loop.create_task(serve())
+    thread = threading.Thread(target=lambda: loop.run_until_complete(task), daemon=True)
+    thread.start()
+    ready.wait()
+    try:
+        yield ports[0]
+    finally:
+        loop.call_soon_threadsafe(task.cancel)
+        thread.join(10)
+
+
+def _asked(port: int, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request(method, path, body, {"content-type": "application/json"})
+        reply = connection.getresponse()
+        return reply.status, reply.read()
+    except (OSError, http.client.HTTPException) as error:
+        return 0, repr(error).encode()
+    finally:
+        connection.close()
+
+
+def _raw_status(port: int, host: str) -> int:
+    request = f"GET /v1/models HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), 10) as connection:
+        connection.sendall(request.encode("latin-1", "replace"))
+        return int((connection.makefile("rb").readline().split() or [b"", b"0"])[1])
+
+
+def _name(chance: random.Random) -> str:
+    """A host that is, or nearly is, this machine's."""
+    good = ["localhost", "127.0.0.1", "[::1]", "127.3.2.1", "LOCALHOST"]
+    marks = ["", "@", "/", "#", "?", "\\", ".", ",", " ", ":", "%00", ":80", ":80@", "]", "[", "_"]
+    names = [*good, "evil.test", "10.0.0.1", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", ""]
+    parts = [chance.choice(names) + chance.choice(marks) for _ in range(chance.randrange(1, 3))]
+    return ("".join(parts) if chance.random() < 0.8 else chance.choice(good)).strip()
+
+
+def _in_range(host: str) -> bool:
+    numbers = [int(n) for n in re.findall(r"\d+", host.partition("]")[0].rsplit(":", 1)[0])]
+    return all(n <= 255 and str(n) in host for n in numbers)
+
+
+def _inside(chance: random.Random) -> str:
+    """The loopback address in one of its many forms."""
+    parts = [127, chance.randrange(256), chance.randrange(256), chance.randrange(1, 255)]
+    number = int.from_bytes(bytes(parts))
+    shapes: list[Callable[[int], str]] = [str, hex, "0{:o}".format, "0x0{:x}".format]
+    dotted = ".".join(chance.choice(shapes)(part) for part in parts)
+    mapped = f"[::ffff:{'.'.join(map(str, parts))}]"
+    forms = [dotted, dotted + ".", chance.choice(shapes)(number), mapped, "[::1]", "localhost"]
+    form = chance.choice(forms)
+    if chance.random() < 0.3:
+        form = "".join(chr(ord(c) + 0xFEE0) if c.isdigit() else c for c in form)
+    return chance.choice(["", "public.test@", "a:b@"]) + form
+
+
+def _fetched(url: str) -> bool:
+    from conflictscore.retrieval.pages.fetch import PageFetcher
+    from conflictscore.retrieval.pages.page import FetchSettings, PageError
+
+    async def fetch() -> bool:
+        async with PageFetcher(FetchSettings(timeout=2.0)) as fetcher:
+            try:
+                await fetcher.fetch(url)
+            except PageError:
+                return False
+        return True
+
+    return asyncio.run(fetch())
+
+
+def _mutated(chance: random.Random, value: Any) -> Any:
+    """The value with odd things in some of its places."""
+    if chance.random() < 0.1:
+        return chance.choice(_ODD)
+    if isinstance(value, dict):
+        changed = {name: _mutated(chance, inner) for name, inner in value.items()}
+        if chance.random() < 0.1:
+            changed[chance.choice(["n", "tools", "stop", "stream", "x", "logprobs"])] = (
+                chance.choice(_ODD)
+            )
+        return changed
+    if isinstance(value, list):
+        return [_mutated(chance, inner) for inner in value] * chance.choice([1, 1, 1, 2])
+    return value
+
+
+def campaign(parts: Mapping[str, Part], *, seconds: float, seed: int) -> dict[str, Outcome]:
+    """Run parts, each for its share of the time, and at least one case of each.
+
+    Args:
+        parts: Some of ``PARTS``.
+        seconds: For all of them together.
+        seed: Of the first part; each further one adds one.
+    """
+    outcomes = {}
+    for number, (name, part) in enumerate(parts.items()):
+        outcome = outcomes[name] = Outcome()
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            cases = part(random.Random(seed + number), Path(folder))  # noqa: S311 - no secret
+            try:
+                for broke in cases:
+                    outcome.cases += 1
+                    outcome.broken += [broke] if broke else []
+                    if time.monotonic() - began >= seconds / len(parts):
+                        break
+            except Exception as error:  # noqa: BLE001 - what a part did not expect is what it found
+                outcome.broken.append(f"{type(error).__name__}: {error}")
+            finally:
+                cases.close()
+        outcome.seconds = time.monotonic() - began
+    return outcomes
+
+
+@click.command()
+@click.option("--seconds", default=60.0, show_default=True, help="For all parts together.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--only", multiple=True, type=click.Choice([*PARTS]), help="These parts alone.")
+def main(seconds: float, seed: int, only: tuple[str, ...]) -> None:
+    """Run the campaign, and print what held and what broke."""
+    logging.disable()  # what is refused is logged, as it should be
+    chosen = {name: part for name, part in PARTS.items() if not only or name in only}
+    outcomes = campaign(chosen, seconds=seconds, seed=seed)
+    click.echo(f"{'':<8} {'cases':>8} {'broke':>6} {'seconds':>8}   seed {seed}")
+    for name, outcome in outcomes.items():
+        row = f"{outcome.cases:>8} {len(outcome.broken):>6} {outcome.seconds:>8.1f}"
+        click.echo(f"{name:<8} {row}")
+    for name, outcome in outcomes.items():
+        for broke in outcome.broken[:_SHOWN]:
+            click.echo(f"{name}: {broke}")
+    if any(outcome.broken for outcome in outcomes.values()):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

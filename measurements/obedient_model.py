@@ -1,0 +1,103 @@
+"""A model that does what the evidence says: how far labels alone can carry a second look.
+
+Its first answers name every right answer of a question's documents and, by a draw, half of the
+wrong ones, a sentence each. Asked again, it follows the side with more documents: it gives the
+answers that their passages hold in place of the claim, and hedges a tie where it may. So whatever
+goes wrong then is due to the labels, the documents or the method.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from conflictscore.benchmarks.harness.play import NotedPrompts
+from conflictscore.prompts import PromptSet
+from measurements.people_labels import LabelledQuestion
+from measurements.scripted_model import ScriptedModel
+
+__all__ = ["obedient_model"]
+
+_SAID, _HEDGED = "One answer is {}.", "Sources disagree on whether it is {}."
+_NOTHING = "The documents do not settle it."
+
+
+def obedient_model(labelled: Iterable[LabelledQuestion]) -> ScriptedModel:
+    """The model for these questions; a run with it takes its ``prompts``."""
+    by_question = {" ".join(one.question.question.split()): one for one in labelled}
+    prompts = NotedPrompts(PromptSet.load())
+    known = [answer for one in by_question.values() for answer in (*one.right, *one.wrong)]
+
+    def reply(name: str, fields: Mapping[str, Any]) -> str:
+        match name:
+            case "free_form_rag":
+                return _first(by_question[" ".join(fields["question"].split())])
+            case "decompose" | "decompose_passage" | "decompose_with_places":
+                said = _sentences(fields["answer"], known)
+                placed = name == "decompose_with_places"
+                return "\n".join(
+                    ["Claims:", *(f"{one} || {one}" if placed else one for one in said)]
+                )
+            case "free_form_regenerate" | "free_form_regenerate_typed":
+                asked = by_question[" ".join(fields["question"].split())]
+                return _settled(fields["answer"], [(fields["claim"], fields["evidence"])], asked)
+            case "revise":
+                made = [
+                    (filled["claim"], filled["evidence"])
+                    for text, (template, filled) in prompts.rendered.items()
+                    if template == "revise_claim" and text in fields["disputes"]
+                ]
+                asked, passage = (
+                    by_question[" ".join(fields["question"].split())],
+                    fields["passage"],
+                )
+                return _revision(passage, _settled(passage, made, asked, hedge=True))
+            case "classify_conflict":
+                return "TYPE: misinformation\nREASON: Some have it wrong."
+            case _:
+                return "The documents say so."
+
+    return ScriptedModel(prompts=prompts, reply=reply)
+
+
+def _first(asked: LabelledQuestion) -> str:
+    given = dict.fromkeys(d["metadata"]["gives"] for d in asked.question.documents)
+    told = [
+        answer
+        for answer in given
+        if answer and (answer in asked.right or hashlib.sha256(answer.encode()).digest()[0] % 2)
+    ]
+    return " ".join(map(_SAID.format, told)) or _NOTHING
+
+
+def _sentences(text: str, known: Iterable[str]) -> list[str]:
+    told = (form.format(answer) for answer in known for form in (_SAID, _HEDGED))
+    return sorted({one for one in told if one in text}, key=text.index)
+
+
+def _settled(
+    text: str,
+    disputes: Iterable[tuple[str, str]],
+    asked: LabelledQuestion,
+    *,
+    hedge: bool = False,
+) -> str:
+    """A text in which what more documents contradict than support gives way to what they say."""
+    for claim, evidence in disputes:
+        supports, _, contradicts = evidence.partition("Documents that contradict")
+        more = contradicts.count("- Document ") - supports.count("- Document ")
+        if more > 0:
+            others = (_SAID.format(answer) for answer in asked.stated(contradicts))
+            new = [one for one in others if one not in text]
+            text = text.replace(claim, " ".join(new))
+        elif more == 0 and hedge:
+            text = text.replace(claim, claim.replace(_SAID[:13], _HEDGED[:33]))
+    return " ".join(text.split()) or _NOTHING
+
+
+def _revision(before: str, after: str) -> str:
+    reason = "REASON: More documents say so (Doc 1)."
+    if before == after:
+        return f"WAY: KEEP\n{reason}"
+    if after == _NOTHING:
+        return f"WAY: REMOVE\n{reason}"
+    return f"WAY: REPLACE\n{reason}\nPASSAGE:\n{after}"

@@ -1,0 +1,218 @@
+"""Questions whose answers and documents people labelled, and a labeler that gives those labels.
+
+RAMDocs says of every document which answer it gives, and which answers are right; WikiContradict
+says it of its two passages. So it is known of any claim that holds such an answer, letter by
+letter, how each document bears on it. Nothing is asked, and what a claim says besides is not seen.
+NatConfQA is left out: its evidence ids do not lead to a passage.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from conflictscore.benchmarks.harness.definition import Benchmark
+from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.ramdocs.benchmark import (
+    MEASURES,
+    exact_match,
+    judge_exact_match,
+    normalised,
+    read_questions,
+)
+from conflictscore.benchmarks.wikicontradict.benchmark import (
+    read_questions as read_contradicting,
+)
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
+
+__all__ = ["SETS", "TABLES", "LabelledQuestion", "PeopleLabeler", "Spoiler", "as_benchmark"]
+
+_LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
+
+
+class LabelledQuestion(NamedTuple):
+    """A question with what people know of its documents.
+
+    Attributes:
+        question: Its documents carry ``gives`` in their metadata.
+        right: Answers that are right, for one entity or another.
+        wrong: Answers that are right for none.
+        rivals: Whether two right answers are at odds; otherwise each is right for another entity.
+    """
+
+    question: Question
+    right: tuple[str, ...]
+    wrong: tuple[str, ...]
+    rivals: bool
+
+    def stated(self, text: str) -> tuple[str, ...]:
+        """The known answers that stand in a text."""
+        found = exact_match(text, self.right, self.wrong)
+        return (*found.given, *found.wrong)
+
+    def label(self, claim: str, gives: str) -> Label:
+        """How a document that gives an answer bears on a claim; an empty answer is none."""
+        stated = set(map(normalised, self.stated(claim)))
+        if not stated or not gives:
+            return Label.IRRELEVANT
+        if normalised(gives) in stated:
+            return Label.SUPPORTS
+        right = set(map(normalised, self.right))
+        apart = self.rivals or normalised(gives) not in right or not stated <= right
+        return Label.CONTRADICTS if apart else Label.IRRELEVANT
+
+
+def _ramdocs(path: Path) -> list[LabelledQuestion]:
+    """Each question for one entity: the one that most correct documents are about.
+
+    Nothing says which entity a document is about, but those with another right answer are about
+    another one. They are left out, so that what remains agrees or disagrees about one thing.
+    """
+    rows = [record for _, record in read_json_lines(path)]
+    made = []
+    for question, row in zip(read_questions(path, name_entities=False), rows, strict=True):
+        told = [(d["type"], d["answer"]) for d in row["documents"]]
+        right = [answer for kind, answer in told if kind == "correct"]
+        wrong = set(map(normalised, question.incorrect))
+        if not right:
+            continue
+        answer = max(right, key=right.count)
+        asked = question.model_copy(update={"correct": (answer,)})
+        kept = [
+            (document, said if kind == "correct" or normalised(said) in wrong else "")
+            for document, (kind, said) in zip(question.documents, told, strict=True)
+            if kind != "correct" or normalised(said) == normalised(answer)
+        ]
+        documents, gives = zip(*kept, strict=True)
+        asked = asked.model_copy(update={"documents": documents})
+        made.append(_labelled(asked, gives, (answer,), question.incorrect, rivals=False))
+    return made
+
+
+def _wikicontradict(path: Path) -> list[LabelledQuestion]:
+    """Those whose two answers can be told apart as words, and whose two passages differ."""
+    made = []
+    for asked in read_contradicting(path):
+        one, other = (answer.strip(" .") for answer in asked.answers)
+        told = set(map(normalised, (one, other)))
+        if len(told) < 2 or told & {"yes", "no", ""} or len(set(asked.contexts_self_contained)) < 2:
+            continue
+        if exact_match(one, [other], ()).given or exact_match(other, [one], ()).given:
+            continue
+        question = Question(
+            id=asked.id,
+            question=asked.question,
+            correct=(one, other),
+            documents=tuple({"text": text} for text in asked.contexts_self_contained),
+        )
+        made.append(_labelled(question, [one, other], (one, other), (), rivals=True))
+    return made
+
+
+def _labelled(
+    question: Question,
+    gives: Sequence[str],
+    right: tuple[str, ...],
+    wrong: tuple[str, ...],
+    *,
+    rivals: bool,
+) -> LabelledQuestion:
+    documents = tuple(
+        {**document, "metadata": {"asked": question.id, "gives": answer}}
+        for document, answer in zip(question.documents, gives, strict=True)
+    )
+    told = question.model_copy(update={"documents": documents})
+    return LabelledQuestion(told, right, wrong, rivals)
+
+
+SETS = {"ramdocs": _ramdocs, "wikicontradict": _wikicontradict}
+"""What reads each set from its published file."""
+
+
+def as_benchmark(
+    name: str, labelled: Iterable[LabelledQuestion], methods: tuple[str, ...]
+) -> Benchmark:
+    """The questions as the harness runs them, in free form and judged by the words of answers."""
+    return Benchmark(
+        name=name,
+        form="free-form",
+        questions=tuple(one.question for one in labelled),
+        measures=MEASURES,
+        judge=judge_exact_match,
+        offered=methods,
+    )
+
+
+Table = Mapping[Label, tuple[int, int, int]]
+"""By people's label, how often a labeler gave SUPPORTS, CONTRADICTS and IRRELEVANT."""
+
+TABLES: dict[str, Table] = {
+    "nli": dict(zip(_LABELS, ((28, 1, 21), (12, 18, 20), (2, 3, 45)), strict=True)),
+    "choice": dict(zip(_LABELS, ((42, 3, 5), (31, 7, 12), (30, 2, 18)), strict=True)),
+}
+"""150 pairs of Factcheck-GPT, balanced: ``python -m measurements.label_accuracy
+factcheckgpt_groups.jsonl --labeler nli --pairs 150 --seed 0 --out nli.jsonl``, and the same with
+``choice`` and ``--model local``."""
+
+
+class Spoiler(NamedTuple):
+    """What makes labels worse.
+
+    Attributes:
+        rate: Share of the labels that become one of the two others, each as often, in [0, 1];
+            not read where there is a table.
+        table: A labeler's confusion table, which says what becomes of each label.
+        seed: Which labels these are. The labels that one rate spoils are spoiled at every higher
+            one too.
+    """
+
+    rate: float = 0.0
+    table: str | None = None
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """For tables and folders."""
+        return self.table or f"{self.rate:g}"
+
+    def spoil(self, label: Label, claim: str, document: str) -> Label:
+        """What becomes of a label, the same each time for this claim and document."""
+        digest = hashlib.sha256(f"{self.seed}\0{claim}\0{document}".encode()).digest()
+        draw = Random(digest)  # noqa: S311 - a draw, not a secret
+        if self.table is not None:
+            [given] = draw.choices(_LABELS, TABLES[self.table][label])
+            return given
+        spoiled = draw.random() < self.rate
+        return draw.choice([one for one in _LABELS if one is not label]) if spoiled else label
+
+
+class PeopleLabeler:
+    """People's labels, spoiled or as they are; no model is asked."""
+
+    identity = None
+
+    def __init__(self, labelled: Iterable[LabelledQuestion], spoiler: Spoiler) -> None:
+        """Take what people know.
+
+        Args:
+            labelled: The questions; a document of another is irrelevant.
+            spoiler: What becomes of their labels.
+        """
+        self._known = {one.question.id: one for one in labelled}
+        self._spoiler = spoiler
+        self.name = f"people({spoiler.name})"
+        self.right = self.given = 0
+        """Labels that are people's own, and all."""
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        """See :class:`~conflictscore.labelers.protocol.Labeler`."""
+        asked = self._known.get(str(document.metadata.get("asked")))
+        gives = str(document.metadata.get("gives") or "")
+        truth = asked.label(claim.text, gives) if asked else Label.IRRELEVANT
+        given = self._spoiler.spoil(truth, claim.text, document.text)
+        self.given += 1
+        self.right += given is truth
+        return EvidenceLabel(claim=claim.number, document=document.number, label=given)

@@ -1,0 +1,385 @@
+"""What a revision in place leaves alone, and what becomes of what is disputed.
+
+Long answers are put together from claims that people labelled against documents (the groups of
+``conflict-detection``): six to twelve sentences, one to three of them disputed or refuted, every
+other one in Markdown. Each is revised by a scripted model that obeys, and by one that misbehaves;
+and it is asked for again as a whole, as the paper does. With --model, a real model answers, and the
+bundled NLI model labels what people did not.
+"""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import cycle, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from conflictscore import create_self_correcting_rag
+from conflictscore.benchmarks.harness.play import NotedPrompts
+from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
+from conflictscore.errors import ConflictScoreError
+from conflictscore.labelers.nli.labeler import NliLabeler
+from conflictscore.labelers.protocol import Labeler
+from conflictscore.markdown import passages
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
+from measurements.intervals import mean_interval
+from measurements.scripted_model import ScriptedModel
+
+__all__ = [
+    "LongAnswer",
+    "Tally",
+    "long_answers",
+    "main",
+    "misbehaviours",
+    "obey",
+    "revised",
+]
+
+DENIED, HEDGED = "Contrary to what is often said, this is wrong: ", "Sources disagree on this: "
+_QUESTION = "What is known about these matters?"
+_MOST_DOCUMENTS = 3
+_CLAIM_CHARS = range(40, 240)
+_MARKS = set("*_`[]|<>#\n\\~")
+_CITED = r"(?: \[\d+\])?"
+_ROW = "{:<14}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>9}{:>8}{:>9}"
+
+
+class _Sentence(NamedTuple):
+    text: str
+    labels: tuple[Label, ...]
+    documents: tuple[str, ...]
+
+    @property
+    def disputed(self) -> bool:
+        return Label.CONTRADICTS in self.labels
+
+
+@dataclass(frozen=True)
+class LongAnswer:
+    """An answer with its documents and what people know of them."""
+
+    text: str
+    documents: tuple[str, ...]
+    labels: dict[str, dict[str, Label]]
+    """By sentence and document, people's label; all others are irrelevant."""
+    disputed: tuple[str, ...]
+    """The sentences that a document contradicts, in their order."""
+
+    @property
+    def undisputed(self) -> list[str]:
+        """What stands before, between and after the disputed sentences with their citations."""
+        disputed = "|".join(map(re.escape, self.disputed))
+        return re.split(rf"(?:{disputed}){_CITED}", self.text)
+
+    def refuted(self, sentence: str) -> bool:
+        """Whether no document supports a disputed sentence."""
+        return Label.SUPPORTS not in self.labels[sentence].values()
+
+    def label(self, claim: str, document: str) -> Label | None:
+        """People's label of a sentence, or of one that denies or hedges it; None of any other."""
+        known = next((text for text in self.labels if text in claim), None)
+        if known is None:
+            return None
+        label = self.labels[known].get(document, Label.IRRELEVANT)
+        if label is Label.IRRELEVANT:
+            return label
+        if HEDGED in claim:
+            return Label.SUPPORTS
+        if DENIED in claim:
+            return Label.CONTRADICTS if label is Label.SUPPORTS else Label.SUPPORTS
+        return label
+
+
+def long_answers(files: Iterable[Path], count: int, seed: int) -> list[LongAnswer]:
+    """So many answers, put together by seed; every other one is in Markdown.
+
+    Args:
+        files: JSON lines of groups, with ``claim`` and ``docs`` (``text``, ``label``).
+        count: How many; sentences are used again where there are too few.
+        seed: Of the draw.
+
+    Raises:
+        InputError: A file cannot be read; the line names file, row and field.
+        ConflictScoreError: There are no disputed sentences in the files, or no others.
+    """
+    known = list({one.text: one for file in files for one in _sentences(file)}.values())
+    draw = random.Random(seed)  # noqa: S311 - a draw, not a secret
+    draw.shuffle(known)
+    disputed, others = ([one for one in known if one.disputed is kind] for kind in (True, False))
+    if len(disputed) < 3 or len(others) < 11:
+        raise ConflictScoreError("the files have too few disputed claims, or too few others")
+    return [_answer(disputed, others, draw, markdown=bool(n % 2)) for n in range(count)]
+
+
+def _sentences(file: Path) -> Iterator[_Sentence]:
+    for where, record in read_json_lines(file):
+        text = " ".join(text_of(record, "claim", where).split())
+        text = text if text.endswith(".") else f"{text}."
+        told = [
+            (document.get("label"), document.get("text"))
+            for _, document in documents_of(record, "docs", where)
+            if document.get("label") in set(Label)
+        ]
+        sides = sorted(told, key=lambda one: one[0] == Label.IRRELEVANT)[:_MOST_DOCUMENTS]
+        if len(text) not in _CLAIM_CHARS or _MARKS & set(text) or not text[0].isupper():
+            continue
+        if len(passages(text)) == 1 and sides and sides[0][0] != Label.IRRELEVANT:
+            labels, texts = zip(*sides, strict=True)
+            yield _Sentence(text, tuple(map(Label, labels)), texts)
+
+
+def _answer(
+    disputed: Sequence[_Sentence],
+    others: Sequence[_Sentence],
+    draw: random.Random,
+    *,
+    markdown: bool,
+) -> LongAnswer:
+    wrong = draw.sample(disputed, draw.randint(1, 3))
+    chosen = draw.sample(others, draw.randint(6, 12) - len(wrong))
+    for place in sorted(draw.sample(range(len(chosen) + 1), len(wrong)), reverse=True):
+        chosen.insert(place, wrong.pop())  # no two side by side
+    labels: dict[str, dict[str, Label]] = {
+        one.text: dict(zip(one.documents, one.labels, strict=True)) for one in chosen
+    }
+    told = [one.text for one in chosen]
+    return LongAnswer(
+        text=_markdown(told) if markdown else _plain(told),
+        documents=tuple(dict.fromkeys(text for one in chosen for text in one.documents)),
+        labels=labels,
+        disputed=tuple(one.text for one in chosen if one.disputed),
+    )
+
+
+def _plain(sentences: Sequence[str]) -> str:
+    half = len(sentences) // 2
+    return f"{' '.join(sentences[:half])}\n\n{' '.join(sentences[half:])}"
+
+
+def _markdown(sentences: Sequence[str]) -> str:
+    first, second = sentences[: len(sentences) // 2], sentences[len(sentences) // 2 :]
+    listed = "\r\n".join(f"- {sentence} [{n}]" for n, sentence in enumerate(second, start=1))
+    return (
+        f"## What is known\r\n\r\n**In short**\r\n\r\n{' '.join(first)}\r\n\r\n{listed}\r\n\r\n"
+        "| what | how |\r\n|---|---|\r\n| asked | once |\r\n\r\n"
+        "```sh\r\ncurl -s https://a.test/x  # see [1]\r\n```\r\n\r\nSee [more](https://a.test/b(c))."
+    )
+
+
+Behaviour = Callable[[LongAnswer, str], str]
+"""What a scripted model replies where it is asked to revise a passage."""
+
+
+def obey(answer: LongAnswer, passage: str) -> str:
+    """Deny what is refuted, and hedge what documents disagree about."""
+    wrong = [one for one in answer.disputed if one in passage]
+    for sentence in wrong:
+        said = DENIED if answer.refuted(sentence) else HEDGED
+        passage = passage.replace(sentence, said + sentence)
+    return _revision("REPLACE" if any(map(answer.refuted, wrong)) else "HEDGE", passage)
+
+
+def _revision(way: str, text: str) -> str:
+    return f"WAY: {way}\nREASON: The documents say so (Doc 1).\nPASSAGE:\n{text}"
+
+
+def misbehaviours() -> Iterator[Behaviour]:
+    """In turn: no form, the whole answer, another passage, broken Markdown, the same, a fancy."""
+    return cycle(
+        (
+            lambda answer, passage: "I would rather not.",
+            lambda answer, passage: _revision("REPLACE", answer.text),
+            lambda answer, passage: _revision(
+                "REPLACE", next(s for s in answer.labels if s not in passage)
+            ),
+            lambda answer, passage: _revision("REPLACE", f"**{passage}\n```"),
+            lambda answer, passage: _revision("REPLACE", f"Indeed, and twice over: {passage}"),
+            lambda answer, passage: _revision("REPLACE", "The moon is made of green cheese."),
+        )
+    )
+
+
+def _scripted(answer: LongAnswer, behave: Behaviour) -> ScriptedModel:
+    """Takes the answer apart by its sentences, and revises its passages as it is told to."""
+
+    def reply(name: str, fields: Mapping[str, Any]) -> str:
+        match name:
+            case "decompose" | "decompose_passage" | "decompose_with_places":
+                told = [text for text in _told(fields["answer"]) if text]
+                placed = (f"- {text} || {' '.join(text.split()[:5])}" for text in told)
+                plain = (f"- {text}" for text in told)
+                return "\n".join(["Claims:", *(placed if name.endswith("places") else plain)])
+            case "revise":
+                return behave(answer, fields["passage"])
+            case "free_form_regenerate":
+                sentence = next(one for one in answer.disputed if one in fields["claim"])
+                return f"{DENIED if answer.refuted(sentence) else HEDGED}{sentence}"
+            case _:
+                return "The documents say so (Doc 1)."
+
+    return ScriptedModel(prompts=NotedPrompts(PromptSet.load()), reply=reply)
+
+
+def _told(text: str) -> list[str]:
+    """The sentences of an answer, without citations and marks."""
+    said = (text[p.start : p.end] for p in passages(text) if p.kind == "text")
+    return [re.sub(_CITED + "$", "", one).strip("* ") for one in said]
+
+
+class _Labels:
+    """People's labels; of what they did not see, another labeler's, or irrelevant."""
+
+    name, identity = "people", None
+
+    def __init__(self, answer: LongAnswer, otherwise: Labeler | None) -> None:
+        self._answer, self._otherwise = answer, otherwise
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        label = self._answer.label(claim.text, document.text)
+        if label is None and self._otherwise is not None:
+            return await self._otherwise.label(claim, document, meter)
+        given = label or Label.IRRELEVANT
+        return EvidenceLabel(claim=claim.number, document=document.number, label=given)
+
+
+@dataclass
+class Tally:
+    """What came of a way of revising.
+
+    Attributes:
+        kept: Of each answer, the share of its undisputed text that is there byte for byte, in its
+            order, in [0, 1].
+        outcomes: What became of the disputed sentences: ``right`` (refuted, and denied now),
+            ``hedged``, ``kept``, or ``harmed``: anything else.
+        lengths: Of each answer, its length after / before.
+        usage: Calls and tokens of all.
+    """
+
+    kept: list[float] = field(default_factory=list)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    lengths: list[float] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+
+    def add(self, answer: LongAnswer, after: str, usage: Usage) -> None:
+        """Count one answer.
+
+        Args:
+            answer: As it was.
+            after: As it is now.
+            usage: What that took.
+        """
+        place, found = 0, list[tuple[int, int] | None]()
+        stretches = answer.undisputed
+        for number, stretch in enumerate(stretches, start=1):
+            last = number == len(stretches) and after.endswith(stretch)
+            at = len(after) - len(stretch) if last else after.find(stretch, place)
+            found.append(None if at < place else (at, at + len(stretch)))
+            place = max(place, at + len(stretch))
+        whole = sum(map(len, stretches))
+        there = sum(len(s) for s, at in zip(stretches, found, strict=True) if at is not None)
+        self.kept.append(there / whole if whole else 1.0)
+        for sentence, (one, other) in zip(answer.disputed, pairwise(found), strict=True):
+            between = after[one[1] : other[0]] if one and other else after
+            self.outcomes[_outcome(answer, sentence, between)] += 1
+        self.lengths.append(len(after) / len(answer.text))
+        self.usage += usage
+
+
+def _outcome(answer: LongAnswer, sentence: str, now: str) -> str:
+    if re.fullmatch(re.escape(sentence) + _CITED, now.strip()):
+        return "kept"
+    if HEDGED + sentence in now:
+        return "hedged"
+    return "right" if DENIED + sentence in now and answer.refuted(sentence) else "harmed"
+
+
+def revised(
+    answers: Sequence[LongAnswer],
+    *,
+    behaviours: Iterator[Behaviour],
+    model: str | None = None,
+    **settings: Any,
+) -> Tally:
+    """Revise answers, and count what came of it.
+
+    Args:
+        answers: What is revised.
+        behaviours: How a scripted model behaves, an answer each.
+        model: A real one in its place.
+        **settings: Of the loop.
+    """
+    tally, otherwise = Tally(), NliLabeler.open() if model else None
+    for answer in answers:
+        scripted = _scripted(answer, next(behaviours))
+        graph = create_self_correcting_rag(
+            model or scripted,
+            labeler=_Labels(answer, otherwise),
+            prompts=scripted.prompts,
+            cache=False,
+            context_window=None if model else 128_000,
+            disputed=("conflict", "refuted"),
+            **settings,
+        )
+        state = graph.invoke(
+            {
+                "question": _QUESTION,
+                "documents": list(answer.documents),
+                "draft_answer": answer.text,
+            }
+        )
+        tally.add(answer, state["answer"], Usage.model_validate(state["usage"]))
+    return tally
+
+
+@click.command(help=__doc__)
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--answers", default=200, show_default=True)
+@click.option("--seed", default=0, show_default=True)
+@click.option("--model", default=None, help="A real model, such as local, that revises in place.")
+def main(files: tuple[Path, ...], answers: int, seed: int, model: str | None) -> None:
+    """See the module."""
+    try:
+        made = long_answers(files, answers, seed)
+    except ConflictScoreError as error:
+        raise click.ClickException(str(error)) from error
+    in_place: dict[str, Any] = {"regeneration": "revise", "guard": True}
+    ways: dict[str, Callable[[], Tally]] = {
+        "obeys": partial(revised, made, behaviours=cycle([obey]), **in_place),
+        "misbehaves": partial(revised, made, behaviours=misbehaviours(), **in_place),
+        "unguarded": partial(
+            revised, made, behaviours=misbehaviours(), **{**in_place, "guard": False}
+        ),
+        "whole": partial(revised, made, behaviours=cycle([obey]), regeneration="paper"),
+    }
+    if model is not None:
+        ways = {model: partial(revised, made, behaviours=cycle([obey]), model=model, **in_place)}
+    wrong = sum(len(answer.disputed) for answer in made)
+    click.echo(f"{len(made)} answers with {wrong} disputed sentences")
+    names = ("", "kept", "all kept", "right", "hedged", "kept", "harmed", "length", "calls")
+    click.echo(_ROW.format(*names, "tokens"))
+    for name, way in ways.items():
+        tally = way()
+        outcomes = [tally.outcomes[kind] for kind in ("right", "hedged", "kept", "harmed")]
+        spent = tally.usage
+        click.echo(
+            _ROW.format(
+                name,
+                f"{100 * mean_interval(tally.kept).value:.1f} %",
+                f"{tally.kept.count(1.0)}",
+                *outcomes,
+                f"{mean_interval(tally.lengths).value:.2f}",
+                f"{spent.calls / len(made):.1f}",
+                f"{(spent.input_tokens + spent.output_tokens) / len(made):,.0f}",
+            )
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""A chat model in whose place a function replies, told which template a prompt was made of."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import ConfigDict
+
+from conflictscore.benchmarks.harness.play import NotedPrompts
+from conflictscore.tokens import count_tokens
+
+__all__ = ["ScriptedModel"]
+
+
+class ScriptedModel(BaseChatModel):
+    """Replies by a function, and counts the tokens of prompts and replies.
+
+    Attributes:
+        prompts: The templates of the run, which are to be these.
+        reply: From a template's name and what it was filled with to the reply. Where a claim is to
+            name its place, the name is ``decompose_with_places``.
+    """
+
+    prompts: NotedPrompts
+    reply: Callable[[str, Mapping[str, Any]], str]
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        prompt = messages[-1].text
+        name, fields = self.prompts.made(prompt)
+        if name == "decompose" and prompt.endswith(self.prompts.render("decompose_places")):
+            name = "decompose_with_places"
+        reply = self.reply(name, fields)
+        read, written = count_tokens(prompt).n, count_tokens(reply).n
+        usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+        message = AIMessage(reply, usage_metadata=usage)
+        return ChatResult(generations=[ChatGeneration(message=message)])

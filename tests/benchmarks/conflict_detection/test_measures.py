@@ -1,0 +1,230 @@
+"""The figures: they count what there is, depend on no order, and hold the constant answers."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conflictscore.benchmarks.conflict_detection.detect import Judged, PairRow, content_of
+from conflictscore.benchmarks.conflict_detection.measures import detection_figures, verdict_of
+from conflictscore.benchmarks.harness.statistics import proportion
+from conflictscore.benchmarks.labelled_pairs import scores
+from conflictscore.records import Label, Usage
+from tests.benchmarks.conflict_detection.claims import C, N, S, U, claim_group, judged, verdict
+
+_LABELS = st.sampled_from([S, C, N])
+_PAIR = st.tuples(st.one_of(st.none(), _LABELS), st.sampled_from([S, C, N, U]), st.floats(0, 1))
+_GROUPS = st.lists(
+    st.tuples(st.lists(_PAIR, min_size=1, max_size=5), st.booleans(), st.sampled_from("ab")),
+    min_size=1,
+    max_size=12,
+)
+
+
+def made(drawn: list[tuple[list[tuple[Label | None, Label, float]], bool, str]]) -> list[Judged]:
+    found = []
+    for index, (pairs, stated, set_name) in enumerate(drawn):
+        gold, labels, confidences = zip(*pairs, strict=True)
+        conflict = None if None not in gold else stated or {S, C} <= set(gold)
+        group = claim_group(str(index), gold, set_name=set_name, conflict=conflict)
+        found.append(judged(group, labels, confidences))
+    return found
+
+
+@settings(max_examples=25)
+@given(_GROUPS, st.randoms(use_true_random=False))
+def test_figures_add_up_and_do_not_depend_on_the_order(
+    drawn: list[tuple[list[tuple[Label | None, Label, float]], bool, str]], rng: random.Random
+) -> None:
+    groups = made(drawn)
+    figures = detection_figures("judge", groups, [])
+
+    for one in (*figures.sets, figures.overall):
+        found = one.detection
+        cells = (
+            found.true_positives,
+            found.false_positives,
+            found.false_negatives,
+            found.true_negatives,
+        )
+        assert sum(cells) == one.groups - one.undecidable
+        assert found.accuracy.count == found.recall.count + found.accuracy_no_conflict.count
+        assert found.recall.n + found.accuracy_no_conflict.n == found.accuracy.n
+        assert one.hits.right + one.hits.wrong + one.hits.unknown == found.true_positives
+        counted = sum(sum(row.values()) for row in one.labels.confusion.values())
+        assert counted + one.labels.without_gold == one.labels.pairs
+        assert sum(part.right.n for part in one.reliability.bins) == one.reliability.n == counted
+        for interval in (found.f1, one.labels.accuracy, one.labels.macro_f1):
+            if interval.low is not None and interval.high is not None:
+                assert 0 <= interval.low < interval.high <= 1
+    assert sum(one.groups for one in figures.sets) == figures.overall.groups == len(groups)
+
+    rng.shuffle(groups)
+    assert detection_figures("judge", groups, []) == figures
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(_LABELS, _LABELS), min_size=1, max_size=30))
+def test_label_figures_are_those_of_the_other_benchmark(pairs: list[tuple[Label, Label]]) -> None:
+    groups = [judged(claim_group(str(n), (gold,)), (said,)) for n, (gold, said) in enumerate(pairs)]
+    labels = detection_figures("judge", groups, []).overall.labels
+
+    expected = scores(pairs)
+    assert labels.accuracy.value == pytest.approx(expected.accuracy)
+    assert labels.macro_f1.value == pytest.approx(expected.macro_f1)
+    assert labels.confusion == {gold: dict(row) for gold, row in expected.confusion.items()}
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 20), st.integers(0, 20))
+def test_the_constant_answers_follow_from_how_common_conflict_is(yes: int, no: int) -> None:
+    groups = [
+        judged(claim_group(str(n), (S, C) if n < yes else (S, S)), (N, N)) for n in range(yes + no)
+    ]
+    overall = detection_figures("judge", groups, []).overall
+
+    always, never = overall.always, overall.never
+    assert always.precision == always.accuracy == proportion(yes, yes + no)
+    assert (always.recall, always.accuracy_no_conflict) == (proportion(yes, yes), proportion(0, no))
+    expected = 2 * yes / (2 * yes + no) if yes + no else None
+    assert always.f1.value == (pytest.approx(expected) if expected is not None else None)
+    assert never.precision.value is None
+    assert never.accuracy == proportion(no, yes + no)
+    assert never.f1.value == (0 if yes else None)
+
+
+@pytest.mark.parametrize(
+    ("labels", "answer"),
+    [
+        ([S, C], True),
+        ([S, C, U], True),
+        ([S, N], False),
+        ([N, N], False),
+        ([N, U], False),
+        ([S, U], None),
+        ([C, U, N], None),
+        ([U, U], None),
+        ([U], False),
+        ([N, U, U], None),
+        ([], False),
+    ],
+)
+def test_an_answer_is_open_where_missing_labels_could_turn_it(
+    labels: list[Label], answer: bool | None
+) -> None:
+    assert verdict_of(labels) is answer
+
+
+def test_an_undecidable_claim_is_counted_and_is_in_no_figure_of_detection() -> None:
+    groups = [
+        judged(claim_group("1"), (S, C)),
+        judged(claim_group("2"), (S, U)),
+        judged(claim_group("3", (S, S)), (S, S)),
+    ]
+    overall = detection_figures("judge", groups, []).overall
+
+    assert (overall.groups, overall.conflicts, overall.undecidable) == (3, 2, 1)
+    assert overall.detection.recall == proportion(1, 1)
+    assert overall.detection.accuracy == overall.never.accuracy.model_copy(
+        update=proportion(2, 2).model_dump()
+    )
+    assert overall.always.recall.n == 1
+    assert overall.labels.unlabelled == 1
+    assert overall.labels.confusion[C] == {C: 1, U: 1}
+    assert overall.labels.accuracy.value == 1
+
+
+@pytest.mark.parametrize(
+    ("gold", "said", "reason"),
+    [
+        ((S, C), (S, C), (1, 0, 0)),
+        ((S, C), (C, S), (0, 1, 0)),
+        ((S, C, N), (S, N, C), (0, 1, 0)),
+        ((S, C, S), (S, C, C), (1, 0, 0)),
+        ((None, C), (S, C), (0, 0, 1)),
+        ((None, None), (S, C), (0, 0, 1)),
+        ((None, S), (S, C), (0, 1, 0)),
+        ((S, C), (S, S), (0, 0, 0)),
+    ],
+)
+def test_a_hit_is_told_by_what_it_rests_on(
+    gold: tuple[Label | None, ...], said: tuple[Label, ...], reason: tuple[int, int, int]
+) -> None:
+    hits = detection_figures("judge", [judged(claim_group("1", gold, conflict=True), said)], [])
+
+    found = hits.overall.hits
+    assert (found.right, found.wrong, found.unknown) == reason
+
+
+def test_a_false_alarm_is_no_hit() -> None:
+    alarm = detection_figures("judge", [judged(claim_group("1", (S, S)), (S, C))], []).overall
+    assert (alarm.detection.false_positives, alarm.hits.right_share.n) == (1, 0)
+
+
+def test_the_interval_of_f1_narrows_with_more_claims_and_is_none_where_all_is_right() -> None:
+    def f1(times: int, said: tuple[Label, Label]) -> tuple[float, float] | None:
+        groups = [
+            judged(claim_group(str(n)), said if n % 4 == 0 else (S, C)) for n in range(8 * times)
+        ]
+        interval = detection_figures("judge", groups, []).overall.detection.f1
+        return None if interval.low is None else (interval.low, interval.high or 0.0)
+
+    few, many = f1(1, (S, S)), f1(20, (S, S))
+    assert few is not None
+    assert many is not None
+    assert few[0] < many[0] < 6 / 7 < many[1] < few[1]
+    assert f1(5, (S, C)) is None
+
+
+def test_pairs_of_a_claim_hang_together_in_the_intervals_of_labels() -> None:
+    alone = [judged(claim_group(str(n), (S,)), (S if n % 2 else C,)) for n in range(60)]
+    together = [judged(claim_group(str(n), (S,) * 6), (S if n % 2 else C,) * 6) for n in range(10)]
+    narrow, wide = (
+        detection_figures("judge", groups, []).overall.labels.accuracy
+        for groups in (alone, together)
+    )
+    assert narrow.value == wide.value == 0.5
+    assert wide.low is not None
+    assert narrow.low is not None
+    assert wide.low < narrow.low - 0.1
+
+
+def test_what_was_spent_is_that_of_the_claims_that_are_shown() -> None:
+    shown = claim_group("1")
+
+    def row(group: str, seconds: float, content: str = content_of(shown, 1)) -> PairRow:
+        return PairRow(
+            set="lamps",
+            group=group,
+            content=content,
+            label=verdict(1, S),
+            usage=Usage(calls=1, input_tokens=10),
+            seconds=seconds,
+        )
+
+    rows = [row("1", 0.5), row("1", 1.0)]
+    rows += [row("of another sample", 9.0), row("1", 9.0, "a document that it had before")]
+    overall = detection_figures("judge", [judged(shown, (S, C))], rows).overall
+    assert overall.usage == Usage(calls=2, input_tokens=20)
+    assert overall.seconds == 1.5
+
+
+def test_reliability_tells_how_far_scores_are_from_being_right() -> None:
+    groups = [
+        judged(claim_group(str(n), (S,)), (S if n < 6 else C,), (0.95,)) for n in range(10)
+    ] + [judged(claim_group("sure", (C,)), (C,), (1.0,))]
+    found = detection_figures("judge", groups, []).overall.reliability
+
+    assert found.n == 11
+    last = found.bins[-1]
+    assert (last.right.count, last.right.n) == (7, 11)
+    assert last.mean_score == pytest.approx((9.5 + 1) / 11)
+    assert found.ece == pytest.approx((10.5 - 7) / 11)
+    assert found.brier == pytest.approx((6 * 0.05**2 + 4 * 0.95**2) / 11)
+    assert all(part.right.n == 0 and part.mean_score is None for part in found.bins[:-1])
+
+
+def test_a_labeler_without_scores_has_no_reliability() -> None:
+    found = detection_figures("judge", [judged(claim_group("1"), (S, C))], []).overall.reliability
+    assert (found.n, found.brier, found.ece) == (0, None, None)

@@ -1,0 +1,87 @@
+"""What is shown of a document for a verdict: always its own words, nearest to the claim."""
+
+import pytest
+
+from conflictscore.labelers.quotes import passage_of, quoted_spans
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
+
+FILLER = "The keeper wrote the log by hand every night. " * 20
+LAMP = "The lamp was lit in 1871."
+MENU = "Home\nAbout us\nContact\nShop the lamp\n"
+COOKIES = "We use cookies to light up your visit, and the lamp partners too.\n"
+
+
+def passage(text: str, claim: str = "The lamp was lit in 1874.", **of: object) -> str:
+    verdict = EvidenceLabel.model_validate(
+        {"claim": 1, "document": 1, "label": Label.CONTRADICTS, **of}
+    )
+    document = Document(number=1, text=text, title="The Gazette")
+    return passage_of(Claim(number=1, text=claim), document, verdict) or ""
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "The lamp … in 1871.",
+        "the LAMP ... in 1871",
+        "“The lamp […] in 1871…”",
+        "The lamp [...] in 1871",
+        "The lamp (…) in 1871",
+        "The lamp . . . in 1871",
+    ],
+)
+def test_a_quotation_that_leaves_something_out_is_found_part_by_part(quote: str) -> None:
+    spans = quoted_spans(quote, FILLER + LAMP)
+    assert [(FILLER + LAMP)[start:end] for start, end in spans] == ["The lamp", "in 1871"]
+
+
+@pytest.mark.parametrize("quote", ["in 1871 … The lamp", "The lamp … in 1874", "…", " "])
+def test_its_parts_must_all_stand_there_in_their_order(quote: str) -> None:
+    assert quoted_spans(quote, LAMP) == ()
+
+
+def test_a_quotation_that_holds_dots_is_found_as_it_is() -> None:
+    text = "The lamp. The lamp ... was lit in 1871."
+    [(start, end)] = quoted_spans("lamp ... was", text)
+    assert text[start:end] == "lamp ... was"
+
+
+def test_a_quotation_is_shown_in_the_words_of_the_document() -> None:
+    told = "THE LAMP,\n it was said,  was lit in 1871."
+    assert passage(FILLER + told, snippet="the lamp ... was LIT") == "THE LAMP […] was lit"
+
+
+@pytest.mark.parametrize("snippet", [None, "It was lit in 1874, they say."])
+def test_without_a_quotation_that_stands_there_the_sentence_nearest_to_the_claim_is_shown(
+    snippet: str | None,
+) -> None:
+    shown = passage(FILLER + LAMP + " " + FILLER, snippet=snippet)
+    assert shown.startswith(LAMP)
+    assert len(shown) <= 400
+
+
+def test_of_a_window_that_is_longer_than_what_is_shown_the_nearest_part_is_shown() -> None:
+    window = f"{FILLER}{LAMP} {FILLER}"
+    assert passage(f"{LAMP} {window}", snippet=window, snippet_found=True).startswith(LAMP)
+
+
+@pytest.mark.parametrize("chrome", [MENU, COOKIES, "Home | Lamps | The lamp | Lit\n"])
+def test_menus_and_notices_of_a_page_are_never_shown(chrome: str) -> None:
+    told = "A lamp shone from the tower since 1871."
+    assert passage(f"{chrome}{told}\n{chrome}") == told
+
+
+def test_a_claim_about_a_notice_or_a_list_is_shown_it() -> None:
+    assert "cookies" in passage(f"{COOKIES}{LAMP}", claim="The page uses cookies.")
+    founders = "Alice Smith\nBob Jones\nCarol White\nDan Brown"
+    assert "Bob Jones" in passage(f"It is old.\n{founders}\n", claim="Bob Jones founded the club.")
+
+
+def test_scripts_without_white_space_are_compared_by_their_characters() -> None:
+    told, log = "灯塔于1871年点亮。", "守塔人每晚写日志。" * 60
+    assert passage(log + told, claim="灯塔于1874年点亮。").startswith(told)
+
+
+def test_only_a_verdict_that_takes_a_side_has_a_passage() -> None:
+    assert passage(LAMP, label=Label.IRRELEVANT) == ""
+    assert passage("", label=Label.SUPPORTS) == ""

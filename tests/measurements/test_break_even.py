@@ -1,0 +1,171 @@
+"""The study of label accuracy, on tiny data and a scripted model."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from conflictscore.benchmarks.harness.methods.registry import METHODS
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import Claim, Document, Label
+from measurements import break_even
+from measurements.break_even import Condition, Moved, chart, drawn, label_accuracy, moved, studied
+from measurements.people_labels import SETS, TABLES, LabelledQuestion, PeopleLabeler, Spoiler
+from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz
+from tests.fakes.openai_server import OpenAIServer
+from tests.models.calling import calling
+
+S, C, N = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT
+
+
+def lamp(number: int) -> dict[str, Any]:
+    kinds = (("correct", RIGHT), ("correct", RIGHT), ("misinfo", WRONG), ("noise", "unknown"))
+    return {
+        "question": f"When was lamp {number} lit?",
+        "documents": [
+            {"text": f"Log {n} of lamp {number}: {year}.", "type": kind, "answer": str(year)}
+            for n, (kind, year) in enumerate(kinds)
+        ],
+        "disambig_entity": [f"lamp {number}"],
+        "gold_answers": [str(RIGHT)],
+        "wrong_answers": [str(WRONG)],
+    }
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> list[LabelledQuestion]:
+    path = tmp_path_factory.mktemp("data") / "ramdocs.jsonl"
+    path.write_text("\n".join(json.dumps(lamp(n)) for n in range(3)), "utf-8")
+    return SETS["ramdocs"](path)
+
+
+async def labels(labelled: list[LabelledQuestion], claim: str, spoiler: Spoiler) -> list[Label]:
+    judge, [first, *_] = PeopleLabeler(labelled, spoiler), labelled
+    documents = [
+        Document.model_validate({"number": n, **item})
+        for n, item in enumerate(first.question.documents, start=1)
+    ]
+    return [
+        (await judge.label(Claim(number=1, text=claim), document, UsageMeter())).label
+        for document in documents
+    ]
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        (f"Lamp 0 was lit in {RIGHT}.", [S, S, C, N]),
+        (f"Lamp 0 was lit in {WRONG}.", [C, C, S, N]),
+        (f"Some say {RIGHT}, others {WRONG}.", [S, S, S, N]),
+        ("Lamp 0 was lit long ago.", [N, N, N, N]),
+    ],
+)
+async def test_people_say_how_a_document_bears_on_a_claim_that_holds_an_answer(
+    labelled: list[LabelledQuestion], claim: str, expected: list[Label]
+) -> None:
+    assert await labels(labelled, claim, Spoiler()) == expected
+
+
+def test_answers_that_are_right_for_another_entity_are_at_odds_with_wrong_ones_alone(
+    labelled: list[LabelledQuestion],
+) -> None:
+    one = labelled[0]._replace(right=("1874", "1880"), wrong=("1871",))
+    assert one.label("It was 1874.", "1880") is N
+    assert one._replace(rivals=True).label("It was 1874.", "1880") is C
+    assert one.label("It was 1871.", "1880") is C
+
+
+def test_a_rate_spoils_its_share_of_labels_and_what_a_lower_one_spoiled_too() -> None:
+    def spoiled(rate: float) -> set[int]:
+        spoiler = Spoiler(rate=rate)
+        return {n for n in range(2000) if spoiler.spoil(S, f"claim {n}", "text") is not S}
+
+    few, many = spoiled(0.2), spoiled(0.5)
+    assert few < many
+    assert 330 < len(few) < 470
+    assert spoiled(0) == set()
+    others = Counter(Spoiler(rate=1).spoil(S, f"claim {n}", "text") for n in range(2000))
+    assert set(others) == {C, N}
+    assert min(others.values()) > 900
+
+
+def test_a_confusion_table_says_what_becomes_of_each_label() -> None:
+    spoiler = Spoiler(table="choice")
+    given = Counter(spoiler.spoil(C, f"claim {n}", "text") for n in range(2000))
+    row = TABLES["choice"][C]
+    for label, count in zip((S, C, N), row, strict=True):
+        assert abs(given[label] / 2000 - count / sum(row)) < 0.05
+
+
+def test_more_questions_are_the_same_and_more(labelled: list[LabelledQuestion]) -> None:
+    assert drawn(labelled, 2, 7) == drawn(labelled, 3, 7)[:2]
+
+
+def test_methods_are_counted_by_label_accuracy_and_a_second_study_asks_nothing(
+    labelled: list[LabelledQuestion], tmp_path: Path
+) -> None:
+    quiz = Quiz()
+    with OpenAIServer(quiz) as server:
+        for spoiler in (Spoiler(), Spoiler(), Spoiler(rate=1)):
+            results = studied(
+                "ramdocs",
+                labelled,
+                spoiler,
+                tmp_path,
+                methods=("regenerated-rag", "madam-rag"),
+                model=calling(server),
+            )
+            asked = len(server.requests)
+            if spoiler.rate == 0:
+                again = moved(results, "regenerated-rag")
+                assert again is not None
+                assert (again.n, again.corrected, again.harmed) == (3, 3, 0)
+                assert label_accuracy(results, labelled) == 1
+    assert label_accuracy(results, labelled) == 0
+    assert quiz.by_lamp["generate", 0] == 1, "a first answer is paid for once"
+    assert len(server.requests) == asked
+
+
+def test_a_model_that_follows_the_evidence_is_right_with_peoples_labels(
+    labelled: list[LabelledQuestion], tmp_path: Path
+) -> None:
+    methods = ("typed-rag", "revised-rag")
+    results = studied("ramdocs", labelled, Spoiler(), tmp_path, methods=methods, model="obedient")
+    for method in methods:
+        assert [r.methods[method].value("exact match") for r in results] == [True] * 3
+    spoiled = Spoiler(rate=0.5)
+    results = studied("ramdocs", labelled, spoiled, tmp_path, methods=methods, model="obedient")
+    guarded = moved(results, "revised-rag")
+    assert guarded is not None
+    assert guarded.n == 3
+
+
+def its(corrected: int, harmed: int) -> dict[str, Moved]:
+    return {"guarded-rag": Moved(9, corrected, harmed, "", 1)}
+
+
+def test_a_method_helps_from_where_it_corrects_more_than_it_harms_at_all_higher_accuracies() -> (
+    None
+):
+    conditions = [
+        Condition("0", 1.0, its(3, 0)),
+        Condition("0.1", 0.9, its(2, 1)),
+        Condition("0.2", 0.8, its(1, 1)),
+        Condition("0.5", 0.5, its(4, 1)),
+    ]
+    *_, line = chart(conditions, ["guarded-rag"])
+    assert line.endswith("from 0.90")
+    assert "+2 -1" in line
+    assert break_even.break_even([Condition("0", 1.0, its(0, 0))], "guarded-rag") == "nowhere"
+
+
+def test_the_command_names_what_is_wrong(tmp_path: Path) -> None:
+    def told(*args: str) -> str:
+        return CliRunner().invoke(break_even.main, [*args, "--out", str(tmp_path)]).output
+
+    assert "give NAME=FILE" in told("--data", "lamps=x.jsonl")
+    assert "one of nli, choice" in told("--data", "ramdocs=x.jsonl", "--tables", "mine")
+    assert "x.jsonl" in told("--data", "ramdocs=x.jsonl", "--methods", next(iter(METHODS)))

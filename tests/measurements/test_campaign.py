@@ -1,0 +1,30 @@
+"""The short form of the campaign: every part, for a moment."""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from measurements.campaign import PARTS, campaign
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limits")
+def test_nothing_breaks_in_a_moment_of_each_part(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("CRITICAL")
+    outcomes = campaign(PARTS, seconds=2.0, seed=0)
+
+    assert {name: outcome.broken for name, outcome in outcomes.items() if outcome.broken} == {}
+    assert all(outcome.cases for outcome in outcomes.values())
+
+
+def test_what_breaks_is_told_and_does_not_end_the_campaign() -> None:
+    def breaking(chance: Random, folder: Path) -> Generator[str | None]:
+        yield None
+        yield "the roof"
+        raise ValueError("the floor")
+
+    outcome = campaign({"house": breaking, "again": breaking}, seconds=60, seed=0)["again"]
+
+    assert (outcome.cases, outcome.broken) == (2, ["the roof", "ValueError: the floor"])

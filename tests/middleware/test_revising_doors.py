@@ -1,0 +1,157 @@
+"""What is done about a disputed answer, at every way into the loop: one table of scenarios."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from conflictscore.middleware import self_correct
+from tests.fakes.openai_server import OpenAIServer
+from tests.middleware.doors import DOORS, Door
+from tests.middleware.service.serving import serving
+from tests.revising import DOCUMENTS, LONG, RevisingAgentWorld, revision
+from tests.talking import Shelf
+from tests.world import scripted_model
+
+OURS: dict[str, Any] = {
+    "regeneration": "revise",
+    "disputed": ("conflict", "refuted"),
+    "guard": True,
+}
+NAMES = ["graph", "agent, asynchronous", "chat model, streamed", "function", "service"]
+
+
+def right(text: str) -> str:
+    return text.replace("1871", "1874").replace("1850", "1840")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """An answer, and what becomes of it."""
+
+    answer: str
+    becomes: str | None = None
+    """None where the answer stays as it is."""
+    revised: Callable[[str], str] = field(
+        default=lambda passage: revision("REPLACE", right(passage))
+    )
+    decomposition: str | None = None
+    broken: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    checked: str = "fully"
+    note: str = ""
+    """What a note says."""
+
+
+AROUND = "Vennick is a headland in the west.\n\n{}\n\nIts light reaches far. It is white.\n"
+TABLE = AROUND.format("| what | when |\n|------|------|\n| lamp | 1871 |\n| horn | none |")
+CODE = AROUND.format("```yaml\nlamp:\n  lit: 1871  # by hand\n```")
+LIST = AROUND.format("1. *The* lamp was lit in 1871;\n2. the horn is loud.\n   - very")
+HEADING = AROUND.format("## The lamp of 1871 ##\n\nIt shines.")
+CHINESE = "灯塔在西边的海角上。灯 lamp 在 1871 年点亮。它的光照得很远。塔是白色的。"
+BOTH = AROUND.format("The lamp was lit in 1871, the tower built in 1850. So it is.")
+REFUTED = AROUND.format("The tower was built in 1850 by hand.")
+WINDOWS = LONG.replace("\n", "\r\n")
+
+SCENARIOS = {
+    "long Markdown": Scenario(LONG, right(LONG)),
+    "line ends of Windows": Scenario(WINDOWS, right(WINDOWS)),
+    "a list": Scenario(LIST, right(LIST)),
+    "a table": Scenario(TABLE, right(TABLE)),
+    "code": Scenario(CODE, right(CODE)),
+    "a heading": Scenario(HEADING, right(HEADING)),
+    "Chinese": Scenario(CHINESE, right(CHINESE)),
+    "two disputed claims in one sentence": Scenario(
+        BOTH,
+        right(BOTH),
+        decomposition="Claims:\n- The lamp was lit in 1871. || The lamp\n"
+        "- The tower was built in 1850. || The lamp",
+    ),
+    "a refuted claim": Scenario(REFUTED, right(REFUTED)),
+    "a short answer": Scenario("The lamp was lit in 1871.", "The lamp was lit in 1874."),
+    "a refused revision": Scenario(
+        LONG,
+        revised=lambda passage: revision("REPLACE", passage.replace("18", "19")),
+        note="was refused: its evidence is not better",
+    ),
+    "an answerer that misbehaves": Scenario(
+        LONG,
+        revised=lambda passage: revision("REPLACE", LONG),
+        note="it repeats another part of the answer",
+    ),
+    "a failing judge": Scenario(LONG, broken={"label": "Hm."}, checked="no", note="have no label"),
+    "only some claims labelled": Scenario(
+        LONG, settings={"max_claims": 1, "max_rounds": 0}, checked="partly", note="have no label"
+    ),
+}
+
+
+@pytest.fixture(params=[door for door in DOORS if door.name in NAMES], ids=lambda door: door.name)
+def door(request: pytest.FixtureRequest) -> Door:
+    return cast("Door", request.param)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_what_is_disputed_changes_and_all_else_stays(
+    door: Door, scenario: Scenario, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = RevisingAgentWorld(
+        tools=(),
+        answer=scenario.answer,
+        revised=scenario.revised,
+        decomposition=scenario.decomposition,
+        broken=dict(scenario.broken),
+    )
+    with caplog.at_level(logging.WARNING):
+        got = door.answered(world, DOCUMENTS, **{**OURS, **scenario.settings})
+
+    becomes = scenario.becomes or scenario.answer
+    assert got.said.strip() == str(got.run["answer"]).strip() == becomes.strip()
+    assert got.run["flipped"] == (scenario.becomes is not None)
+    assert got.run["checked"] == scenario.checked
+    assert any(scenario.note in note for note in got.run["notes"]) or not scenario.note
+    warned = any("checked" in record.getMessage() for record in caplog.records)
+    assert warned == (scenario.checked != "fully")
+    stand = [flip for flip in got.run["flips"] if flip["before"] != flip["after"]]
+    assert bool(stand) == (scenario.becomes is not None)
+
+
+def test_a_function_with_a_dead_judge_says_so_with_its_answer() -> None:
+    world = RevisingAgentWorld(tools=(), broken={"label": "Hm."})
+    with OpenAIServer(world) as server:
+        ask = self_correct(judge=scripted_model(server), retriever=Shelf(), cache=False)
+        answer = ask(lambda question, documents: "It was lit in 1871.")("When was the lamp lit?")
+
+    assert answer == "It was lit in 1871."
+    assert answer.run.checked == "no"
+
+
+@pytest.mark.parametrize(
+    ("broken", "checked"), [({}, "fully"), ({"label": "Hm."}, "no"), ({"decompose": "Hm."}, "no")]
+)
+def test_the_service_says_in_a_header_whether_an_answer_was_checked(
+    broken: dict[str, str], checked: str
+) -> None:
+    world = RevisingAgentWorld(tools=(), broken=dict(broken))
+    with (
+        OpenAIServer(world) as server,
+        serving(server, settings={"no_auth": True}, **OURS) as served,
+    ):
+        response = served.ask("When was the lamp lit?")
+        assert response.headers["x-conflictscore-checked"] == checked
+        assert response.json()["conflictscore"]["checked"] == checked
+
+
+def test_the_service_annotates_what_is_refuted_too() -> None:
+    world = RevisingAgentWorld(tools=(), answer=REFUTED)
+    annotating = {"mode": "annotate", "no_auth": True}
+    with (
+        OpenAIServer(world) as server,
+        serving(server, retriever=Shelf(found=DOCUMENTS), settings=annotating, **OURS) as served,
+    ):
+        said = served.ask("When?").json()["choices"][0]["message"]["content"]
+    assert said.startswith(REFUTED.strip())
+    assert "Note: the sources speak against 1 of 1 claims of this answer." in said
+    assert "For it: none. Against it: Deeds." in said

@@ -1,0 +1,56 @@
+"""Both sides of a claim, with what speaks for each document."""
+
+from conflictscore.nodes.conflict_details import conflict_details, sourced_details, witnesses
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
+
+PROMPTS = PromptSet.load()
+CLAIM = Claim(number=1, text="The lamp was lit in 1871.")
+LIT = "It opened late. The lamp was lit in 1871."
+DOCUMENTS = (
+    Document(number=1, text=LIT, title="Gazette", url="https://www.gazette.test/a"),
+    Document(number=2, text=LIT, url="https://copy.test/", duplicate_of=1),
+    Document(
+        number=3, text="The lamp dates from 1874.", title="Log", metadata={"date": "1999-05-01"}
+    ),
+    Document(number=4, text=LIT, duplicate_of=1),
+)
+SIDES = (Label.SUPPORTS, Label.SUPPORTS, Label.CONTRADICTS, Label.SUPPORTS)
+EVIDENCE = ClaimEvidence(
+    claim=CLAIM,
+    labels=tuple(
+        EvidenceLabel(claim=1, document=number, label=label, reasoning="The years\nwere compared.")
+        for number, label in enumerate(SIDES, start=1)
+    ),
+)
+
+
+def test_near_copies_are_folded_into_the_first_and_counted() -> None:
+    [first] = witnesses(EVIDENCE, Label.SUPPORTS, DOCUMENTS)
+    assert first.document.number == 1
+    assert first.copies == (2, 4)
+    assert first.source == "Gazette; gazette.test; 2 near-copies: 2, 4"
+
+
+def test_each_document_is_laid_out_with_its_source_its_date_and_the_judges_reason() -> None:
+    told = sourced_details(EVIDENCE, DOCUMENTS, PROMPTS)
+    assert 'Document 1 (Gazette; gazette.test; 2 near-copies: 2, 4): "It opened late. The' in told
+    assert 'Document 3 (Log; 1999-05-01): "The lamp dates from 1874."' in told
+    assert told.count("The years were compared.") == 2
+    assert "Document 2" not in told
+
+
+def test_a_reason_and_a_source_that_nobody_knows_are_not_made_up() -> None:
+    bare = ClaimEvidence(
+        claim=CLAIM, labels=(EvidenceLabel(claim=1, document=1, label=Label.SUPPORTS),)
+    )
+    told = sourced_details(bare, [Document(number=1, text=LIT)], PROMPTS)
+    assert 'Document 1 (unknown): "' in told
+    assert "because" not in told
+
+
+def test_the_papers_prompt_names_every_document_and_its_passage_alone() -> None:
+    told = conflict_details(EVIDENCE, DOCUMENTS, PROMPTS)
+    assert told.count(LIT) == 3
+    assert "Gazette" not in told
+    assert "compared" not in told

@@ -1,0 +1,112 @@
+"""Answers that Python holds, in lists and frames, scored with the instant judge."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document as Retrieved
+
+from conflictscore import RunStatus, ascore, score, score_frame
+from conflictscore.errors import InputError
+from measurements.instant_judge import InstantJudge, InstantModel
+
+pandas = pytest.importorskip("pandas")
+arrow = pytest.importorskip("pyarrow")
+
+ANSWERS = ["The lamp was lit in 1871. It is white.", "It was never lit."]
+CONTEXTS: list[list[Any]] = [
+    ["Ledger: the lamp was lit.", {"text": "Log: it was dark.", "title": "Log"}],
+    [Retrieved("The lamp was lit.", metadata={"source": "a.pdf"})],
+]
+RAGAS = {"user_input": ["?", "?"], "response": ANSWERS, "retrieved_contexts": [["a", "b"], ["a"]]}
+QUIET: dict[str, Any] = {"labeler": InstantJudge(), "cache": False, "progress": False}
+
+
+def test_answers_come_back_scored_in_their_order_and_become_a_table() -> None:
+    scores = score(ANSWERS, CONTEXTS, InstantModel(), **QUIET)
+
+    assert [run.answer for run in scores] == ANSWERS
+    assert [document.url for document in scores[1].documents] == ["a.pdf"]
+    assert len(scores) == 2
+    table = scores.to_pandas()
+    assert list(table["claims"]) == [2, 1]
+    assert list(table["coverage"]) == [1.0, 1.0]
+    assert list(table["cs_c"]) == [run.report.cs_c for run in scores if run.report]
+    assert table["error"].isna().all()
+
+
+async def test_a_single_answer_is_scored_inside_an_event_loop_too() -> None:
+    (run,) = await ascore(ANSWERS[0], CONTEXTS[0], InstantModel(), **QUIET)
+
+    assert run.report is not None
+    assert run.report.coverage == 1.0
+
+
+def test_an_answer_that_cannot_be_scored_fails_alone_and_says_why(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answers: list[Any] = [ANSWERS[0], float("nan"), " ", "Yes.", "No."]
+    contexts = [["Yes."], ["Yes."], ["Yes."], ["Yes.", 3], None]
+
+    scores = score(answers, contexts, InstantModel(), **QUIET | {"progress": True})
+
+    assert [run.status is RunStatus.FAILED for run in scores] == [False, True, True, True, True]
+    assert scores.columns()["error"] == [
+        None,
+        "the answer is float, not a text",
+        "the answer is empty",
+        "document 2: int, not a text, a mapping with text, or a LangChain Document",
+        "there are no documents to score the answer against",
+    ]
+    assert "scoring: 5 of 5 answers, 4 failed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("held", [dict, pandas.DataFrame, arrow.table, lambda f: _Samples(f)])
+def test_frames_are_scored_by_the_columns_of_ragas(held: Callable[[Any], Any]) -> None:
+    scores = score_frame(held(RAGAS), InstantModel(), **QUIET)
+
+    assert [run.answer for run in scores] == ANSWERS
+    assert [len(run.documents) for run in scores] == [2, 1]
+
+
+class _Samples:
+    """As RAGAS holds samples: indexed by row, and a frame only once it is asked for."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self._columns = columns
+
+    def __getitem__(self, row: int) -> Any:
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        return pandas.DataFrame(self._columns)
+
+
+def test_columns_of_other_names_are_named() -> None:
+    frame = pandas.DataFrame({"reply": ANSWERS, "found": [["a"], ["b"]]}, index=[7, 3])
+
+    scores = score_frame(frame, InstantModel(), answer="reply", documents="found", **QUIET)
+
+    assert list(frame.assign(**scores.columns()).index) == [7, 3]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: score(ANSWERS, [["a"]], InstantModel()), "answers: 2, but lists of documents: 1"),
+        (lambda: score(ANSWERS, CONTEXTS, InstantModel(), concurrency=0), "concurrency is 0"),
+        (
+            lambda: score_frame({"reply": ANSWERS}, InstantModel()),
+            "the frame has no field answer; it has reply",
+        ),
+        (
+            lambda: score_frame({"answer": ANSWERS}, InstantModel(), documents="found"),
+            "the frame has no field found; it has answer",
+        ),
+        (lambda: score_frame(ANSWERS, InstantModel()), "list is not a frame with columns"),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_in_one_line(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InputError, match=f"^{re.escape(message)}"):
+        call()
