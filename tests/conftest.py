@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
@@ -52,3 +54,16 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
+
+
+@pytest.fixture(autouse=True)
+def _no_connections_of_another_test() -> Iterator[None]:
+    """langchain-openai keeps a client for each address for as long as the process lives.
+
+    A later test whose server happens to get the same port would be handed its connections, which belong to
+    an event loop that is closed by then; and 128 clients' connections are what a worker may not have open.
+    """
+    yield
+    if clients := sys.modules.get("langchain_openai.chat_models._client_utils"):
+        clients._cached_sync_httpx_client.cache_clear()
+        clients._cached_async_httpx_client.cache_clear()
