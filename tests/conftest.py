@@ -60,8 +60,9 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def _no_connections_of_another_test() -> Iterator[None]:
     """langchain-openai keeps a client for each address for as long as the process lives.
 
-    A later test whose server happens to get the same port would be handed its connections, which belong to
-    an event loop that is closed by then; and 128 clients' connections are what a worker may not have open.
+    A later test whose server happens to get the same port would be handed its connections, which
+    belong to an event loop that is closed by then; and 128 clients' connections are what a worker
+    may not have open.
     """
     yield
     if clients := sys.modules.get("langchain_openai.chat_models._client_utils"):
