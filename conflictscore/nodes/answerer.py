@@ -36,6 +36,7 @@ __all__ = [
     "answerer_of",
     "ask_again",
     "ask_with_documents",
+    "before_stop",
     "cut_notes",
     "option_fields",
     "regeneration_prompt",
@@ -45,6 +46,9 @@ T = TypeVar("T")
 
 REPLY_TOKENS = 512
 """The most that an answer may have."""
+_OF_THE_TEXT = {"stop", "max_tokens", "max_completion_tokens", "response_format"}
+"""Call parameters about an answer's text; they would cut a reply with lines of its own before it
+comes to the text."""
 
 
 def answerer_of(context: RunContext) -> Answerer:
@@ -128,8 +132,14 @@ class _ModelAnswerer:
         *,
         max_tokens: int,
     ) -> T:
-        """Ask the model within the conversation, and once more for a reply that can be read."""
+        """Ask the model within the conversation, and once more for a reply that can be read.
+
+        The caller's call parameters hold, but for those about the text: see :func:`before_stop`.
+        """
         context = self.context
+        given = {k: v for k, v in context.answer_parameters.items() if k not in _OF_THE_TEXT}
+        if body := given.pop("extra_body", None):
+            given["extra_body"] = {k: v for k, v in body.items() if k not in _OF_THE_TEXT}
         return await context.generator.ask(
             prompt,
             read,
@@ -137,7 +147,21 @@ class _ModelAnswerer:
             meter=meter,
             max_tokens=max_tokens,
             history=conversation_of(state, context.generator).messages,
+            parameters=given,
         )
+
+
+def before_stop(text: str, parameters: Mapping[str, Any]) -> str:
+    """A text as a server ends it: before the first of the caller's stop words.
+
+    Args:
+        text: What is to stand in an answer.
+        parameters: The call parameters of answers; ``stop`` may stand in their ``extra_body``.
+    """
+    given = parameters.get("stop") or (parameters.get("extra_body") or {}).get("stop") or ()
+    for word in [given] if isinstance(given, str) else given:
+        text = text.partition(word)[0] if word else text
+    return text
 
 
 async def ask_with_documents(

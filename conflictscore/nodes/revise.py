@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError
 from conflictscore.markdown import Passage, misfit, passages, spliced
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.answerer import announce, answerer_of
+from conflictscore.nodes.answerer import announce, answerer_of, before_stop
 from conflictscore.nodes.conflict_details import sourced_details
 from conflictscore.nodes.decide import unexplained
 from conflictscore.nodes.replies import Revised, cited_documents, read_revision
@@ -149,7 +149,10 @@ async def _revision(
 
     def read(reply: str) -> Revised:
         revised = read_revision(reply, ways)
-        text = revised.text.replace("\n", "\r\n") if "\r\n" in answer else revised.text
+        text = before_stop(revised.text, context.answer_parameters).rstrip()
+        if revised.text and not text:
+            raise ValueError("a stop word of the caller leaves nothing of it")
+        text = text.replace("\n", "\r\n") if "\r\n" in answer else text
         if revised.way is not Way.KEEP and (problem := misfit(answer, passage, text)):
             raise ValueError(problem)
         return revised._replace(text=text)

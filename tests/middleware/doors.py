@@ -1,18 +1,23 @@
 """Every way into the loop, as the same small call: a question, documents to find, settings."""
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.middleware import SelfCorrectingChatModel, self_correct
+from conflictscore.models.ledger import Ledger, attach
+from conflictscore.models.limits import ConcurrencyLimit
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld, agent_of
-from tests.middleware.service.serving import serving
+from tests.middleware.service.serving import serving, user
+from tests.models.calling import calling
 from tests.revising import RevisingAgentWorld
 from tests.talking import Shelf
 from tests.world import PAPER, scripted_model
@@ -35,7 +40,17 @@ class Answered:
     """How often each step of the scripted model was asked for."""
 
 
-Ask = Callable[[AgentWorld, OpenAIServer, Shelf, dict[str, Any]], tuple[str, Mapping[str, Any]]]
+@dataclass(frozen=True)
+class Sources:
+    """Where the documents come from."""
+
+    shelf: Shelf
+    brought: list[dict[str, str]] | None = None
+    """What a tool brought for the model's draft, or the caller in its place; None where the loop
+    searches."""
+
+
+Ask = Callable[[AgentWorld, OpenAIServer, Sources, dict[str, Any]], tuple[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -47,26 +62,59 @@ class Door:
     has_its_own_answer: bool = False
     """Whether there is an answer to pass on where no documents are found."""
 
-    def answered(self, world: AgentWorld, found: list[dict[str, str]], **settings: Any) -> Answered:
-        """Ask the one question, where the search finds these documents."""
+    def answered(
+        self,
+        world: AgentWorld,
+        found: list[dict[str, str]],
+        *,
+        by_tools: bool = False,
+        judge_calls: int | None = None,
+        **settings: Any,
+    ) -> Answered:
+        """Ask the one question.
+
+        Args:
+            world: What the model says.
+            found: The documents.
+            by_tools: Whether a tool brings them, and the search finds none.
+            judge_calls: The most calls of the judge; None for no limit.
+            **settings: Those of the loop, where they are not the paper's.
+        """
+        sources = Sources(Shelf(found=[]), found) if by_tools else Sources(Shelf(found=found))
         with OpenAIServer(world) as server:
-            said, run = self.ask(world, server, Shelf(found=found), {**PAPER, **settings})
+            if judge_calls is not None:
+                judge = calling(server, limit=ConcurrencyLimit(1))
+                settings["judge"] = attach(judge, Ledger(max_calls=judge_calls))
+            said, run = self.ask(world, server, sources, {**PAPER, **settings})
             return Answered(said, run, len(server.requests), dict(world.asked))
 
 
 def _graph(
-    world: AgentWorld, server: OpenAIServer, shelf: Shelf, settings: dict[str, Any]
+    world: AgentWorld, server: OpenAIServer, sources: Sources, settings: dict[str, Any]
 ) -> tuple[str, Mapping[str, Any]]:
-    graph = create_self_correcting_rag(scripted_model(server), shelf, cache=False, **settings)
-    state = graph.invoke({"question": QUESTION})
+    model = scripted_model(server)
+    graph = create_self_correcting_rag(model, sources.shelf, cache=False, **settings)
+    start: dict[str, Any] = {"question": QUESTION}
+    if sources.brought is not None:
+        start |= {"documents": sources.brought, "draft_answer": world.answer}
+    state = graph.invoke(start)
     return state["answer"], state
 
 
 def _agent(asynchronous: bool) -> Ask:
     def ask(
-        world: AgentWorld, server: OpenAIServer, shelf: Shelf, settings: dict[str, Any]
+        world: AgentWorld, server: OpenAIServer, sources: Sources, settings: dict[str, Any]
     ) -> tuple[str, Mapping[str, Any]]:
-        agent = agent_of(scripted_model(server), tools=(), retriever=shelf, **settings)
+        @tool
+        def search(query: str) -> str:
+            """Search for documents."""
+            return json.dumps(sources.brought)
+
+        if sources.brought is not None:
+            world.tools = ("search",)
+        tools = [search] if world.tools else []
+        model = scripted_model(server)
+        agent = agent_of(model, tools=tools, retriever=sources.shelf, **settings)
         start = {"messages": [{"role": "user", "content": QUESTION}]}
         state = asyncio.run(agent.ainvoke(start)) if asynchronous else agent.invoke(start)
         return str(state["messages"][-1].text), state["conflict"]
@@ -74,25 +122,34 @@ def _agent(asynchronous: bool) -> Ask:
     return ask
 
 
-def _chat_model(call: Callable[[SelfCorrectingChatModel], AIMessage]) -> Ask:
+Conversation = list[AnyMessage]
+
+
+def _chat_model(call: Callable[[SelfCorrectingChatModel, Conversation], AIMessage]) -> Ask:
     def ask(
-        world: AgentWorld, server: OpenAIServer, shelf: Shelf, settings: dict[str, Any]
+        world: AgentWorld, server: OpenAIServer, sources: Sources, settings: dict[str, Any]
     ) -> tuple[str, Mapping[str, Any]]:
         model: ChatOpenAI = scripted_model(server)
-        reply = call(SelfCorrectingChatModel(model, shelf, content_cache=False, **settings))
+        asked: Conversation = [HumanMessage(QUESTION)]
+        if sources.brought is not None:
+            called = {"name": "search", "args": {"query": "lamp"}, "id": "1", "type": "tool_call"}
+            asked.append(AIMessage("", tool_calls=[called]))
+            asked.append(ToolMessage(json.dumps(sources.brought), tool_call_id="1"))
+        chat = SelfCorrectingChatModel(model, sources.shelf, content_cache=False, **settings)
+        reply = call(chat, asked)
         return str(reply.text), reply.response_metadata["conflictscore"]
 
     return ask
 
 
-def _streamed(chat: SelfCorrectingChatModel) -> AIMessage:
-    [chunk] = chat.stream(QUESTION)
+def _streamed(chat: SelfCorrectingChatModel, asked: Conversation) -> AIMessage:
+    [chunk] = chat.stream(asked)
     return chunk
 
 
-def _streamed_asynchronously(chat: SelfCorrectingChatModel) -> AIMessage:
+def _streamed_asynchronously(chat: SelfCorrectingChatModel, asked: Conversation) -> AIMessage:
     async def streamed() -> AIMessage:
-        [chunk] = [chunk async for chunk in chat.astream(QUESTION)]
+        [chunk] = [chunk async for chunk in chat.astream(asked)]
         return chunk
 
     return asyncio.run(streamed())
@@ -102,7 +159,7 @@ def _function(asynchronous: bool) -> Ask:
     """A decorated function that says what the scripted model would."""
 
     def ask(
-        world: AgentWorld, server: OpenAIServer, shelf: Shelf, settings: dict[str, Any]
+        world: AgentWorld, server: OpenAIServer, sources: Sources, settings: dict[str, Any]
     ) -> tuple[str, Mapping[str, Any]]:
         def answer(question: str, documents: Any) -> str:
             if isinstance(world, RevisingAgentWorld) and "Decide what becomes" in question:
@@ -119,24 +176,31 @@ def _function(asynchronous: bool) -> Ask:
         async def answer_later(question: str, documents: Any) -> str:
             return answer(question, documents)
 
-        decorate = self_correct(
-            judge=scripted_model(server), retriever=shelf, cache=False, **settings
-        )
+        judging = {"judge": scripted_model(server), **settings}
+        decorate = self_correct(retriever=sources.shelf, cache=False, **judging)
         if asynchronous:
-            run = asyncio.run(decorate(answer_later).run(QUESTION))
+            run = asyncio.run(decorate(answer_later).run(QUESTION, sources.brought))
         else:
-            run = decorate(answer).run(QUESTION)
+            run = decorate(answer).run(QUESTION, sources.brought)
         return run["answer"], run
 
     return ask
 
 
 def _service(
-    world: AgentWorld, server: OpenAIServer, shelf: Shelf, settings: dict[str, Any]
+    world: AgentWorld, server: OpenAIServer, sources: Sources, settings: dict[str, Any]
 ) -> tuple[str, Mapping[str, Any]]:
     correcting = {"mode": "correct", "no_auth": True}
-    with serving(server, retriever=shelf, settings=correcting, **settings) as served:
-        response = served.ask(QUESTION)
+    asked = user(QUESTION)
+    if sources.brought is not None:
+        function = {"name": "search", "arguments": '{"query": "lamp"}'}
+        call = {"id": "1", "type": "function", "function": function}
+        asked.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        asked.append(
+            {"role": "tool", "tool_call_id": "1", "content": json.dumps(sources.brought)}
+        )
+    with serving(server, retriever=sources.shelf, settings=correcting, **settings) as served:
+        response = served.ask(asked)
         return response.json()["choices"][0]["message"]["content"], served.run(response)
 
 
@@ -144,10 +208,10 @@ DOORS = [
     Door("graph", _graph),
     Door("agent", _agent(asynchronous=False), has_its_own_answer=True),
     Door("agent, asynchronous", _agent(asynchronous=True), has_its_own_answer=True),
-    Door("chat model", _chat_model(lambda chat: chat.invoke(QUESTION)), has_its_own_answer=True),
+    Door("chat model", _chat_model(lambda chat, asked: chat.invoke(asked)), has_its_own_answer=True),
     Door(
         "chat model, asynchronous",
-        _chat_model(lambda chat: asyncio.run(chat.ainvoke(QUESTION))),
+        _chat_model(lambda chat, asked: asyncio.run(chat.ainvoke(asked))),
         has_its_own_answer=True,
     ),
     Door("chat model, streamed", _chat_model(_streamed), has_its_own_answer=True),

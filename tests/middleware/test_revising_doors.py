@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from conflictscore.middleware import self_correct
+from conflictscore.middleware import SelfCorrectingChatModel, self_correct
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.doors import DOORS, Door
 from tests.middleware.service.serving import serving
@@ -43,6 +43,10 @@ class Scenario:
     checked: str = "fully"
     note: str = ""
     """What a note says."""
+    by_tools: bool = False
+    """Whether a tool brought the documents before the first answer."""
+    judge_calls: int | None = None
+    """The most calls of the judge."""
 
 
 AROUND = "Vennick is a headland in the west.\n\n{}\n\nIts light reaches far. It is white.\n"
@@ -82,6 +86,10 @@ SCENARIOS = {
         note="it repeats another part of the answer",
     ),
     "a failing judge": Scenario(LONG, broken={"label": "Hm."}, checked="no", note="have no label"),
+    "a draft that tools back": Scenario(LONG, right(LONG), by_tools=True),
+    "a budget used up once the first answer is checked": Scenario(
+        LONG, judge_calls=1 + 2 * len(DOCUMENTS), note="could not be taken apart into claims: the"
+    ),
     "only some claims labelled": Scenario(
         LONG, settings={"max_claims": 1, "max_rounds": 0}, checked="partly", note="have no label"
     ),
@@ -105,7 +113,13 @@ def test_what_is_disputed_changes_and_all_else_stays(
         broken=dict(scenario.broken),
     )
     with caplog.at_level(logging.WARNING):
-        got = door.answered(world, DOCUMENTS, **{**OURS, **scenario.settings})
+        got = door.answered(
+            world,
+            DOCUMENTS,
+            by_tools=scenario.by_tools,
+            judge_calls=scenario.judge_calls,
+            **{**OURS, **scenario.settings},
+        )
 
     becomes = scenario.becomes or scenario.answer
     assert got.said.strip() == str(got.run["answer"]).strip() == becomes.strip()
@@ -116,6 +130,35 @@ def test_what_is_disputed_changes_and_all_else_stays(
     assert warned == (scenario.checked != "fully")
     stand = [flip for flip in got.run["flips"] if flip["before"] != flip["after"]]
     assert bool(stand) == (scenario.becomes is not None)
+
+
+@pytest.mark.parametrize("name", ["chat model, streamed", "service"])
+def test_a_revision_is_asked_for_with_the_callers_parameters_and_ends_at_a_stop_word(
+    name: str,
+) -> None:
+    wishes = {"temperature": 0.3, "seed": 7, "stop": ["END"], "max_tokens": 900}
+    world = RevisingAgentWorld(
+        tools=(),
+        revised=lambda passage: revision("REPLACE", f"{right(passage)} END of it"),
+    )
+    with OpenAIServer(world) as server:
+        if name == "service":
+            correcting = {"mode": "correct", "no_auth": True}
+            found = Shelf(found=DOCUMENTS)
+            with serving(server, retriever=found, settings=correcting, **OURS) as served:
+                said = served.ask(**wishes).json()["choices"][0]["message"]["content"]
+        else:
+            chat = SelfCorrectingChatModel(
+                scripted_model(server), Shelf(found=DOCUMENTS), content_cache=False, **OURS
+            )
+            said = chat.bind(**wishes).invoke("When was the lamp lit?").text
+        asked = [r.body for r in server.requests if "Decide what becomes" in r.prompt]
+
+    assert said == right(LONG)
+    assert len(asked) == 2
+    for body in asked:  # the reply's own lines come before the passage: no stop word may cut them
+        assert (body["temperature"], body["seed"], body.get("stop")) == (0.3, 7, None)
+        assert 900 not in (body.get("max_tokens"), body.get("max_completion_tokens"))
 
 
 def test_a_function_with_a_dead_judge_says_so_with_its_answer() -> None:

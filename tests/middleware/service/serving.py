@@ -18,7 +18,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
+from conflictscore.graph.settings import LoopSettings, Model
 from conflictscore.middleware.service import ServiceSettings, create_app
 from conflictscore.middleware.service.connections import Server
 from conflictscore.middleware.service.service import Service
@@ -207,7 +207,7 @@ def serving(
     *,
     retriever: BaseRetriever | None = None,
     settings: Mapping[str, Any] | None = None,
-    judge: str | None = None,
+    judge: Model | None = None,
     server: Mapping[str, Any] | None = None,
     fallbacks: Sequence[RunContext] = (),
     **context: Any,
