@@ -29,6 +29,16 @@ _NOT_THE_LAST_WORD = re.compile(
 )
 """What often goes before a full stop within a sentence: an initial, a title, an abbreviation; and
 "Yes" and "No", which belong to what they are said of."""
+_OPENS_A_SENTENCE = re.compile(
+    r"[\"'\u201c\u2018(*_]*(?:The|Th(?:en|ey|eir|ere|is|at|ese|ose)|It|Its|In|On|At|As|For|From|By|With|After"
+    r"|Before|During|Since|Until|When|While|Where|Although|However|But|And|If|Some|Most|Many|Both|Each"
+    r"|Another|Because|Later|Also|Only|Once|Not|What|Which|Who|Why|How)\b"
+)
+"""A word that no name goes on with, so that a capital before it ends a sentence: "… in World War I.
+Then", "… has vitamin C. It"."""
+_NUMBERED = re.compile(r"[^\W\d_]+ I$")
+_OPENS_AFTER_NUMBER = re.compile(r"(?:He|She|We|You|So|An?|No)\b")
+"""What some surnames are too opens a sentence after the number or pronoun I alone."""
 _UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")
 """Code and links, in which no sentence ends."""
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -73,13 +83,25 @@ def sentence_ends(text: str) -> Iterator[int]:
     for match in _END.finditer(text):
         end = match.end()
         cited = match["cited"] or match["cited_cjk"] or ""
-        goes_on = text[end:].lstrip()[:1].islower()
+        rest = text[end:].lstrip()
+        goes_on = rest[:1].islower()
         if cited and goes_on:  # what is cited begins the next sentence: "[2] says so"
             end -= len(cited)
-        elif not cited and (goes_on or _NOT_THE_LAST_WORD.search(text[start : match.start()])):
+        elif not cited and (goes_on or _is_within(text[start : match.start()].lstrip(), rest)):
             continue
         yield end
         start = end
+
+
+def _is_within(before: str, after: str) -> bool:
+    """Whether a full stop between these is one within a sentence."""
+    if not _NOT_THE_LAST_WORD.search(before):
+        return False
+    initial = before[-1:].isupper() and not before[-2:-1].isalpha()
+    if not initial or " " not in before:
+        return True
+    numbered = _NUMBERED.search(before) and _OPENS_AFTER_NUMBER.match(after)
+    return not (numbered or _OPENS_A_SENTENCE.match(after))
 
 
 @lru_cache(maxsize=8)

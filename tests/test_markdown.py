@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.markdown import misfit, passages, place_of, spliced
+from conflictscore.markdown import misfit, passages, place_of, sentence_ends, spliced
 
 MARKDOWN = """# The lamp
 
@@ -58,6 +58,28 @@ def test_passages_are_sentences_rows_and_blocks_of_code_without_the_marks_around
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("It ended World War I. Then it rained.", 2),
+        ("It has vitamin C. It is sour.", 2),
+        ("He served under George I. He died there.", 2),
+        ("It was sold in the U.S. In 1920 it closed.", 2),
+        ("*So did I.* The rest slept.", 2),
+        ("The Hobbit is by J. R. R. Tolkien. It sold well.", 2),
+        ("It was found by X. He and Y. Li in 1999.", 1),
+        ("Some lamps, e.g. The Point, are red.", 1),
+        ("A. The lamp was lit", 1),
+        ("John I. Smith lit it.", 1),
+        ("See Dr. The", 1),
+    ],
+)
+def test_a_capital_before_a_full_stop_ends_a_sentence_where_the_next_word_opens_one(
+    text: str, sentences: int
+) -> None:
+    assert len(texts(text)) == sentences
+
+
 _PIECES = st.sampled_from(
     [
         *("Lit. ", "[2]", " ", "\n", "\r\n", "\n\n", "white", "- ", "> ", "# ", "| a | b |\n"),
@@ -88,6 +110,34 @@ def test_passages_follow_one_another_and_lose_no_word(answer: str) -> None:
         assert part == part.strip() != ""
         assert passage.cut[0] <= passage.start < passage.end <= passage.cut[1] <= len(answer)
     assert all(before.end <= after.start for before, after in pairwise(found))
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "War I. ",
+                "J. ",
+                "The ",
+                "He ",
+                "U.S. ",
+                "e.g. ",
+                "lit",
+                "Yes. ",
+                "…",
+                "[2]",
+                "。",
+                " ",
+            ]
+        ),
+        max_size=25,
+    ).map("".join)
+)
+def test_cutting_a_paragraph_into_sentences_loses_no_byte(text: str) -> None:
+    spans = [(p.start, p.end) for p in passages(text)]
+    assert "".join("".join(texts(text)).split()) == "".join(text.split())
+    assert spliced(text, [(a, b, text[a:b]) for a, b in spans]) == text
+    assert list(sentence_ends(text)) == sorted({*sentence_ends(text)})
 
 
 @given(ANSWERS, st.data())

@@ -196,9 +196,7 @@ def _service(
         function = {"name": "search", "arguments": '{"query": "lamp"}'}
         call = {"id": "1", "type": "function", "function": function}
         asked.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        asked.append(
-            {"role": "tool", "tool_call_id": "1", "content": json.dumps(sources.brought)}
-        )
+        asked.append({"role": "tool", "tool_call_id": "1", "content": json.dumps(sources.brought)})
     with serving(server, retriever=sources.shelf, settings=correcting, **settings) as served:
         response = served.ask(asked)
         return response.json()["choices"][0]["message"]["content"], served.run(response)
@@ -208,7 +206,9 @@ DOORS = [
     Door("graph", _graph),
     Door("agent", _agent(asynchronous=False), has_its_own_answer=True),
     Door("agent, asynchronous", _agent(asynchronous=True), has_its_own_answer=True),
-    Door("chat model", _chat_model(lambda chat, asked: chat.invoke(asked)), has_its_own_answer=True),
+    Door(
+        "chat model", _chat_model(lambda chat, asked: chat.invoke(asked)), has_its_own_answer=True
+    ),
     Door(
         "chat model, asynchronous",
         _chat_model(lambda chat, asked: asyncio.run(chat.ainvoke(asked))),
