@@ -14,6 +14,7 @@ from conflictscore import create_self_correcting_rag
 from conflictscore.middleware import SelfCorrectingChatModel, self_correct
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.nodes.state import RagInput
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld, agent_of
 from tests.middleware.service.serving import serving, user
@@ -94,9 +95,9 @@ def _graph(
 ) -> tuple[str, Mapping[str, Any]]:
     model = scripted_model(server)
     graph = create_self_correcting_rag(model, sources.shelf, cache=False, **settings)
-    start: dict[str, Any] = {"question": QUESTION}
+    start: RagInput = {"question": QUESTION}
     if sources.brought is not None:
-        start |= {"documents": sources.brought, "draft_answer": world.answer}
+        start = {**start, "documents": sources.brought, "draft_answer": world.answer}
     state = graph.invoke(start)
     return state["answer"], state
 
