@@ -29,6 +29,22 @@ Examples:
 @click.command(
     cls=ManyDocs,
     epilog=_ASK_EXAMPLES,
+    everyday=(
+        "options",
+        "docs",
+        "search",
+        "top_k",
+        "read_pages",
+        "effort",
+        "model",
+        "base_url",
+        "judge",
+        "labeler",
+        "as_json",
+        "log",
+        "verbose",
+        "quiet",
+    ),
     short_help="Answer a question; look again where the documents disagree.",
 )
 @click.argument("question")

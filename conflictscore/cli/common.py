@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import click
 
 from conflictscore.errors import InputError
+from conflictscore.graph.efforts import EFFORTS
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
@@ -47,6 +48,9 @@ def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
     calls, tokens = settings.get("max_calls"), settings.get("max_tokens")
     corrects = ("regeneration", "disputed", "unsettled", "guard")
     more |= {name: settings[name] for name in corrects if name in settings}
+    if effort := settings.get("effort"):
+        unasked = {name: value for name, value in EFFORTS[effort].items() if name not in settings}
+        more = unasked | {"effort": effort} | more
     retriever = more.pop("retriever", None)
     loop = loop_settings(
         settings,

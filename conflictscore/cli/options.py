@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from conflictscore.cli.short_help import ShortHelp, in_group
+from conflictscore.graph.efforts import EFFORTS
 from conflictscore.labelers.registry import LABELERS, LabelerKind, takers
 from conflictscore.retrieval.providers import PROVIDERS
 
@@ -21,7 +23,7 @@ __all__ = [
 ]
 
 
-class ManyDocs(click.Command):
+class ManyDocs(ShortHelp):
     """``--docs a b c`` is ``--docs a --docs b --docs c``, as a shell's ``*`` writes it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -240,6 +242,26 @@ _budget_options = [
     ),
 ]
 
+
+def _set_effort(ctx: click.Context, option: click.Parameter, effort: Any) -> Any:
+    """Make what an effort sets the default of the other options, below what a file sets."""
+    if effort:
+        named = {option.name for option in ctx.command.params}
+        preset = {name: value for name, value in EFFORTS[effort].items() if name in named}
+        ctx.default_map = preset | dict(ctx.default_map or {})
+    return effort
+
+
+_effort_option = click.option(
+    "--effort",
+    type=click.Choice(list(EFFORTS)),
+    is_eager=True,
+    callback=_set_effort,
+    help="Settings that go together; an option given beside it counts. fast: the bundled NLI model"
+    " labels, at most 8 claims (extra [nli]). standard: every default. thorough: the judge reasons"
+    " about each pair, up to 3 rounds. paper: the paper's loop, without a rule of ours.",
+)
+
 _correction_options = [
     click.option(
         "--regeneration",
@@ -290,17 +312,17 @@ _output_options = [
 
 def with_model_options(command: Any) -> Any:
     """Add the options of a command that calls models and prints what came of it."""
-    return _with([*_model_options, *_output_options], command)
+    return _with(_MODELS, _model_options, _with(_OUTPUT, _output_options, command))
 
 
 def with_model_choice(command: Any) -> Any:
     """Add the options that say which models are called, and how."""
-    return _with(_model_options, command)
+    return _with(_MODELS, _model_options, command)
 
 
 def with_search_options(command: Any) -> Any:
     """Add the options of a command that searches."""
-    return _with(_search_options, command)
+    return _with(_DOCUMENTS, _search_options, command)
 
 
 def with_passage_options(command: Any, *, tokens: int = 512) -> Any:
@@ -310,30 +332,34 @@ def with_passage_options(command: Any, *, tokens: int = 512) -> Any:
         command: Gets the options.
         tokens: The default length of a passage; 0 for documents that are left whole.
     """
-    return _with([_passage_tokens(tokens), *_passage_options], command)
+    return _with(_DOCUMENTS, [_passage_tokens(tokens), *_passage_options], command)
 
 
 def with_scoring_options(command: Any) -> Any:
     """Add the options of a command that weighs evidence while somebody waits."""
-    return _with([*_evidence_options, *_time_options], command)
+    return _with(_SCORING, [*_evidence_options, *_time_options], command)
 
 
 def with_correction_options(command: Any) -> Any:
     """Add the options of a command that corrects answers."""
-    return _with(_correction_options, command)
+    return _with(_CORRECTION, [_effort_option, *_correction_options], command)
 
 
 def with_budget_options(command: Any) -> Any:
     """Add the options of a command that can be held to a budget of calls and tokens."""
-    return _with(_budget_options, command)
+    return _with(_BUDGET, _budget_options, command)
 
 
 def with_evidence_options(command: Any) -> Any:
     """Add the options of a command that weighs evidence."""
-    return _with(_evidence_options, command)
+    return _with(_SCORING, _evidence_options, command)
 
 
-def _with(options: list[Any], command: Any) -> Any:
+_DOCUMENTS, _MODELS, _SCORING = "Documents", "Models and labels", "Scoring"
+_CORRECTION, _BUDGET, _OUTPUT = "Correction", "Budget", "Output"
+
+
+def _with(group: str, options: list[Any], command: Any) -> Any:
     for option in reversed(options):
-        command = option(command)
+        command = in_group(group, option)(command)
     return command

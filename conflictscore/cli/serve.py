@@ -51,7 +51,25 @@ Then, with any OpenAI client:
 """
 
 
-@click.command(cls=ManyDocs, epilog=_SERVE_EXAMPLES)
+@click.command(
+    cls=ManyDocs,
+    epilog=_SERVE_EXAMPLES,
+    everyday=(
+        "host",
+        "port",
+        "mode",
+        "on_failure",
+        "key_file",
+        "runs_file",
+        "docs",
+        "search",
+        "effort",
+        "model",
+        "base_url",
+        "judge",
+        "labeler",
+    ),
+)
 @click.option(
     "--host",
     default="127.0.0.1",

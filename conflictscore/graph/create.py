@@ -93,6 +93,8 @@ def create_self_correcting_rag(
             thread is the only thing that cannot be interrupted.
         max_claims: The most claims of an answer to label, at least 1: those that the documents say
             most of; the others are UNLABELLED.
+        effort: The name of the settings that these began as, where ``**EFFORTS[...]`` gave them;
+            told in the run's log, and decides nothing itself.
         checkpointer: Any LangGraph checkpointer; a thread holds one question.
 
     Raises:
@@ -194,6 +196,7 @@ def run_context(
         duplicates_vote=settings.duplicates == "vote",
         budget_seconds=settings.budget_seconds,
         max_claims=claims.max_claims,
+        effort=settings.effort,
         whole_answer=claims.whole_answer,
     )
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypedDict, TypeVar, cast, get_args, get_type_hi
 from langchain_core.language_models import BaseChatModel
 
 from conflictscore.errors import InputError
+from conflictscore.graph.efforts import Effort
 from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
@@ -68,6 +69,7 @@ class LoopSettings:
     max_claims: int | None = None
     max_calls: int | None = None
     ledger: Ledger | None = None
+    effort: Effort | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_rounds <= _MOST_ROUNDS:
@@ -77,9 +79,12 @@ class LoopSettings:
             ("regeneration", get_args(Regeneration)),
             ("duplicates", ("vote", "once")),
             ("unsettled", get_args(Unsettled)),
+            ("effort", (None, *get_args(Effort))),
         ):
             if (given := getattr(self, name)) not in known:
-                raise InputError(f"unknown {name} {given!r}; one of {', '.join(known)}")
+                raise InputError(
+                    f"unknown {name} {given!r}; one of {', '.join(filter(None, known))}"
+                )
         if self.budget_seconds is not None and not 0 < self.budget_seconds < inf:
             raise InputError(
                 f"budget_seconds is {self.budget_seconds}; give a number of seconds above 0"
@@ -130,6 +135,7 @@ class ScoringOptions(TypedDict, total=False):
     budget_seconds: float | None
     max_claims: int | None
     min_coverage: float | None
+    effort: Effort | None
 
 
 class CorrectionOptions(ScoringOptions, total=False):

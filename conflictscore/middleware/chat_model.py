@@ -21,6 +21,7 @@ from pydantic import BaseModel, Field, PrivateAttr, SkipValidation, model_valida
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
+from conflictscore.graph.efforts import Effort
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.graph.settings import LoopOptions, LoopSettings, Model
 from conflictscore.labelers import Labeler, LabelerName
@@ -119,6 +120,8 @@ class SelfCorrectingChatModel(BaseChatModel):
     """The time that a reply may take; see :func:`create_self_correcting_rag`."""
     max_claims: int | None = None
     """The most claims of an answer to label; None for all."""
+    effort: Effort | None = None
+    """The name of the settings in ``EFFORTS`` that these began as; told, and decides nothing."""
     on_failure: FailurePolicy = "raise"
     """What happens when a search or a model fails: ``pass_through`` returns the model's own reply
     with a note. A wrong key or setting is always raised."""

@@ -248,6 +248,8 @@ class RunContext:
     """The time that a run may take, with every step; None for no limit."""
     max_claims: int | None = None
     """The most claims of an answer to label; None for all."""
+    effort: str | None = None
+    """The name under which the settings go together, for the log; decides nothing."""
     whole_answer: bool = False
     """Whether the answer is not taken apart, and is itself the one claim (paper, Limitations)."""
 

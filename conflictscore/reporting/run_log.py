@@ -44,6 +44,7 @@ def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
             "endpoint": context.generator.endpoint,
         },
         "prompts": {"set": context.prompts.name, "sha256": context.prompts.sha256},
+        "effort": context.effort,
         "max_rounds": context.max_rounds,
         "correction": {
             "regeneration": context.regeneration,
