@@ -16,6 +16,7 @@ from conflictscore import __version__
 from conflictscore.cli.ask import ask
 from conflictscore.cli.bench import bench
 from conflictscore.cli.calibrate import calibrate
+from conflictscore.cli.config_file import with_config_file
 from conflictscore.cli.explain import explain
 from conflictscore.cli.judge_check import judge_check
 from conflictscore.cli.model import model
@@ -129,12 +130,26 @@ def _fail(message: str, code: int) -> None:
     sys.exit(code)
 
 
+_EPILOG = """\b
+Start with:
+  conflictscore ask "In which year ...?" --docs examples/lighthouse
+
+\b
+Tab completes commands, options and files after this line (or zsh_source, fish_source):
+  eval "$(_CONFLICTSCORE_COMPLETE=bash_source conflictscore)"
+"""
+
+
 @click.group(
     cls=OneLineErrors,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog='Start with: conflictscore ask "In which year ...?" --docs examples/lighthouse',
+    context_settings={
+        "auto_envvar_prefix": "CONFLICTSCORE",
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+    },
+    epilog=_EPILOG,
 )
-@click.version_option(__version__, prog_name="conflictscore")
+@click.version_option(__version__, prog_name="conflictscore", allow_from_autoenv=False)
 def main() -> None:
     """Ask a question, and get an answer that has looked at both sides.
 
@@ -159,3 +174,4 @@ for command in (
     model,
 ):
     main.add_command(command)
+with_config_file(main)

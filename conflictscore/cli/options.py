@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from conflictscore.cli.short_help import ShortHelp, in_group
 from conflictscore.graph.efforts import EFFORTS
@@ -22,6 +23,9 @@ __all__ = [
     "with_search_options",
 ]
 
+_IN_DOCS = f"{__name__}.in_docs"
+"""Whether the last of the words is one of ``--docs``, among the notes of a context."""
+
 
 class ManyDocs(ShortHelp):
     """``--docs a b c`` is ``--docs a --docs b --docs c``, as a shell's ``*`` writes it."""
@@ -38,6 +42,7 @@ class ManyDocs(ShortHelp):
                 if in_docs and spread[-1] != "--docs":
                     spread.append("--docs")
                 spread.append(arg)
+        ctx.meta[_IN_DOCS] = in_docs
         try:
             return super().parse_args(ctx, spread)
         except click.MissingParameter as error:
@@ -49,6 +54,12 @@ class ManyDocs(ShortHelp):
                 f" {name} before --docs.",
                 ctx,
             ) from None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the second path and those after it, too."""
+        paths = ctx.meta.get(_IN_DOCS) and not incomplete.startswith("-")
+        found = [CompletionItem(incomplete, type="file")] if paths else []
+        return [*found, *super().shell_complete(ctx, incomplete)]
 
 
 def _summary(kind: LabelerKind) -> str:
@@ -64,6 +75,7 @@ def _for(option: str) -> str:
 _search_options = [
     click.option(
         "--docs",
+        type=click.Path(),
         multiple=True,
         metavar="PATH ...",
         help="Files and folders to search: .txt, .md, .html, .jsonl, and with the extra [docs] .pdf"

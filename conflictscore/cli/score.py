@@ -31,6 +31,7 @@ Examples:
 @click.option("--answer", required=True, metavar="TEXT|@FILE", help="The answer, or @ and a file.")
 @click.option(
     "--docs",
+    type=click.Path(),
     multiple=True,
     required=True,
     metavar="PATH ...",

@@ -1,0 +1,173 @@
+"""Settings from a file: ``conflictscore.toml``, or ``[tool.conflictscore]`` in ``pyproject.toml``.
+
+Keys are the long names of options. Those at the top are for every command that has the option,
+those in a table such as ``[ask]`` or ``[bench.truthfulqa]`` for that command. An option on the
+command line wins over the environment, the environment over the file.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conflictscore.errors import ConfigurationError
+
+__all__ = ["with_config_file"]
+
+_FILE, _PROJECT = Path("conflictscore.toml"), Path("pyproject.toml")
+_OPTION = "config"
+_SECRET_NAME = re.compile(r"(?:^|[-_])(?:key|keys|secret|password|token|credentials?)$", re.I)
+_SECRET_VALUE = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\s@]+@")
+
+
+def with_config_file(group: click.Group) -> None:
+    """Give every command of a group the option ``--config``, and the settings of the file found."""
+    for _, command in _commands(group):
+        command.params.append(
+            click.Option(
+                [f"--{_OPTION}"],
+                type=click.Path(path_type=Path, dir_okay=False),
+                metavar="FILE",
+                is_eager=True,
+                expose_value=False,
+                callback=_load,
+                help=f"Settings (TOML), by the names of options. Default: {_FILE} here, or"
+                f" [tool.conflictscore] in {_PROJECT}.",
+            )
+        )
+
+
+def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> None:
+    if ctx.resilient_parsing:
+        return
+    path = given or next((path for path in (_FILE, _PROJECT) if path.is_file()), None)
+    settings = _read(path) if path else {}
+    if path is None or not settings:
+        return
+    root = ctx.find_root().command
+    assert isinstance(root, click.Group)  # noqa: S101 - only its commands have the option
+    _check_names(path, settings, dict(_commands(root)))
+    names: list[str] = []
+    here: click.Context | None = ctx
+    while here is not None and here.parent is not None:
+        names.insert(0, str(here.info_name))
+        here = here.parent
+    table: Any = settings
+    for name in names:
+        table = table.get(name, {}) if isinstance(table, Mapping) else {}
+    merged = {**settings, **(table if isinstance(table, Mapping) else {})}
+    options = _options(ctx.command)
+    wanted = {k: v for k, v in merged.items() if k in options and not isinstance(v, Mapping)}
+    ctx.default_map = {
+        str(options[key].name): _value(path, key, value, options[key], ctx)
+        for key, value in wanted.items()
+    }
+    if wanted and given is None:
+        click.echo(f"Settings of {path}: {', '.join(wanted)}", err=True)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        read = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"--config {path}: cannot be read ({error.strerror})") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{path}: is not valid TOML: {error}") from None
+    if path.name == _PROJECT.name:
+        tools = read.get("tool")
+        read = tools.get("conflictscore", {}) if isinstance(tools, dict) else {}
+        if not isinstance(read, dict):
+            raise ConfigurationError(f"{path}: tool.conflictscore is not a table")
+    return read
+
+
+def _check_names(
+    path: Path, settings: Mapping[str, Any], commands: Mapping[tuple[str, ...], click.Command]
+) -> None:
+    """Make sure that every key is an option, and every table a command, of any command line.
+
+    Raises:
+        ConfigurationError: One is not, or holds a secret.
+    """
+    everywhere = {name for command in commands.values() for name in _options(command)}
+
+    def check(table: Mapping[str, Any], at: tuple[str, ...]) -> None:
+        known = set(_options(commands[at])) if at in commands else set() if at else everywhere
+        below = {names[len(at)] for names in commands if names[: len(at)] == at != names}
+        for key, value in table.items():
+            if isinstance(value, Mapping) and key in below:
+                check(value, (*at, key))
+            elif isinstance(value, Mapping) or key not in known:
+                raise _unknown(path, (*at, key), sorted(known | below))
+            for text in value if isinstance(value, list) else [value]:
+                if isinstance(text, str) and _SECRET_VALUE.search(text):
+                    raise _secret(path, (*at, key))
+
+    check(settings, ())
+
+
+def _unknown(path: Path, names: tuple[str, ...], known: list[str]) -> ConfigurationError:
+    *_, key = names
+    if _SECRET_NAME.search(key):
+        return _secret(path, names)
+    near = get_close_matches(key.replace("_", "-"), known, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return ConfigurationError(f"{path}: {'.'.join(names)} is neither an option nor a command{hint}")
+
+
+def _secret(path: Path, names: tuple[str, ...]) -> ConfigurationError:
+    return ConfigurationError(
+        f"{path}: {'.'.join(names)} is a secret, which belongs in the environment (such as"
+        " OPENAI_API_KEY) and not in a file"
+    )
+
+
+def _value(path: Path, key: str, value: Any, option: click.Option, ctx: click.Context) -> Any:
+    """A value as the option takes it.
+
+    Raises:
+        ConfigurationError: It does not; names file and key.
+    """
+    values = value if isinstance(value, list) else [value]
+    kinds: tuple[type, ...] = (str,)
+    if option.is_flag:
+        kinds = (bool,)
+    elif isinstance(option.type, click.types.FloatParamType):
+        kinds = (int, float)
+    elif isinstance(option.type, click.types.IntParamType):
+        kinds = (int,)
+    fits = all(type(one) in kinds for one in values)
+    if not fits or (isinstance(value, list) and not option.multiple):
+        names = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
+        many = ", or a list of them" if option.multiple else ""
+        raise ConfigurationError(f"{path}: {key} must be {names[kinds[-1]]}{many}")
+    try:
+        ready = values if option.multiple else value
+        option.type_cast_value(ctx, ready)
+    except click.BadParameter as error:
+        raise ConfigurationError(f"{path}: {key}: {error.message}") from None
+    return ready
+
+
+def _commands(
+    group: click.Group, at: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command that does something, by its names."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*at, name))
+        else:
+            yield (*at, name), command
+
+
+def _options(command: click.Command) -> dict[str, click.Option]:
+    """The options of a command by their long names, without the dashes."""
+    return {
+        max(option.opts, key=len).removeprefix("--"): option
+        for option in command.params
+        if isinstance(option, click.Option) and option.name != _OPTION
+    }

@@ -1,0 +1,97 @@
+"""Settings from a file, for a command that searches a folder and calls no model."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conflictscore.cli import main
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for number in range(6):
+        (notes / f"{number}.md").write_text(f"The lamp was lit in 187{number}.")
+
+
+def search(*args: str) -> Result:
+    return CliRunner().invoke(main, ["search", "When was the lamp lit?", "--json", *args])
+
+
+def found(*args: str) -> int:
+    """How many documents were found."""
+    result = search(*args)
+    assert result.exit_code == 0, result.stderr
+    return len(json.loads(result.stdout)["documents"])
+
+
+def test_an_option_wins_over_the_environment_and_the_environment_over_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert found("--docs", "notes") == 6
+    Path("conflictscore.toml").write_text('docs = "notes"\ntop-k = 4\n')
+    assert found() == 4
+    monkeypatch.setenv("CONFLICTSCORE_SEARCH_TOP_K", "3")
+    assert found() == 3
+    assert found("--top-k", "2") == 2
+
+
+def test_a_commands_table_wins_over_what_is_set_for_all_and_stands_in_pyproject_too() -> None:
+    Path("pyproject.toml").write_text(
+        '[tool.conflictscore]\ndocs = ["notes/1.md", "notes/2.md"]\ntop-k = 9\nguard = false\n'
+        "[tool.conflictscore.search]\ntop-k = 1\n[tool.conflictscore.bench.truthfulqa]\nseed = 3\n"
+    )
+    Path("other.toml").write_text('docs = "notes"\n')
+
+    assert found() == 1
+    assert "Settings of pyproject.toml: docs, top-k\n" in search().stderr
+    assert found("--config", "other.toml") == 6
+    Path("conflictscore.toml").write_text('docs = "notes/0.md"\n')
+    assert "conflictscore.toml: docs\n" in search().stderr
+
+
+def test_a_folder_without_settings_is_left_in_peace() -> None:
+    Path("pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
+
+    assert search("--docs", "notes").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("topk = 3", "topk is neither an option nor a command; did you mean top-k?"),
+        ("[serch]\ntop-k = 3", "serch is neither an option nor a command; did you mean search?"),
+        ("[search]\nguard = true", "search.guard is neither an option nor a command"),
+        (
+            "[ask]\nmax_rounds = 2",
+            "ask.max_rounds is neither an option nor a command; did you mean",
+        ),
+        ('top-k = "3"', "top-k must be a whole number"),
+        ("top-k = true", "top-k must be a whole number"),
+        ("top-k = [3]", "top-k must be a whole number"),
+        ("top-k = 0", "top-k: 0 is not in the range"),
+        ("docs = [1]", "docs must be a text, or a list of them"),
+        ('read-pages = "yes"', "read-pages must be true or false"),
+        ("top-k = ", "is not valid TOML: Invalid value (at"),
+        ('openai_api_key = "x"', "openai_api_key is a secret, which belongs in the environment"),
+        ('[ask]\nmodel = "sk-abcdefghijkl"', "ask.model is a secret"),
+        ('base-url = "http://me:pass@host/v1"', "base-url is a secret"),
+    ],
+)
+def test_what_does_not_fit_is_named_with_its_file(text: str, said: str) -> None:
+    Path("conflictscore.toml").write_text(text)
+
+    result = search("--docs", "notes")
+
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"conflictscore: conflictscore.toml: {said}")
+    assert "pass@" not in line
+
+
+def test_a_named_file_that_is_not_there_is_refused() -> None:
+    assert "--config no.toml: cannot be read" in search("--config", "no.toml").stderr
