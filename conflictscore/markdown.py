@@ -15,13 +15,15 @@ from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 
+from conflictscore.scripts import terms_in
+
 __all__ = ["CITATIONS", "Passage", "misfit", "passages", "place_of", "sentence_ends", "spliced"]
 
 _BRACKETS = r"[ \t]*\[[^\[\]\n]{1,120}\]"
 CITATIONS = rf"(?:{_BRACKETS})*"
 """Numbers or names in brackets, one after the other, as a regular expression."""
 _END = re.compile(
-    rf"[.!?\u2026]+[\"'\u201d\u2019\u00bb)*_]*(?P<cited>{CITATIONS})(?=\s|$)"
+    rf"[.!?\u2026\u0964\u0965\u061f\u06d4\u0589\u1362\u17d4\u104b]+[\"'\u201d\u2019\u00bb)*_]*(?P<cited>{CITATIONS})(?=\s|$)"
     rf"|[\u3002\uff01\uff1f][\u201d\u300d\u300f\uff09]*(?P<cited_cjk>{CITATIONS})"
 )
 _NOT_THE_LAST_WORD = re.compile(
@@ -44,9 +46,6 @@ _UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n?|\n))*")
 _AFTER_BLANK_LINE = re.compile(r"(?:^|[\r\n])[ \t]*(?:\r\n?|\n)\Z|\A\Z")
-_WORD = re.compile(r"\w+")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Scripts that put no space between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 _PIPE = re.compile(r"(?<!\\)\|")
 _LINK = re.compile(r"\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)")
 
@@ -145,9 +144,9 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
         known = tuple(p for p in known if any(p.start <= at < p.end for at in places)) or known
     if len(known) == 1 and opening:
         return known[0]
-    words = [_words(answer[p.start : p.end]) for p in known]
+    words = [set(terms_in(answer[p.start : p.end])) for p in known]
     spread = Counter(word for held in words for word in held)
-    asked = _words(claim)
+    asked = set(terms_in(claim))
     shares = [sum(log(1 + len(known) / spread[w]) for w in held & asked) for held in words]
     best = max(range(len(known)), key=lambda i: (shares[i], -len(words[i])), default=None)
     return None if best is None or not shares[best] else known[best]
@@ -239,17 +238,6 @@ def _end_of_gap(text: str, start: int, end: int) -> int:
     """The end of a block's lines, or of the blank ones after them if there are some before too."""
     gap = _BLANK_LINES.match(text, end)
     return gap.end() if gap and _AFTER_BLANK_LINE.search(text, 0, start) else end
-
-
-def _words(text: str) -> set[str]:
-    """The words of a text; of scripts without spaces, every two characters in a row."""
-    words: set[str] = set()
-    for word in _WORD.findall(text.casefold()):
-        if _UNSPACED.search(word):
-            words.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
-        else:
-            words.add(word)
-    return words
 
 
 @lru_cache(maxsize=8)

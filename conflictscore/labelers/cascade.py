@@ -2,18 +2,17 @@
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import Calibration
-from conflictscore.labelers.protocol import Labeler, Pair
+from conflictscore.labelers.protocol import Labeler, Pair, has_learned
 from conflictscore.labelers.verdicts import judging
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.scripts import script_of
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import together
 
@@ -29,7 +28,6 @@ _LEAST_WORDS = 3
 """A claim of fewer telling words may well be put in others."""
 _FIRST_WITHOUT_SPACES = "\u0e00"
 """All scripts without spaces between words, such as Thai and Han, are from this letter on."""
-_SCRIPT_LETTERS = 200
 """So many letters of a text show its script."""
 
 Place = tuple[int, int]
@@ -185,7 +183,7 @@ class Cascade:
 
     def _settled(self, pair: Pair, verdict: EvidenceLabel) -> EvidenceLabel | None:
         """What the cheap labeler said, with the stage by which it stands; None where it may not."""
-        if self._certain.allows(verdict):
+        if self._certain.allows(verdict) and has_learned(self._cheap, pair[0]):
             return _decided_by(self._cheap, verdict)
         if verdict.label is Label.IRRELEVANT and _share_no_word(*pair):
             return verdict.model_copy(update={"stage": WORDS})
@@ -242,7 +240,7 @@ def _share_no_word(claim: Claim, document: Document) -> bool:
     if len(telling) < _LEAST_WORDS or not spaced:
         return False
     text = f"{document.title} {document.text}"
-    return telling.isdisjoint(_telling(text)) and _script(text) in ("", _script(claim.text))
+    return telling.isdisjoint(_telling(text)) and script_of(text) in ("", script_of(claim.text))
 
 
 def _telling(text: str) -> set[str]:
@@ -255,10 +253,3 @@ def _telling(text: str) -> set[str]:
         for word in _WORD.findall(text.casefold())
         if len(word) >= _LEAST_LETTERS or word.isdecimal()
     }
-
-
-def _script(text: str) -> str:
-    """The script of most letters, such as LATIN; empty where there is no letter."""
-    letters = islice(filter(str.isalpha, text), _SCRIPT_LETTERS)
-    scripts = Counter(unicodedata.name(letter, "?").split()[0] for letter in letters)
-    return scripts.most_common(1)[0][0] if scripts else ""

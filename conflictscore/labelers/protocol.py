@@ -7,11 +7,22 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel
+from conflictscore.scripts import script_of
 from conflictscore.storage.cache import ContentCache
 
-__all__ = ["Labeler", "LabelerFactory", "Pair", "StagedLabeler", "TableLabeler"]
+__all__ = ["Labeler", "LabelerFactory", "Pair", "StagedLabeler", "TableLabeler", "has_learned"]
 
 Pair = tuple[Claim, Document]
+
+
+def has_learned(labeler: object, claim: Claim) -> bool:
+    """Whether a labeler was trained on texts in the script of a claim.
+
+    A labeler that knows it says so by ``scripts``, the names that Unicode gives them; of one that
+    does not, such as a language model, all are taken to be learned.
+    """
+    scripts: frozenset[str] | None = getattr(labeler, "scripts", None)
+    return scripts is None or script_of(claim.text) in (scripts | {""})
 
 
 class Labeler(Protocol):

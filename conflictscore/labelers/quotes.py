@@ -9,8 +9,8 @@ from math import fsum, log
 
 from conflictscore.prompts import material
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
-from conflictscore.retrieval.duplicates import words_in
 from conflictscore.retrieval.token_windows import MARK, sentence_starts
+from conflictscore.scripts import terms_in
 
 __all__ = ["LONGEST_PASSAGE", "Span", "found_in", "passage_of", "quoted_spans", "stands_in"]
 
@@ -114,12 +114,12 @@ def _nearest(claim: str, text: str) -> str:
     """The sentences in a row, of 400 characters at most, that have most of the claim's words."""
     notices = bool(_NOTICE.search(claim))
     kept = [one for one in _sentences(_MENU.sub("\n", text)) if notices or not _NOTICE.search(one)]
-    wanted = set(words_in(claim))
-    if wanted.isdisjoint(words_in(" ".join(kept))) and (
-        not kept or not wanted.isdisjoint(words_in(text))
+    wanted = set(terms_in(claim))
+    if wanted.isdisjoint(terms_in(" ".join(kept))) and (
+        not kept or not wanted.isdisjoint(terms_in(text))
     ):  # what looks like a menu may be a list that the claim is about
         kept = _sentences(text)
-    shared = [wanted.intersection(words_in(sentence)) for sentence in kept]
+    shared = [wanted.intersection(terms_in(sentence)) for sentence in kept]
     weight = {
         word: log(1 + len(kept) / sum(word in words for words in shared))
         for word in set[str]().union(*shared)

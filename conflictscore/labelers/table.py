@@ -1,7 +1,6 @@
 """Every claim against every document, each distinct pair judged once."""
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from math import log
@@ -11,6 +10,7 @@ from conflictscore.labelers.quotes import passage_of
 from conflictscore.labelers.verdicts import content_of, judging, unlabelled
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel
+from conflictscore.scripts import terms_in
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import together
 
@@ -19,7 +19,6 @@ __all__ = ["LEFT_OUT", "label_table"]
 LEFT_OUT = "left out: "
 """How the reason begins of a pair that a setting left out; nothing failed there."""
 _OUT_OF_TIME = f"{LEFT_OUT}the time for labelling was used up"
-_WORD = re.compile(r"\w+")
 _TOO_MANY_CLAIMS = f"{LEFT_OUT}the answer has more claims than are to be labelled"
 
 
@@ -138,11 +137,11 @@ def telling(claims: Sequence[Claim], documents: Sequence[Document]) -> list[list
     Returns:
         A row a claim, a number a document.
     """
-    contents = [_words(f"{document.title} {document.text}") for document in documents]
+    contents = [set(terms_in(f"{document.title} {document.text}")) for document in documents]
     spread = Counter(word for words in contents for word in words)
     rows = []
     for claim in claims:
-        known = [word for word in sorted(_words(claim.text)) if word in spread]
+        known = [word for word in sorted(set(terms_in(claim.text))) if word in spread]
         weights = {word: log(1 + len(documents) / spread[word]) for word in known}
         total = sum(weights.values())
         rows.append(
@@ -164,7 +163,3 @@ def most_telling(rows: Sequence[Sequence[float]], most: int) -> list[int]:
     worth = [sum(sorted(row, reverse=True)[:2]) for row in rows]
     best = sorted(range(len(rows)), key=lambda index: -worth[index])[:most]
     return sorted(best)
-
-
-def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.casefold()))

@@ -3,6 +3,7 @@
 import logging
 from typing import Any
 
+from conflictscore.labelers.protocol import Labeler, has_learned
 from conflictscore.nodes.decide import flipped_by
 from conflictscore.nodes.state import RagState, RunRuntime, attempts_of, draft_of
 from conflictscore.records import Attempt, Checked, ConflictReport, Flip, Label
@@ -37,7 +38,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "justification": (changed or last).answer.justification,
         "report": first.report.summary() if first.report else None,
         "final_report": last.report.summary() if last.report and last.round else None,
-        "notes": [*state["notes"], *_notes(attempts)],
+        "notes": [*state["notes"], *_notes(attempts, runtime.context.labeler)],
     }
 
 
@@ -86,7 +87,7 @@ def _flip(first: Attempt, changed: Attempt, last: Attempt) -> Flip | None:
     )
 
 
-def _notes(attempts: tuple[Attempt, ...]) -> list[str]:
+def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
     notes = []
     for attempt in attempts:
         which = "the first answer" if attempt.round == 0 else f"regenerated answer {attempt.round}"
@@ -94,6 +95,12 @@ def _notes(attempts: tuple[Attempt, ...]) -> list[str]:
             continue
         if attempt.report.error:
             notes.append(f"{which} has no score: {attempt.report.error}")
+        foreign = sum(not has_learned(labeler, each.claim) for each in attempt.report.claims)
+        if foreign:
+            notes.append(
+                f"{which}: {foreign} of {len(attempt.report.claims)} claims are in a script that"
+                f" {labeler.name} has not learned; their labels mean little"
+            )
         pairs = [pair for claim in attempt.report.claims for pair in claim.labels]
         missing = [pair.error for pair in pairs if pair.label is Label.UNLABELLED]
         if missing:

@@ -11,15 +11,15 @@ videos that came back with one and the same notice of the search engine, reach 7
 words can be the number that matters, so each copy is still labelled by itself.
 """
 
-import re
 import unicodedata
 from collections.abc import Sequence
 
 from rensa import RMinHash, RMinHashLSH
 
 from conflictscore.records import Document
+from conflictscore.scripts import words_in
 
-__all__ = ["mark_duplicates", "words_in"]
+__all__ = ["mark_duplicates"]
 
 _ALIKE = 0.8
 _FEWEST = 20
@@ -27,15 +27,6 @@ _FEWEST = 20
 
 _SLOTS, _BANDS, _SEED = 128, 32, 1
 """A pair at 80 % is missed, for want of a band of 4 equal slots, one time in 20 million."""
-
-_UNSPACED = (
-    "\u0e00-\u0eff"  # Thai, Lao
-    "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer
-    "\u3005-\u3007\u3040-\u30ff"  # Japanese
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese characters
-)
-"""Scripts that put no white space between words; each of their characters stands for a word."""
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 
 
 def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
@@ -93,12 +84,6 @@ class _Originals:
         self._index.insert(number, sketch)
         self._shingles[number] = shingles
         return number
-
-
-def words_in(text: str) -> list[str]:
-    """The words of a text, case folded; a character in scripts without white space."""
-    words: list[str] = _WORD.findall(text.casefold())
-    return words
 
 
 def _shingles(text: str) -> set[str]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
 from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.scripts import UNSPACED, spaced_out
 from conflictscore.storage.cache import ContentCache
 
 __all__ = ["BM25Ranker", "FusedRanker", "Ranker", "Ranking", "RankingField", "open_ranker"]
@@ -17,6 +18,7 @@ __all__ = ["BM25Ranker", "FusedRanker", "Ranker", "Ranking", "RankingField", "op
 Ranking = Literal["bm25", "dense", "both"]
 """``bm25`` counts shared words, ``dense`` compares meanings, ``both`` fuses their two orders."""
 
+_TERM = rf"(?u)\b\w\w+\b|[{UNSPACED}]"
 _FUSION_CONSTANT = 60
 """As in Cormack, Clarke and Buettcher, SIGIR 2009: how little the first ranks stand out."""
 
@@ -31,7 +33,8 @@ class Ranker(Protocol):
 class BM25Ranker:
     """Scores from 0 by the words that a text shares with the question.
 
-    English stop words and words of one letter do not count.
+    English stop words and words of one letter do not count. Where a script has no spaces, two
+    characters in a row are a word.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -87,7 +90,11 @@ def open_ranker(
 
 def _words(texts: Sequence[str]) -> list[list[str]]:
     words: list[list[str]] = bm25s.tokenize(
-        list(texts), stopwords="en", return_ids=False, show_progress=False
+        [spaced_out(text) for text in texts],
+        token_pattern=_TERM,
+        stopwords="en",
+        return_ids=False,
+        show_progress=False,
     )
     return words
 

@@ -26,7 +26,7 @@ LEAST_TOKENS = 16
 """The smallest window: fewer tokens say nothing, and one character alone can take four."""
 
 _SENTENCE_END = re.compile(
-    r"[.!?\u2026][\"'\u201d\u2019\u00bb)\]]*\s+"
+    r"[.!?\u2026\u0964\u0965\u061f\u06d4\u0589\u1362\u17d4\u104b][\"'\u201d\u2019\u00bb)\]]*\s+"
     r"|\n\s*"
     r"|[\u3002\uff01\uff1f][\u201d\u300d\u300f\uff09]*\s*"  # Chinese and Japanese
 )

@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError, ContextWindowError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, read_calibration
-from conflictscore.labelers.nli.model import LEAST_TOKENS, NliModel, TokenPair, shared_model
+from conflictscore.labelers.nli.model import (
+    LEAST_TOKENS,
+    NliModel,
+    TokenPair,
+    resolve,
+    shared_model,
+)
 from conflictscore.labelers.protocol import Pair
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
@@ -170,6 +176,7 @@ class NliLabeler:
             calibration = read_calibration(calibration, labeler="nli", model=model.sha256)
         self.calibration = calibration or UNCALIBRATED
         self.name = f"nli({model.folder.name})"
+        self.scripts = frozenset({"LATIN"}) if model.folder == resolve(None) else None
         self.identity: dict[str, Any] = {
             "labeler": "nli",
             "model": model.sha256,

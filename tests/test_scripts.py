@@ -1,0 +1,107 @@
+"""Languages that put no space between words, or put more behind a word than others look for."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conflictscore.graph.chains import build_scoring_graph
+from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings
+from conflictscore.labelers import NliLabeler
+from conflictscore.labelers.quotes import passage_of
+from conflictscore.markdown import sentence_ends
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.retrieval import open_retrieval
+from conflictscore.scripts import script_of, spaced_out, terms_in
+from tests.fakes.openai_server import OpenAIServer
+from tests.world import World, scripted_model
+
+LIBRARY = {
+    "chinese": ("灯塔于1874年首次点亮。", "渡轮每天早上八点出发。", "灯塔是哪一年点亮的？"),
+    "japanese": (
+        "灯台は1874年に初めて点灯した。",
+        "フェリーは毎朝八時に出る。",
+        "灯台はいつ点灯しましたか",
+    ),
+    "korean": (
+        "등대는 1874년에 처음 불을 밝혔다.",
+        "여객선은 매일 아침 여덟 시에 떠난다.",
+        "등대가 처음 밝혀진 해",
+    ),
+    "thai": (
+        "ประภาคารจุดไฟครั้งแรกในปี 1874",
+        "เรือข้ามฟากออกทุกเช้าเวลาแปดโมง",
+        "ประภาคารจุดไฟเมื่อไร",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", LIBRARY)
+@pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
+def test_the_document_that_speaks_of_a_question_is_found(
+    language: str, first: bool, tmp_path: Path
+) -> None:
+    about, aside, question = LIBRARY[language]
+    for name, text in (("a", about), ("b", aside)) if first else (("b", about), ("a", aside)):
+        (tmp_path / f"{name}.txt").write_text(text)
+
+    found = open_retrieval(docs=[str(tmp_path)], top_k=1).invoke(question)
+
+    assert [document.page_content for document in found] == [about]
+
+
+def test_words_with_spaces_stay_words_and_others_become_pairs_of_characters() -> None:
+    assert terms_in("Lit in 1874.") == ["lit", "in", "1874"]
+    assert terms_in("点亮灯塔") == ["点亮", "亮灯", "灯塔"]
+    assert terms_in("水") == ["水"]
+    assert terms_in("등대는 lit") == ["등대", "대는", "lit"]
+
+
+@given(st.text())
+def test_text_that_is_spaced_out_says_the_same(text: str) -> None:
+    assert set("".join(spaced_out(text).split())) == set("".join(text.split()))
+
+
+def test_a_script_goes_by_most_letters() -> None:
+    assert [script_of(text) for text in ("Lit 1874", "灯塔 A", "등대", "12")] == [
+        "LATIN",
+        "CJK",
+        "HANGUL",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("दीप 1874 में जला।", "फिर घर बना।"),
+        ("هل أضيء المصباح؟", "نعم في 1874."),
+        ("چراغ جلا۔", "پھر گھر بنا۔"),
+    ],
+)
+def test_sentences_end_where_these_languages_end_them(first: str, second: str) -> None:
+    assert next(sentence_ends(f"{first} {second}")) == len(first)
+
+
+def test_the_passage_shown_is_the_one_that_the_claim_is_about() -> None:
+    filler = "渡轮每天早上八点出发，晚上六点返回。" * 30
+    document = Document(number=1, title="港口", text=f"{filler}灯塔于1874年首次点亮。{filler}")
+    verdict = EvidenceLabel(claim=1, document=1, label=Label.SUPPORTS)
+
+    shown = passage_of(Claim(number=1, text="灯塔在1874年点亮"), document, verdict)
+
+    assert shown is not None
+    assert "灯塔于1874年首次点亮" in shown
+
+
+async def test_a_labeler_says_what_it_has_not_learned() -> None:
+    with OpenAIServer(World()) as server:
+        settings = LoopSettings(labeler=NliLabeler.open(), cache=False)
+        graph = build_scoring_graph(run_context(scripted_model(server), None, settings))
+        state = await graph.ainvoke(
+            {"answer": "灯塔于1874年点亮。", "documents": [{"text": LIBRARY["chinese"][0]}]}
+        )
+
+    assert any("script that nli(minilm) has not learned" in note for note in state["notes"])
