@@ -5,7 +5,7 @@ from html import escape
 from math import isfinite
 from typing import NamedTuple
 
-__all__ = ["Point", "accuracy_chart"]
+__all__ = ["Point", "accuracy_chart", "svg", "svg_line", "svg_text"]
 
 _WIDTH, _HEIGHT = 720, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 150, 40, 60
@@ -60,9 +60,9 @@ def accuracy_chart(
     def grid() -> Iterator[str]:
         for step in range(_STEPS + 1):
             y, x = least + (most - least) * step / _STEPS, dearest * step / _STEPS
-            yield _line(_LEFT, up(y), _WIDTH - _RIGHT, up(y), "grid")
-            yield _text(_LEFT - 8, up(y) + 4, f"{100 * y:.0f} %", "end")
-            yield _text(across(x), _HEIGHT - _BOTTOM + 20, f"{x:,.0f}", "middle")
+            yield svg_line(_LEFT, up(y), _WIDTH - _RIGHT, up(y), "grid")
+            yield svg_text(_LEFT - 8, up(y) + 4, f"{100 * y:.0f} %", "end")
+            yield svg_text(across(x), _HEIGHT - _BOTTOM + 20, f"{x:,.0f}", "middle")
 
     named: list[tuple[float, float]] = []
 
@@ -76,32 +76,35 @@ def accuracy_chart(
     def drawn(point: Point) -> Iterator[str]:
         x, y = across(point.cost), up(point.value)
         if point.low is not None and point.high is not None:
-            yield _line(x, up(point.low), x, up(point.high), "range")
+            yield svg_line(x, up(point.low), x, up(point.high), "range")
         yield f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
-        yield _text(x + 9, name_height(x, y) + 4, point.name, "start", small=False)
+        yield svg_text(x + 9, name_height(x, y) + 4, point.name, "start", small=False)
 
-    parts = [_text(_LEFT, 24, title, "start", small=False), *grid()]
-    parts.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 14, costs, "middle"))
+    parts = [svg_text(_LEFT, 24, title, "start", small=False), *grid()]
+    parts.append(svg_text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 14, costs, "middle"))
     if constant is not None:
-        parts.append(_line(_LEFT, up(constant), _WIDTH - _RIGHT, up(constant), "constant"))
-        parts.append(_text(_LEFT + 6, up(constant) - 6, "always the same", "start"))
+        parts.append(svg_line(_LEFT, up(constant), _WIDTH - _RIGHT, up(constant), "constant"))
+        parts.append(svg_text(_LEFT + 6, up(constant) - 6, "always the same", "start"))
     for point in points:
         parts += drawn(point)
-    return _svg(parts)
+    return svg(parts)
 
 
-def _svg(parts: Iterable[str]) -> str:
+def svg(parts: Iterable[str], *, width: int = _WIDTH, height: int = _HEIGHT) -> str:
+    """One SVG file of these elements, in pixels."""
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}"'
-        f' width="{_WIDTH}" height="{_HEIGHT}" role="img">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+        f' width="{width}" height="{height}" role="img">'
     )
     return "\n".join([head, f"<style>{_STYLE}</style>", *parts, "</svg>"]) + "\n"
 
 
-def _line(x: float, y: float, to_x: float, to_y: float, kind: str) -> str:
+def svg_line(x: float, y: float, to_x: float, to_y: float, kind: str) -> str:
+    """A line of a class of the style."""
     return f'<line class="{kind}" x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}"/>'
 
 
-def _text(x: float, y: float, text: str, anchor: str, *, small: bool = True) -> str:
+def svg_text(x: float, y: float, text: str, anchor: str, *, small: bool = True) -> str:
+    """A text, escaped; ``anchor`` is ``start``, ``middle`` or ``end``."""
     kind = ' class="small"' if small else ""
     return f'<text{kind} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

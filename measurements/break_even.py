@@ -3,7 +3,8 @@
 Questions whose documents people labelled are run with those labels in place of a labeler's, as they
 are and spoiled: evenly at several rates, and by the confusion tables of ``nli`` and ``choice``.
 Labels cost nothing, and every reply is kept in the folder of --out: a first answer is paid for
-once, a run that was stopped goes on, and more questions, rates or methods pay for what is new.
+once, a run that was stopped goes on, and more questions, rates or methods pay for what is new. The
+folder also gets a chart of corrections minus harms by label accuracy.
 """
 
 import random
@@ -24,6 +25,7 @@ from conflictscore.benchmarks.running import run_benchmark
 from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.settings import Model
 from conflictscore.storage.cache import ContentCache
+from measurements.net_chart import net_chart
 from measurements.obedient_model import obedient_model
 from measurements.people_labels import (
     SETS,
@@ -34,9 +36,21 @@ from measurements.people_labels import (
     as_benchmark,
 )
 
-__all__ = ["Condition", "Moved", "break_even", "chart", "drawn", "main", "moved", "studied"]
+__all__ = [
+    "Condition",
+    "Moved",
+    "break_even",
+    "chart",
+    "drawn",
+    "few_documents",
+    "main",
+    "moved",
+    "studied",
+]
 
-METHOD_NAMES = ("regenerated-rag", "guarded-rag", "typed-rag", "revised-rag", "madam-rag")
+METHOD_NAMES = (
+    *("regenerated-rag", "guarded-rag", "typed-rag", "revised-rag", "unguarded", "madam-rag"),
+)
 _ROW = "{:<14}{:>9}{:>6}{:>11}{:>8}{:>9}{:>20}"
 
 
@@ -72,12 +86,33 @@ class Condition(NamedTuple):
     accuracy: float | None
     methods: dict[str, Moved]
 
+    @property
+    def even(self) -> bool:
+        """Whether labels were spoiled at a rate, and not by a confusion table."""
+        return self.name not in TABLES
+
 
 def drawn(labelled: Sequence[LabelledQuestion], count: int, seed: int) -> list[LabelledQuestion]:
     """So many questions by seed; a larger number draws the same ones, and more."""
     order = list(labelled)
     random.Random(seed).shuffle(order)  # noqa: S311 - a draw, not a secret
     return order[:count]
+
+
+def few_documents(labelled: Iterable[LabelledQuestion], most: int) -> list[LabelledQuestion]:
+    """The questions with at most so many documents: later ones that take no side are left out.
+
+    A question of which more documents take a side is left out as a whole.
+    """
+    made = []
+    for one in labelled:
+        documents = one.question.documents
+        silent = [d for d in documents if not d["metadata"]["gives"]]
+        spare = most - (len(documents) - len(silent))
+        if spare >= 0:
+            kept = tuple(d for d in documents if d["metadata"]["gives"] or d in silent[:spare])
+            made.append(one._replace(question=one.question.model_copy(update={"documents": kept})))
+    return made
 
 
 def studied(
@@ -221,6 +256,7 @@ def _condition(
 @click.option("--tables", default="nli,choice", show_default=True, help="Confusion tables.")
 @click.option("--methods", default=",".join(m for m in METHOD_NAMES if m in METHODS))
 @click.option("--passage-tokens", default=96, show_default=True, help="Documents are cut to that.")
+@click.option("--documents", default=None, type=int, help="The most of a question.  [default: all]")
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 def main(
     data: tuple[str, ...],
@@ -231,6 +267,7 @@ def main(
     tables: str,
     methods: str,
     passage_tokens: int,
+    documents: int | None,
     out: Path,
 ) -> None:
     """See the module."""
@@ -240,13 +277,16 @@ def main(
         raise click.UsageError(f"--tables {unknown[0]}: one of {', '.join(TABLES)}")
     spoilers += [Spoiler(table=name, seed=seed) for name in tables.split(",") if name]
     out.mkdir(parents=True, exist_ok=True)
+    sets: dict[str, list[Condition]] = {}
     for one in data:
         name, _, file = one.partition("=")
         if name not in SETS:
             raise click.UsageError(f"--data {one}: give NAME=FILE, NAME one of {', '.join(SETS)}")
-        conditions: list[Condition] = []
+        conditions = sets.setdefault(name, [])
         try:
-            labelled = drawn(SETS[name](Path(file)), questions, seed)
+            known = SETS[name](Path(file))
+            known = known if documents is None else few_documents(known, documents)
+            labelled = drawn(known, questions, seed)
             for spoiler in spoilers:
                 results = studied(
                     name,
@@ -266,6 +306,8 @@ def main(
             raise SystemExit(130) from None
         finally:
             _print(name, conditions, named)
+            if any(condition.methods for condition in conditions):
+                (out / f"{model.partition(':')[0]}.svg").write_text(net_chart(sets, named), "utf-8")
 
 
 def _print(name: str, conditions: Sequence[Condition], methods: Sequence[str]) -> None:

@@ -3,7 +3,8 @@
 RAMDocs says of every document which answer it gives, and which answers are right; WikiContradict
 says it of its two passages. So it is known of any claim that holds such an answer, letter by
 letter, how each document bears on it. Nothing is asked, and what a claim says besides is not seen.
-NatConfQA is left out: its evidence ids do not lead to a passage.
+Of NatConfQA the claims are asked about ("true or false?"): its questions' evidence ids do not lead
+to a passage, but people labelled each passage against the claim that a question was made of.
 """
 
 import hashlib
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.selection import question_id
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.benchmarks.ramdocs.benchmark import (
     MEASURES,
@@ -112,6 +114,31 @@ def _wikicontradict(path: Path) -> list[LabelledQuestion]:
     return made
 
 
+def _natconfqa(path: Path) -> list[LabelledQuestion]:
+    """Whether a claim is true, by how its passages were labelled, where any takes a side.
+
+    Right is what more passages say. Where as many say either, both answers are right, as rivals.
+    """
+    made = []
+    for _, row in read_json_lines(path):
+        says = {Label.SUPPORTS: "true", Label.CONTRADICTS: "false", Label.IRRELEVANT: ""}
+        kept = [d for d in row["docs"] if d["label"] in says]
+        gives = [says[d["label"]] for d in kept]
+        lead = gives.count("true") - gives.count("false")
+        if not any(gives):
+            continue
+        right = ("true", "false")[lead < 0 : 2 - (lead > 0)]
+        question = Question(
+            id=question_id("natconfqa", row["id"]),
+            question=f"Is this true or false: {row['claim'].strip()}",
+            correct=right,
+            incorrect=tuple({"true", "false"} - set(right)),
+            documents=tuple({"text": d["text"]} for d in kept),
+        )
+        made.append(_labelled(question, gives, right, question.incorrect, rivals=not lead))
+    return made
+
+
 def _labelled(
     question: Question,
     gives: Sequence[str],
@@ -128,7 +155,7 @@ def _labelled(
     return LabelledQuestion(told, right, wrong, rivals)
 
 
-SETS = {"ramdocs": _ramdocs, "wikicontradict": _wikicontradict}
+SETS = {"ramdocs": _ramdocs, "natconfqa": _natconfqa, "wikicontradict": _wikicontradict}
 """What reads each set from its published file."""
 
 
@@ -150,7 +177,7 @@ Table = Mapping[Label, tuple[int, int, int]]
 """By people's label, how often a labeler gave SUPPORTS, CONTRADICTS and IRRELEVANT."""
 
 TABLES: dict[str, Table] = {
-    "nli": dict(zip(_LABELS, ((28, 1, 21), (12, 18, 20), (2, 3, 45)), strict=True)),
+    "nli": dict(zip(_LABELS, ((25, 3, 22), (13, 16, 21), (1, 3, 46)), strict=True)),
     "choice": dict(zip(_LABELS, ((42, 3, 5), (31, 7, 12), (30, 2, 18)), strict=True)),
 }
 """150 pairs of Factcheck-GPT, balanced: ``python -m measurements.label_accuracy

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
@@ -12,7 +13,17 @@ from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, Label
 from measurements import break_even
-from measurements.break_even import Condition, Moved, chart, drawn, label_accuracy, moved, studied
+from measurements.break_even import (
+    Condition,
+    Moved,
+    chart,
+    drawn,
+    few_documents,
+    label_accuracy,
+    moved,
+    studied,
+)
+from measurements.net_chart import net_chart
 from measurements.people_labels import SETS, TABLES, LabelledQuestion, PeopleLabeler, Spoiler
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz
 from tests.fakes.openai_server import OpenAIServer
@@ -76,6 +87,38 @@ def test_answers_that_are_right_for_another_entity_are_at_odds_with_wrong_ones_a
     assert one.label("It was 1874.", "1880") is N
     assert one._replace(rivals=True).label("It was 1874.", "1880") is C
     assert one.label("It was 1871.", "1880") is C
+
+
+def test_a_claim_of_natconfqa_is_as_true_as_more_of_its_passages_say(tmp_path: Path) -> None:
+    path = tmp_path / "natconfqa_groups.jsonl"
+    said = ("SC", "SSCIM", "CI", "IU")
+    names = {"S": S, "C": C, "I": N, "M": "MIXED", "U": "UNLABELLED"}
+    rows = [
+        {
+            "id": str(number),
+            "claim": f"Lamp {number} burns.",
+            "docs": [{"text": f"Log {n}.", "label": names[one]} for n, one in enumerate(labels)],
+        }
+        for number, labels in enumerate(said)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+
+    tie, true, false = SETS["natconfqa"](path)
+    assert (tie.right, tie.wrong, tie.rivals) == (("true", "false"), (), True)
+    assert (true.right, true.wrong, true.rivals) == (("true",), ("false",), False)
+    assert false.right == ("false",)
+    gives = [document["metadata"]["gives"] for document in true.question.documents]
+    assert gives == ["true", "true", "false", ""], "what is mixed or has no label is left out"
+    assert [true.label("It is false that lamp 1 burns.", one) for one in gives] == [C, C, S, N]
+
+
+def test_fewer_documents_cost_those_that_take_no_side(labelled: list[LabelledQuestion]) -> None:
+    [first, *_] = few_documents(labelled, 3)
+    assert [d["metadata"]["gives"] for d in first.question.documents] == [
+        *(str(RIGHT), str(RIGHT)),
+        str(WRONG),
+    ]
+    assert few_documents(labelled, 2) == []
 
 
 def test_a_rate_spoils_its_share_of_labels_and_what_a_lower_one_spoiled_too() -> None:
@@ -160,6 +203,26 @@ def test_a_method_helps_from_where_it_corrects_more_than_it_harms_at_all_higher_
     assert line.endswith("from 0.90")
     assert "+2 -1" in line
     assert break_even.break_even([Condition("0", 1.0, its(0, 0))], "guarded-rag") == "nowhere"
+
+
+def test_the_chart_has_a_panel_a_set_and_a_line_a_method() -> None:
+    sets = {
+        "lamps": [
+            Condition("0", 1.0, its(3, 0)),
+            Condition("0.5", 0.5, its(1, 4)),
+            Condition("nli", 0.6, its(2, 1)),
+        ],
+        "ships": [Condition("0", None, {})],
+    }
+    drawing = ElementTree.fromstring(net_chart(sets, ["guarded-rag"]))
+    texts = [element.text for element in drawing.iter() if element.tag.endswith("text")]
+    assert {"lamps", "ships", "guarded-rag", "+33 %", "-33 %"} <= set(texts)
+    lamps, ships = (e.get("points") for e in drawing.iter() if e.tag.endswith("polyline"))
+    assert (len((lamps or "").split()), ships) == (2, "")
+    fills = [e.get("fill") for e in drawing.iter() if e.get("stroke") and e.get("r")]
+    assert fills.count("#fff") == 1, "a confusion table is a ring"
+    with pytest.raises(ValueError, match="ended on a question"):
+        net_chart({"lamps": []}, ["guarded-rag"])
 
 
 def test_the_command_names_what_is_wrong(tmp_path: Path) -> None:
