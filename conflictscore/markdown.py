@@ -36,11 +36,16 @@ _OPENS_A_SENTENCE = re.compile(
     r"|Before|During|Since|Until|When|While|Where|Although|However|But|And|If|Some|Most|Many|Both|Each"
     r"|Another|Because|Later|Also|Only|Once|Not|What|Which|Who|Why|How)\b"
 )
-"""A word that no name goes on with, so that a capital before it ends a sentence: "… in World War I.
-Then", "… has vitamin C. It"."""
-_NUMBERED = re.compile(r"[^\W\d_]+ I$")
-_OPENS_AFTER_NUMBER = re.compile(r"(?:He|She|We|You|So|An?|No)\b")
-"""What some surnames are too opens a sentence after the number or pronoun I alone."""
+"""A word that no name goes on with, so that a capital before it ends a sentence: "the U.S. In"."""
+_NUMBERED = re.compile(
+    r"\b(?:[Ww]ar|[Pp]art|[Pp]hase|[Tt]ype|[Cc]lass|[Ss]tage|[Cc]hapter|[Aa]ct|[Vv]olume|[Bb]ook"
+    r"|[Gg]rade|[Gg]roup|[Tt]itle|[Aa]rticle|[Cc]ategory|[Ll]evel|[Pp]lan|[Vv]itamin|[Hh]epatitis"
+    r"|[Ii]nfluenza) [A-Z]$"
+)
+"""A capital that is a number or a kind, and no initial: "World War I", "vitamin C"."""
+_FIRST = re.compile(r"[^\W\d_]+ I$")
+_OPENS_AFTER_FIRST = re.compile(r"(?:He|She|We|You|So|An?|No)\b")
+"""What is a surname too opens a sentence only after the number or pronoun I: "Elizabeth I. She"."""
 _UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")
 """Code and links, in which no sentence ends."""
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -99,8 +104,8 @@ def _is_within(before: str, after: str) -> bool:
     initial = before[-1:].isupper() and not before[-2:-1].isalpha()
     if not initial or " " not in before:
         return True
-    numbered = _NUMBERED.search(before) and _OPENS_AFTER_NUMBER.match(after)
-    return not (numbered or _OPENS_A_SENTENCE.match(after))
+    first = _FIRST.search(before) and _OPENS_AFTER_FIRST.match(after)
+    return not (first or _NUMBERED.search(before) or _OPENS_A_SENTENCE.match(after))
 
 
 @lru_cache(maxsize=8)

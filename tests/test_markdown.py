@@ -62,6 +62,7 @@ def test_passages_are_sentences_rows_and_blocks_of_code_without_the_marks_around
     ("text", "sentences"),
     [
         ("It ended World War I. Then it rained.", 2),
+        ("It ended World War I. Pandemics followed.", 2),
         ("It has vitamin C. It is sour.", 2),
         ("He served under George I. He died there.", 2),
         ("It was sold in the U.S. In 1920 it closed.", 2),
