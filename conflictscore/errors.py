@@ -25,6 +25,7 @@ __all__ = [
     "ProviderError",
     "QuotaError",
     "UnreadableReplyError",
+    "brief_reason",
 ]
 
 
@@ -108,3 +109,8 @@ class BudgetError(ConflictScoreError):
         self.kind = kind
         self.spent = spent
         self.limit = limit
+
+
+def brief_reason(error: Exception) -> str:
+    """Why something failed; an error of another library may quote an address with a key in it."""
+    return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__

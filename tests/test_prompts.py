@@ -29,6 +29,7 @@ NEWER = {
     *("decompose_passage", "decompose_places"),
     *("revise", "revise_claim", "revise_replace", "revise_hedge"),
     *("revise_remove", "revise_keep", "revise_keep_unsettled"),
+    "look_further",
     *("madam_reader", "madam_reader_again", "madam_sum"),
 }
 _RETRY = "Not usable: $reason. Once more."

@@ -45,6 +45,7 @@ class World:
     regenerated: str | list[str] = "It was lit in 1874."
     reason: str = "The log was written on the night (Doc 2)."
     decomposition: str | None = None
+    queries: str = "FOR: lamp diary 1871\nAGAINST: lamp almanac 1874"
     broken: dict[str, Fault | str] = field(default_factory=dict)
     asked: Counter[str] = field(default_factory=Counter)
     prompts: dict[str, list[str]] = field(default_factory=dict)
@@ -76,6 +77,8 @@ class World:
                 return f"WAY: REPLACE\nREASON: {self.reason}\nPASSAGE:\n{self.regenerated}"
             case "justify":
                 return self.reason
+            case "look_further":
+                return self.queries
         return self.answer
 
 
@@ -97,6 +100,7 @@ def _step(prompt: str) -> str:
         "batch": '"verdicts", a list',
         "choice": "Reply with the letter only",
         "justify": "Say why the answer changed",
+        "look_further": "Write two search queries for it",
         "revise": "Decide what becomes of this passage",
         "regenerate": "on which the documents disagree",
     }

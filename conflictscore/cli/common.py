@@ -46,7 +46,7 @@ def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
     from conflictscore.models.ledger import Ledger
 
     calls, tokens = settings.get("max_calls"), settings.get("max_tokens")
-    corrects = ("regeneration", "disputed", "unsettled", "guard")
+    corrects = ("regeneration", "disputed", "unsettled", "look_further", "guard")
     more |= {name: settings[name] for name in corrects if name in settings}
     if effort := settings.get("effort"):
         unasked = {name: value for name, value in EFFORTS[effort].items() if name not in settings}

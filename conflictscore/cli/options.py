@@ -302,6 +302,15 @@ _correction_options = [
         " sources disagree (hedge), or stays as it is (keep).",
     ),
     click.option(
+        "--look-further",
+        type=click.Choice(["off", "disputed", "unsupported"]),
+        default="off",
+        show_default=True,
+        help="Search once more before an answer is corrected: for its disputed claims, or also for"
+        " those that no document speaks to. The model writes two queries a claim, for at most three"
+        " claims a round; at most four new documents a query are labelled.",
+    ),
+    click.option(
         "--guard/--no-guard",
         default=True,
         show_default=True,

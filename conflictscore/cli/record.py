@@ -31,7 +31,7 @@ Examples:
     required=True,
     metavar="FILE",
     help="What to ask: .txt with one question a line, .csv with a column named question, or .jsonl"
-    " with a field question or query.",
+    " with a field question or query; of a file of ask --log, the searches of --look-further too.",
 )
 @click.option(
     "--out", required=True, metavar="FILE", help="The recording; an existing one is resumed."

@@ -44,8 +44,8 @@ def create_self_correcting_rag(
     of the first answer, and ``"history": [{"role": …, "content": …}, …]``
     is the conversation before the question (``asked`` keeps the question as it was put). The final
     state has ``answer``, ``first_answer``, ``flipped``, ``justification``, ``flip``, ``documents``,
-    ``report``, ``final_report``, ``attempts``, ``notes``, ``usage`` and ``run_id``. Streaming with
-    ``stream_mode="custom"`` gives an event for every step.
+    ``report``, ``final_report``, ``attempts``, ``searches``, ``notes``, ``usage`` and ``run_id``.
+    Streaming with ``stream_mode="custom"`` gives an event for every step.
 
     Args:
         model: What answers: a spec such as ``"openai:gpt-4.1-mini"`` or ``"local"``, or any
@@ -76,6 +76,12 @@ def create_self_correcting_rag(
             none supports; and those that are ``unsupported``, which no document speaks to.
         unsettled: What a revision does where the evidence cannot settle who is right: ``hedge``
             says that the sources disagree, and who says what; ``keep`` leaves the passage.
+        look_further: Whether the retriever is asked once more before an answer is given again, and
+            for which claims: those that are ``disputed``, also the ``unsupported`` ones that no
+            document speaks to, or none (``off``). The model writes two queries for each of at most
+            three claims a round, for what bears it out and for what speaks against it, and at most
+            four new documents of each are labelled. ``searches`` has what was searched, found and
+            left out.
         guard: Whether a change stands only where its claims have better evidence than those before
             it, by :func:`conflictscore.metric.better_evidence`. What is refused is in ``notes``
             and, with its figures, in ``attempts``.
@@ -190,6 +196,7 @@ def run_context(
         regeneration=settings.regeneration,
         disputed=frozenset(settings.disputed),
         unsettled=settings.unsettled,
+        look_further=settings.look_further,
         guard=settings.guard,
         min_coverage=settings.min_coverage,
         cache=store,

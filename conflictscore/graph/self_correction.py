@@ -15,18 +15,26 @@ from conflictscore.nodes.generate import generate
 from conflictscore.nodes.guard import guard
 from conflictscore.nodes.justify import justify
 from conflictscore.nodes.label import label
+from conflictscore.nodes.look_further import look_further
 from conflictscore.nodes.record import record
 from conflictscore.nodes.regenerate import regenerate
 from conflictscore.nodes.retrieve import retrieve
 from conflictscore.nodes.revise import revise
 from conflictscore.nodes.score import score
-from conflictscore.nodes.state import RagInput, RagState, RunContext, draft_of
+from conflictscore.nodes.state import (
+    RagInput,
+    RagState,
+    RunContext,
+    attempts_of,
+    draft_of,
+    searches_of,
+)
 
 __all__ = ["SelfCorrectionGraph", "build_self_correction_graph"]
 
 SelfCorrectionGraph = CompiledStateGraph[RagState, RunContext, RagInput, RagState]
 
-_STEPS = 10 + 7 * 20
+_STEPS = 10 + 11 * 20
 """Room for 20 rounds; `decide` ends the loop, this only catches a fault in it."""
 
 
@@ -37,7 +45,8 @@ def build_self_correction_graph(
 
     ```
     retrieve → generate → decompose → label → score → [guard →] decide ─┬→ record
-                              ▲                                         ├→ justify → record
+                              ▲         ▲                               ├→ justify → record
+                              │         └──────── look_further ◄────────┤
                               └────────── regenerate or revise ◄────────┘
     ```
 
@@ -46,7 +55,9 @@ def build_self_correction_graph(
     A regeneration that fails continues with ``justify`` or ``record``. Typed regeneration passes
     through ``classify`` before the first ``regenerate``. ``revise`` takes the place of
     ``regenerate`` where answers in free form are revised in place. With a guard, what it or
-    ``regenerate`` changed passes through ``guard`` once it is scored.
+    ``regenerate`` changed passes through ``guard`` once it is scored. Where the run looks further,
+    ``look_further`` asks the retriever for what is in doubt before the answer is given again, and
+    what it finds is labelled and scored; if it finds nothing, ``decide`` goes on.
 
     Args:
         context: The collaborators of a run that brings none of its own.
@@ -55,7 +66,8 @@ def build_self_correction_graph(
     """
     graph = StateGraph(RagState, context_schema=RunContext, input_schema=RagInput)
     answering = (contextualize, retrieve, generate, decompose, label, score)
-    for node in (*answering, guard, decide, classify, regenerate, revise, justify, record):
+    revising = (guard, decide, look_further, classify, regenerate, revise)
+    for node in (*answering, *revising, justify, record):
         graph.add_node(node.__name__, bind(node, context))
     for before, path, after in (
         (START, _begin, ["contextualize", "retrieve"]),
@@ -65,8 +77,12 @@ def build_self_correction_graph(
         (
             "decide",
             _decided,
-            ["contextualize", "classify", "regenerate", "revise", "justify", "record"],
+            [
+                *("look_further", "contextualize", "classify"),
+                *("regenerate", "revise", "justify", "record"),
+            ],
         ),
+        ("look_further", _looked_further, ["label", "decide"]),
         ("regenerate", _with_another_answer, ["decompose", "justify", "record"]),
         ("revise", _with_another_answer, ["decompose", "justify", "record"]),
     ):
@@ -98,7 +114,8 @@ def _with_an_answer(state: RagState, _: RunContext) -> str:
 
 
 def _scored(state: RagState, context: RunContext) -> str:
-    return "guard" if context.guard and state["revisions"] else "decide"
+    looked_further = state.get("decision") == "look_further"  # nothing in the answer is new
+    return "guard" if context.guard and state["revisions"] and not looked_further else "decide"
 
 
 def _decided(state: RagState, context: RunContext) -> str:
@@ -109,6 +126,12 @@ def _decided(state: RagState, context: RunContext) -> str:
         return state["decision"]
     in_conversation = state.get("history") and "contextualize" not in state["timings"]
     return "contextualize" if context.answerer and in_conversation else "classify"
+
+
+def _looked_further(state: RagState, _: RunContext) -> str:
+    last = attempts_of(state)[-1].round
+    found = any(search.found for search in searches_of(state) if search.round == last)
+    return "label" if found else "decide"
 
 
 def _with_another_answer(state: RagState, _: RunContext) -> str:

@@ -15,7 +15,7 @@ from conflictscore.graph.efforts import Effort
 from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
-from conflictscore.nodes.state import Unsettled
+from conflictscore.nodes.state import LookFurther, Unsettled
 from conflictscore.prompts import PromptSet
 from conflictscore.records import CONFLICT, Disputed, Method, Regeneration
 from conflictscore.storage.cache import ContentCache
@@ -61,6 +61,7 @@ class LoopSettings:
     regeneration: Regeneration = "revise"
     disputed: Sequence[Disputed] = ("conflict", "refuted")
     unsettled: Unsettled = "hedge"
+    look_further: LookFurther = "off"
     guard: bool = True
     min_coverage: float | None = 0.5
     cache: ContentCache | bool = True
@@ -80,6 +81,7 @@ class LoopSettings:
             ("duplicates", ("vote", "once")),
             ("unsettled", get_args(Unsettled)),
             ("effort", (None, *get_args(Effort))),
+            ("look_further", get_args(LookFurther)),
         ):
             if (given := getattr(self, name)) not in known:
                 raise InputError(
@@ -104,7 +106,12 @@ class LoopSettings:
     def as_in_the_paper(self) -> "LoopSettings":
         """The same, where the paper's own loop is reproduced: no rule of ours decides anything."""
         return replace(
-            self, regeneration="paper", disputed=CONFLICT, guard=False, min_coverage=None
+            self,
+            regeneration="paper",
+            disputed=CONFLICT,
+            look_further="off",
+            guard=False,
+            min_coverage=None,
         )
 
     def open_prompts(self) -> PromptSet:
@@ -146,6 +153,7 @@ class CorrectionOptions(ScoringOptions, total=False):
     regeneration: Regeneration
     disputed: Sequence[Disputed]
     unsettled: Unsettled
+    look_further: LookFurther
     guard: bool
 
 

@@ -30,7 +30,7 @@ from conflictscore.middleware.chat_loop import ChatLoop, as_chunk, in_words
 from conflictscore.middleware.doors import FailurePolicy
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import default_spec
-from conflictscore.nodes.state import Unsettled
+from conflictscore.nodes.state import LookFurther, Unsettled
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Disputed, Method, Regeneration
 from conflictscore.storage.cache import ContentCache
@@ -108,6 +108,8 @@ class SelfCorrectingChatModel(BaseChatModel):
     """Which claims are looked at again; see :func:`create_self_correcting_rag`."""
     unsettled: Unsettled = "hedge"
     """What a revision does where the evidence settles nothing, ``hedge`` or ``keep``."""
+    look_further: LookFurther = "off"
+    """For which claims it searches once more: ``off``, ``disputed`` or ``unsupported``."""
     guard: bool = True
     """Whether a change stands only where its evidence is better than before."""
     min_coverage: float | None = 0.5

@@ -19,6 +19,7 @@ from conflictscore.errors import (
     InputError,
     ProviderError,
     UnreadableReplyError,
+    brief_reason,
 )
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import run_context
@@ -27,7 +28,6 @@ from conflictscore.middleware.doors import (
     HIDDEN,
     PassedOnError,
     correct,
-    reason_of,
     reconsider_prompt,
     whole,
 )
@@ -215,7 +215,7 @@ class _Function:
         except GraphBubbleUp as error:
             raise PassedOnError(error) from error
         except Exception as error:
-            problem = f"{self.name} failed: {reason_of(error)}"
+            problem = f"{self.name} failed: {brief_reason(error)}"
             raise ProviderError(problem, provider=self.name) from error
         if not isinstance(answer, str):
             raise ProviderError(self._no_text(answer), provider=self.name)

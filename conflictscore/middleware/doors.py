@@ -6,10 +6,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
 from conflictscore.errors import (
-    ConflictScoreError,
     ContextWindowError,
     InputError,
     NoDocumentsError,
+    brief_reason,
 )
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.nodes.conflict_details import sourced_details
@@ -23,7 +23,6 @@ __all__ = [
     "PassedOnError",
     "correct",
     "excused",
-    "reason_of",
     "reconsider_prompt",
     "whole",
 ]
@@ -88,9 +87,4 @@ def excused(error: Exception, on_failure: FailurePolicy) -> str:
     wrong = isinstance(error, InputError) and not isinstance(error, ContextWindowError)
     if wrong or isinstance(error, GraphBubbleUp) or on_failure == "raise":
         raise error
-    return reason_of(error)
-
-
-def reason_of(error: Exception) -> str:
-    """Why something failed; an error of another library may quote an address with a key in it."""
-    return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
+    return brief_reason(error)

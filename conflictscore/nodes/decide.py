@@ -9,19 +9,34 @@ from conflictscore.nodes.state import (
     RunContext,
     RunRuntime,
     attempts_of,
+    searches_of,
     time_left,
 )
 from conflictscore.records import Attempt, ClaimEvidence, ConflictReport, Method, differs
 
-__all__ = ["decide", "flipped_by", "may_look_again", "unexplained"]
+__all__ = [
+    "decide",
+    "flipped_by",
+    "may_look_again",
+    "spare_time",
+    "to_look_for",
+    "unexplained",
+]
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Regenerate only where a claim has evidence on both sides that was not shown before."""
+    """Regenerate only where a claim is disputed by evidence that was not shown before.
+
+    Where the run looks further, the retriever is asked for what is in doubt before that, once in
+    each round.
+    """
     attempts = attempts_of(state)
     again, reason = _look_again(attempts, runtime.context, time_left(state, runtime.context))
     decision: Decision = "record"
-    if again:
+    if doubted := to_look_for(state, runtime.context):
+        numbers = ", ".join(str(evidence.claim.number) for evidence in doubted)
+        decision, reason = "look_further", f"in doubt: {numbers}"
+    elif again:
         decision = "regenerate"
     elif unexplained(attempts):
         decision = "justify"
@@ -32,6 +47,43 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def may_look_again(attempts: tuple[Attempt, ...], context: RunContext) -> bool:
     """Whether an answer that comes after these attempts may be regenerated at all."""
     return context.method is Method.REGENERATED_RAG and len(attempts) < context.max_rounds
+
+
+def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ...]:
+    """The last answer's claims that the retriever is to be asked about, the disputed ones first.
+
+    None where this is not wanted, where the answer is not given again, or once it was done in this
+    round; and no claim is looked for twice in a run.
+    """
+    last, done = attempts_of(state)[-1], searches_of(state)
+    report, off = last.report, context.look_further == "off"
+    once = last.round >= context.max_rounds or context.method is not Method.REGENERATED_RAG
+    if off or once or report is None or any(search.round == last.round for search in done):
+        return ()
+    doubted = [report.evidence(number) for number in report.disputed]
+    if context.look_further == "unsupported":
+        others = [e for e in report.claims if e.claim.number not in report.disputed]
+        doubted += [e for e in others if e.disputed == "unsupported"]
+    known = {search.claim for search in done}
+    return tuple(evidence for evidence in doubted if evidence.claim.text not in known)
+
+
+def spare_time(state: RagState, context: RunContext, attempts: tuple[Attempt, ...]) -> float | None:
+    """Seconds left, less what a second answer is likely to take; None where there is no budget.
+
+    Args:
+        state: The run's.
+        context: The run's.
+        attempts: Those before the answer that is being scored.
+    """
+    left = time_left(state, context)
+    if left is None or not may_look_again(attempts, context):
+        return left
+    # to tell the type of the conflict, the model reads the same documents once more; and what a
+    # guard compares has to be labelled first
+    typed = context.regeneration == "typed" and "conflict_type" not in state
+    calls = 1 + typed + context.guard
+    return max(0.0, left - calls * state.get("timings", {}).get("generate", 0.0))
 
 
 def _look_again(

@@ -1,22 +1,21 @@
 """label: every claim against every document (paper, section 3, step 2; Table 7)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from conflictscore.errors import BudgetError
 from conflictscore.labelers.table import label_table
 from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.decide import may_look_again
+from conflictscore.nodes.decide import spare_time
+from conflictscore.nodes.look_further import taken_back
 from conflictscore.nodes.state import (
     RagState,
-    RunContext,
     RunRuntime,
     attempts_of,
     claims_of,
     documents_of,
     spent,
-    time_left,
 )
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label, Usage
 
@@ -26,17 +25,16 @@ __all__ = ["label", "renumbered"]
 async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Label the claims that no earlier answer of this question had; the others keep their labels.
 
-    Where the run has a time budget, labelling ends in time for a second answer.
+    Where the run has a time budget, labelling ends in time for a second answer. Where more
+    documents were found for an answer that is labelled already, only the pairs with them are new.
 
     The whole table is one node, so that pairs can be folded, batched and cached together.
     """
+    if state.get("decision") == "look_further":
+        return await _label_more(state, runtime)
     context, claims, meter = runtime.context, claims_of(state), UsageMeter()
     known = _labelled_before(state)
     new = [claim for claim in claims if claim.text not in known]
-
-    def announce(verdict: EvidenceLabel) -> None:
-        runtime.stream_writer({"event": "label", **verdict.to_json()})
-
     try:
         labelled = await label_table(
             context.labeler,
@@ -44,9 +42,9 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             documents_of(state),
             meter=meter,
             cache=context.cache,
-            on_label=announce,
+            on_label=_announcing(runtime),
             max_claims=context.max_claims,
-            seconds=_seconds(state, context),
+            seconds=spare_time(state, context, attempts_of(state)),
         )
     except BudgetError as stop:
         if not state.get("revisions"):
@@ -62,25 +60,61 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     }
 
 
-def _seconds(state: RagState, context: RunContext) -> float | None:
-    """The time for labelling: what is left, less what a second answer is likely to take."""
-    left = time_left(state, context)
-    if left is None or not may_look_again(attempts_of(state), context):
-        return left
-    # to tell the type of the conflict, the model reads the same documents once more; and what a
-    # guard compares has to be labelled first
-    typed = context.regeneration == "typed" and "conflict_type" not in state
-    calls = 1 + typed + context.guard
-    return max(0.0, left - calls * state.get("timings", {}).get("generate", 0.0))
+async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Label the last answer's claims against the documents that were found further.
+
+    If not one of these pairs could be labelled, the documents are left out again, since an answer
+    must not count as less checked for having been looked at harder.
+    """
+    context, meter, attempts = runtime.context, UsageMeter(), attempts_of(state)
+    report = attempts[-1].report
+    if report is None:
+        raise ValueError("label was reached for more documents without labels")
+    held = {pair.document for evidence in report.claims for pair in evidence.labels}
+    new = [document for document in documents_of(state) if document.number not in held]
+    judged = [e for e in report.claims if len(e.unlabelled) < len(e.labels)]
+    failure = "none of their pairs could be labelled"
+    labelled: tuple[ClaimEvidence, ...] = ()
+    try:
+        labelled = await label_table(
+            context.labeler,
+            [evidence.claim for evidence in judged],
+            new,
+            meter=meter,
+            cache=context.cache,
+            on_label=_announcing(runtime),
+            seconds=spare_time(state, context, attempts[:-1]),
+        )
+    except BudgetError as stop:
+        failure = str(stop)
+    usage = spent(state, meter.usage)
+    more = {evidence.claim.number: evidence.labels for evidence in labelled}
+    pairs = [pair for labels in more.values() for pair in labels]
+    if all(pair.label is Label.UNLABELLED for pair in pairs):
+        reason = f"{failure} ({pairs[0].error})" if pairs else failure
+        before = [evidence.to_json() for evidence in report.claims]
+        return {"evidence": before, "usage": usage, **taken_back(state, new, reason)}
+    evidence = []
+    for known in report.claims:
+        left_out = _unlabelled(known.claim, new, str(known.labels[0].error)).labels
+        labels = (*known.labels, *more.get(known.claim.number, left_out))
+        evidence.append(known.model_copy(update={"labels": labels}).to_json())
+    return {"evidence": evidence, "usage": usage}
+
+
+def _announcing(runtime: RunRuntime) -> Callable[[EvidenceLabel], None]:
+    return lambda verdict: runtime.stream_writer({"event": "label", **verdict.to_json()})
 
 
 def _labelled_before(state: RagState) -> dict[str, ClaimEvidence]:
+    documents = len(documents_of(state))
     return {
         evidence.claim.text: evidence
         for attempt in attempts_of(state)
         if attempt.report
         for evidence in attempt.report.claims
         if Label.UNLABELLED not in {pair.label for pair in evidence.labels}
+        and len(evidence.labels) == documents
     }
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "read_choice",
     "read_claims",
     "read_placed_claims",
+    "read_queries",
     "read_reconsidered_choice",
     "read_revision",
     "read_text",
@@ -27,6 +28,8 @@ _NOTHING = re.compile(r"[\W_]*(?:none|n/a|no\s+claims)[\W_]*", re.IGNORECASE)
 _LETTER = re.compile(r"^(?:\((?P<inner>[AB])\)|(?P<bare>[AB])(?=$|[\s.:)–—-]))[.:)]?(?P<rest>.*)$")
 _DASH = re.compile(r"^\s*[–—-]\s*")
 _JUSTIFICATION = re.compile(r"^justification:\s*(?P<reason>\S.*)$", re.IGNORECASE)
+_QUERY_CHARS = 300
+"""The most of a query that is searched for."""
 _CITATION = re.compile(
     r"\(\s*doc(?:ument)?s?\.?\s+(\d{1,9}(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d{1,9})*)\s*\)", re.I
 )
@@ -89,6 +92,20 @@ def read_placed_claims(reply: str) -> tuple[tuple[str, str], ...]:
             said = opening.strip().strip("\"'“”‘’«»").rstrip(".… ")
             placed.setdefault(_folded(text), (text.strip(), said))
     return tuple(placed.values())
+
+
+def read_queries(reply: str) -> tuple[str, ...]:
+    """The queries on the lines ``FOR: …`` and ``AGAINST: …``, one or two different ones.
+
+    Raises:
+        ValueError: There is no such line with a query.
+    """
+    lines = dict(_field(line.strip(" *_#-")) for line in reply.splitlines() if line.strip())
+    said = [" ".join(lines.get(name, "").strip('"“” ').split()) for name in ("FOR", "AGAINST")]
+    queries = _each_once(query[:_QUERY_CHARS] for query in said if any(map(str.isalnum, query)))
+    if not queries:
+        raise ValueError('no query followed "FOR:" or "AGAINST:"')
+    return queries
 
 
 def read_revision(reply: str, ways: Collection[Way]) -> Revised:

@@ -19,18 +19,24 @@ __all__ = ["report_of", "score"]
 
 
 async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Aggregate the labels, and add the answer with its score to the attempts."""
+    """Aggregate the labels, and add the answer with its score to the attempts.
+
+    With the labels of documents that were found further, the last attempt gets another score.
+    """
     attempts = state.get("attempts", [])
     report = report_of(evidence_of(state), state, runtime.context)
-    report = report.model_copy(update={"error": state.get("decomposition_error")})
-    reconsidered = state.get("reconsidered")
-    attempt = Attempt(
-        round=len(attempts),
-        answer=draft_of(state),
-        report=report,
-        reconsidered=ClaimEvidence.model_validate(reconsidered) if reconsidered else None,
-        revisions=revisions_of(state),
-    )
+    if state.get("decision") == "look_further":
+        *attempts, last = attempts
+        attempt = Attempt.model_validate(last).model_copy(update={"report": report})
+    else:
+        reconsidered = state.get("reconsidered")
+        attempt = Attempt(
+            round=len(attempts),
+            answer=draft_of(state),
+            report=report.model_copy(update={"error": state.get("decomposition_error")}),
+            reconsidered=ClaimEvidence.model_validate(reconsidered) if reconsidered else None,
+            revisions=revisions_of(state),
+        )
     runtime.stream_writer(
         {
             "event": "scores",

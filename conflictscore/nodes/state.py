@@ -25,6 +25,7 @@ from conflictscore.records import (
     ConflictType,
     Disputed,
     Document,
+    FurtherSearch,
     Method,
     Regeneration,
     Revision,
@@ -40,6 +41,7 @@ __all__ = [
     "Decision",
     "Doubt",
     "Given",
+    "LookFurther",
     "RagInput",
     "RagState",
     "RunContext",
@@ -54,17 +56,21 @@ __all__ = [
     "evidence_of",
     "revisions_of",
     "run_of",
+    "searches_of",
     "spent",
     "time_left",
     "timed",
 ]
 
 T = TypeVar("T")
-Decision = Literal["regenerate", "justify", "record"]
+Decision = Literal["look_further", "regenerate", "justify", "record"]
 """Where the loop goes after an answer was scored."""
 Unsettled = Literal["hedge", "keep"]
 """What becomes of a passage where the evidence cannot settle who is right: it says that the sources
 disagree, or it stays as it is."""
+LookFurther = Literal["off", "disputed", "unsupported"]
+"""For which claims the retriever is asked once more before an answer is given again: for none, for
+those that are disputed, or also for those that no document speaks to."""
 
 
 class RagInput(TypedDict, total=False):
@@ -110,6 +116,8 @@ class RagState(RagInput, total=False):
     """The draft's claims with their labels, as ClaimEvidence."""
     attempts: list[dict[str, Any]]
     """Every scored answer so far, as Attempt."""
+    searches: list[dict[str, Any]]
+    """What was searched for after the first documents, as FurtherSearch."""
     decision: Decision
     reason: str
     """Why the loop went where it went."""
@@ -233,6 +241,8 @@ class RunContext:
     """Which claims are looked at again."""
     unsettled: Unsettled = "hedge"
     """What a revision does where the evidence settles nothing."""
+    look_further: LookFurther = "off"
+    """For which claims the retriever is asked once more."""
     guard: bool = False
     """Whether a new answer, or passage, stands only where its evidence is better."""
     min_coverage: float | None = None
@@ -265,6 +275,11 @@ def documents_of(state: RagInput) -> tuple[Document, ...]:
 def attempts_of(state: RagState) -> tuple[Attempt, ...]:
     """The scored answers so far, first to last."""
     return tuple(Attempt.model_validate(item) for item in state.get("attempts", []))
+
+
+def searches_of(state: RagState) -> tuple[FurtherSearch, ...]:
+    """What was searched for after the first documents."""
+    return tuple(FurtherSearch.model_validate(item) for item in state.get("searches", []))
 
 
 def draft_of(state: RagState) -> Answer:

@@ -21,6 +21,7 @@ __all__ = [
     "Attempt",
     "Checked",
     "Flip",
+    "FurtherSearch",
     "Method",
     "Regeneration",
     "Revision",
@@ -140,6 +141,28 @@ class Flip(Record):
     """D- of that claim when it was reconsidered."""
 
 
+class FurtherSearch(Record):
+    """One more search, for a claim in doubt."""
+
+    round: Annotated[int, Field(ge=0)]
+    """That of the answer which makes the claim."""
+    claim: str
+    supports: tuple[int, ...] = ()
+    """D+ of that claim before the search."""
+    contradicts: tuple[int, ...] = ()
+    """D- of that claim before the search."""
+    query: str = ""
+    """What was searched for; empty where nothing was."""
+    found: tuple[int, ...] = ()
+    """Numbers of the documents that it added."""
+    known: tuple[int, ...] = ()
+    """Numbers of those it found that were there before it."""
+    left_out: tuple[str, ...] = ()
+    """Title or address of those it found that were not taken."""
+    note: str | None = None
+    """Why nothing was searched or found, or why what was found is left out."""
+
+
 class Usage(Record):
     """What a run cost; usages add up."""
 
@@ -223,6 +246,8 @@ class Run(Record):
     checked: Checked | None = None
     """Whether the answer that stands was checked; None where the run did not come to its end."""
     documents: tuple[Document, ...] = ()
+    searches: tuple[FurtherSearch, ...] = ()
+    """What was searched for after the first documents, where the run looks further."""
     attempts: tuple[Attempt, ...] = ()
     """Every scored answer, first to last."""
     reason: str | None = None
@@ -290,7 +315,8 @@ class Run(Record):
                 d.model_dump(mode="json", exclude={"text", "metadata"}) for d in self.documents
             ]
         shown = _SHOWN if self.question is not None else _SHOWN_OF_A_SCORE
-        return {name: known[name] for name in (*shown, *more)} | self.typed_summary()
+        searches = ("searches",) if self.searches else ()
+        return {name: known[name] for name in (*shown, *searches, *more)} | self.typed_summary()
 
     def typed_summary(self) -> dict[str, Any]:
         """What typed regeneration adds to a run's summary; nothing without it."""

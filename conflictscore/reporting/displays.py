@@ -9,7 +9,9 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from conflictscore.progress import CountBar, Display, bar_beside, counting_bar
+from conflictscore.records import FurtherSearch
 from conflictscore.reporting.figure_text import counted, one_line, seconds
+from conflictscore.reporting.terminal import looked_further
 from conflictscore.retrieval.recording.recorder import RecordingReport
 from conflictscore.scoring_files.engine import Result
 
@@ -21,6 +23,8 @@ _VERBS = {
     "UNLABELLED": "could not be labelled against",
 }
 
+_NEXT = {"regenerate": "looking again", "look_further": "looking further"}
+
 
 class RunProgress:
     """Shows each event of a graph's ``custom`` stream; the labels as a bar with time left."""
@@ -28,7 +32,7 @@ class RunProgress:
     def __init__(self, console: Console, *, enabled: bool) -> None:
         self._console = console
         self._enabled = enabled
-        self._documents = 0
+        self._documents = self._claims = 0
         self._bar = counting_bar(console, enabled=enabled and console.is_terminal)
         self._task = self._bar.add_task("searching", total=None)
 
@@ -51,9 +55,9 @@ class RunProgress:
                 self._say(f"{which}: {one_line(event['answer'], 100)}")
                 self._now("taking the answer apart")
             case "claims":
-                claims = len(event["claims"])
-                self._say(counted(claims, "claim"))
-                self._now("labelling", total=claims * self._documents)
+                self._claims = len(event["claims"])
+                self._say(counted(self._claims, "claim"))
+                self._now("labelling", total=self._claims * self._documents)
             case "label":
                 self._bar.advance(self._task)
                 if event["label"] != "IRRELEVANT":
@@ -67,12 +71,21 @@ class RunProgress:
                 self._say(f"CS-C {cs_c}, CS-R {cs_r}")
             case "decision":
                 self._say(f"{event['decision']}: {event['reason']}")
-                self._now({"regenerate": "looking again"}.get(event["decision"], "finishing"))
+                self._now(_NEXT.get(event["decision"], "finishing"))
+            case "look_further":
+                self._searched(event)
             case "conflict_type":
                 why = f": {one_line(event['reason'], 100)}" if event["reason"] else ""
                 self._say(f"type of the conflict: {event['type']}{why}")
             case "flip":
                 self._say("the answer changed")
+
+    def _searched(self, event: Mapping[str, Any]) -> None:
+        for search in event["searches"]:
+            self._say(f"  {looked_further(FurtherSearch.model_validate(search))}")
+        if found := len(event["documents"]):
+            self._documents += found
+            self._now("labelling", total=self._claims * found)
 
     def _now(self, step: str, total: int | None = None) -> None:
         self._bar.reset(self._task, description=step, total=total)

@@ -50,6 +50,7 @@ def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
             "regeneration": context.regeneration,
             "disputed": sorted(context.disputed),
             "unsettled": context.unsettled,
+            "look_further": context.look_further,
             "guard": context.guard,
             "min_coverage": context.min_coverage,
         },

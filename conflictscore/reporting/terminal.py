@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from conflictscore.nodes.conflict_details import Witness, witnesses
-from conflictscore.records import ConflictReport, Document, Label, Run, Usage
+from conflictscore.records import ConflictReport, Document, FurtherSearch, Label, Run, Usage
 
-__all__ = ["print_documents", "print_run", "printable", "tokens_in"]
+__all__ = ["looked_further", "print_documents", "print_run", "printable", "tokens_in"]
 
 _SHOWN_CHARS = 400
 """How much of a found document is shown."""
@@ -67,6 +67,10 @@ def print_run(run: Run, console: Console) -> None:
         _heading(console, "Type of the conflict")
         reason = run.conflict_type_reason
         _indented(console, f"{run.conflict_type}{f': {reason}' if reason else ''}")
+    if run.searches:
+        _heading(console, "Looked further")
+        for search in run.searches:
+            _indented(console, looked_further(search))
     first, final = run.report, run.final_report
     if first and final and _judged(final) != _judged(first):
         _print_claims("Claims of the first answer", first, run.documents, console)
@@ -74,6 +78,20 @@ def print_run(run: Run, console: Console) -> None:
     elif first:
         _print_claims("Claims", first, run.documents, console)
     _print_sources(run, console)
+
+
+def looked_further(search: FurtherSearch) -> str:
+    """One more search on a line: for what, and what came of it."""
+    told = [
+        f"{name} {', '.join(map(str, numbers))}"
+        for name, numbers in (("new", search.found), ("known", search.known))
+        if numbers
+    ]
+    if search.left_out:
+        told.append(f"{len(search.left_out)} left out")
+    came = "; ".join(told) or ("" if search.note else "nothing")
+    said = " ".join(printable(search.query or search.claim).split())
+    return f"“{said}”: {'; '.join(filter(None, [came, printable(search.note or '')]))}"
 
 
 def print_documents(documents: Sequence[Document], notes: Sequence[str], console: Console) -> None:

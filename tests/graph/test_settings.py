@@ -29,7 +29,7 @@ def test_the_doors_take_the_settings_with_the_types_that_they_have() -> None:
             create_conflict_scorer,
             {
                 *("judge", "method", "max_rounds", "regeneration"),
-                *("disputed", "unsettled", "guard"),
+                *("disputed", "unsettled", "look_further", "guard"),
             },
         ),
         (ConflictScoreMiddleware, {"method"}),
@@ -81,6 +81,7 @@ def test_a_door_refuses_a_setting_that_it_does_not_take() -> None:
         ),
         ({"disputed": ["all"]}, "disputed is 'all'; give a list of any of conflict, refuted"),
         ({"unsettled": "drop"}, "unknown unsettled 'drop'; one of hedge, keep"),
+        ({"look_further": "on"}, "unknown look_further 'on'; one of off, disputed, unsupported"),
         ({"min_coverage": 1.5}, "min_coverage is 1.5; give 0 to 1"),
         ({"max_claims": 0}, "max_claims is 0; give at least 1"),
     ],

@@ -45,6 +45,7 @@ _OURS = {
     '"document_snippet"': "label",
     "Say why": "justify",
     "Decide how they relate": "classify",
+    "Write two search queries": "look_further",
 }
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +69,7 @@ class Door:
         found: list[dict[str, str]],
         *,
         by_tools: bool = False,
+        further: Sequence[dict[str, str]] = (),
         judge_calls: int | None = None,
         **settings: Any,
     ) -> Answered:
@@ -77,11 +78,13 @@ class Door:
         Args:
             world: What the model says.
             found: The documents.
-            by_tools: Whether a tool brings them, and the search finds none.
+            by_tools: Whether a tool brings them, and not the search.
+            further: What the search finds then.
             judge_calls: The most calls of the judge; None for no limit.
             **settings: Those of the loop, where they are not the paper's.
         """
-        sources = Sources(Shelf(found=[]), found) if by_tools else Sources(Shelf(found=found))
+        shelf = Shelf(found=list(further) if by_tools else found)
+        sources = Sources(shelf, found if by_tools else None)
         with OpenAIServer(world) as server:
             if judge_calls is not None:
                 judge = calling(server, limit=ConcurrencyLimit(1))

@@ -1,7 +1,7 @@
 """What is done about a disputed answer, at every way into the loop: one table of scenarios."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -45,6 +45,9 @@ class Scenario:
     """What a note says."""
     by_tools: bool = False
     """Whether a tool brought the documents before the first answer."""
+    further: Sequence[dict[str, str]] = ()
+    """What the search finds besides them."""
+    documents: Sequence[dict[str, str]] = tuple(DOCUMENTS)
     judge_calls: int | None = None
     """The most calls of the judge."""
 
@@ -87,6 +90,19 @@ SCENARIOS = {
     ),
     "a failing judge": Scenario(LONG, broken={"label": "Hm."}, checked="no", note="have no label"),
     "a draft that tools back": Scenario(LONG, right(LONG), by_tools=True),
+    "a tie that a further search settles": Scenario(
+        LONG,
+        LONG.replace("1871", "1874"),
+        by_tools=True,
+        documents=DOCUMENTS[1:3],
+        further=DOCUMENTS[:1],
+        settings={"look_further": "disputed"},
+    ),
+    "a further search that finds nothing new": Scenario(
+        LONG,
+        right(LONG),
+        settings={"look_further": "disputed"},
+    ),
     "a budget used up once the first answer is checked": Scenario(
         LONG, judge_calls=1 + 2 * len(DOCUMENTS), note="could not be taken apart into claims: the"
     ),
@@ -115,8 +131,9 @@ def test_what_is_disputed_changes_and_all_else_stays(
     with caplog.at_level(logging.WARNING):
         got = door.answered(
             world,
-            DOCUMENTS,
+            list(scenario.documents),
             by_tools=scenario.by_tools,
+            further=scenario.further,
             judge_calls=scenario.judge_calls,
             **{**OURS, **scenario.settings},
         )

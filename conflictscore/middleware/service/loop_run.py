@@ -104,7 +104,7 @@ class LoopRun:
             case "decision" if event["decision"] == "regenerate":
                 self.stage = "regeneration"
             case "decision":
-                self._last = True
+                self._last = event["decision"] != "look_further"
 
     def failure(self) -> LoopFailure | None:
         """What failed so far without an error that ended the loop."""

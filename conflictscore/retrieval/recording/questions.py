@@ -28,7 +28,8 @@ def read_questions(path: str | Path) -> tuple[str, ...]:
     """Reads the questions of a file in order, repeated ones included.
 
     Text (.txt) holds one question a line; a .csv file has a column called ``question``, upper or
-    lower case; .jsonl holds an object a line, with ``question`` or ``query``. The file is UTF-8.
+    lower case; .jsonl holds an object a line, with ``question`` or ``query``, and in a log of runs
+    with what was searched for further (``searches``) too. The file is UTF-8.
     Empty lines and rows are passed over.
 
     Raises:
@@ -109,6 +110,11 @@ def _read_jsonl(text: str, shown: str) -> Iterator[str]:
         if not question:
             raise InputError(f"{where}, field {name}: it must be a text that is not empty")
         yield question
+        searches = fields.get("searches")
+        for search in searches if isinstance(searches, list) else ():
+            query = search.get("query") if isinstance(search, dict) else None
+            if isinstance(query, str) and (query := clean_text(query)):
+                yield query
 
 
 _READERS: Mapping[str, Callable[[str, str], Iterator[str]]] = {

@@ -11,6 +11,7 @@ export class Steps {
   #draft = el("div", { class: "draft", hidden: true });
   #documents = 0;
   #labelled = 0;
+  #claimed = 0;
   #pairs = 0;
   /** @type {Set<string>} Texts of claims that have their verdicts. */
   #known = new Set();
@@ -37,6 +38,7 @@ export class Steps {
       scores: () => this.#scores(data),
       decision: () => this.#decided(data),
       conflict_type: () => this.#say(`How the sources relate: ${related(data.type, data.reason)}`),
+      look_further: () => this.#lookedFurther(data),
       flip: () => this.#say("The answer changed"),
     };
     heard[event]?.();
@@ -72,6 +74,7 @@ export class Steps {
     const fresh = claims.filter((claim) => !this.#known.has(claim.text));
     for (const claim of fresh) this.#known.add(claim.text);
     this.#labelled = 0;
+    this.#claimed = claims.length;
     this.#pairs = fresh.length * this.#documents;
     const reused = claims.length - fresh.length;
     this.#say(
@@ -107,11 +110,23 @@ export class Steps {
   /** @param {{decision: string, reason: string}} data */
   #decided(data) {
     const said = {
+      look_further: "Searching once more for what is in doubt",
       regenerate: `Looking again: ${data.reason}`,
       justify: "Asking why the answer changed",
     };
     const text = said[data.decision];
     if (text) this.#say(text);
+  }
+
+  /** @param {{searches: {query: string, found: number[]}[], documents: any[]}} data */
+  #lookedFurther(data) {
+    for (const search of data.searches.filter((one) => one.query)) {
+      this.#say(`Searched for “${search.query}”: ${count(search.found.length, "new document")}`);
+    }
+    this.#documents += data.documents.length;
+    this.#labelled = 0;
+    this.#pairs = this.#claimed * data.documents.length;
+    this.#progress();
   }
 
   /** @param {string} text */

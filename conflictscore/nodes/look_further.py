@@ -1,0 +1,219 @@
+"""look_further: ask the retriever once more, for what is in doubt, before a second answer."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from langgraph.errors import GraphBubbleUp
+
+from conflictscore.errors import BudgetError, ConfigurationError, ProviderError, brief_reason
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.decide import spare_time, to_look_for
+from conflictscore.nodes.replies import read_queries
+from conflictscore.nodes.retrieve import find_documents
+from conflictscore.nodes.state import (
+    RagState,
+    RunContext,
+    RunRuntime,
+    attempts_of,
+    documents_of,
+    searches_of,
+    spent,
+)
+from conflictscore.prompts import material
+from conflictscore.records import ClaimEvidence, Document, FurtherSearch
+from conflictscore.retrieval.duplicates import mark_duplicates
+from conflictscore.threads import deadline, together
+
+__all__ = ["look_further", "taken_back"]
+
+_MOST_CLAIMS = 3
+"""A round's; with two queries for each."""
+_MOST_NEW = 4
+"""New documents of a search."""
+_QUERY_TOKENS = 160
+_NO_RETRIEVER = "there is no retriever to ask"
+
+
+class _Found(NamedTuple):
+    """What one search came to."""
+
+    evidence: ClaimEvidence
+    query: str = ""
+    documents: tuple[Document, ...] = ()
+    note: str | None = None
+    remarks: tuple[str, ...] = ()
+    """What the retriever noted on the way."""
+
+
+async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Search for each claim in doubt: for what bears it out, and for what speaks against it.
+
+    The model writes the queries. New documents get the next numbers, and near-duplicates are marked
+    as at the first search. A search that fails leaves a note, and so does a run that has no
+    retriever; it goes on with the documents that it has. Of a time budget, half of what a second
+    answer leaves goes into the searches.
+    """
+    context, meter = runtime.context, UsageMeter()
+    [*_, last], doubted = attempts_of(state), to_look_for(state, context)
+    chosen, notes = doubted[:_MOST_CLAIMS], list[str]()
+    results: dict[int, list[_Found]] = {}
+    if context.retriever is None:
+        results = {0: [_Found(evidence, note=_NO_RETRIEVER) for evidence in chosen]}
+        notes.append(f"nothing was looked for further: {_NO_RETRIEVER}")
+    else:
+        seconds = spare_time(state, context, attempts_of(state)[:-1])
+        half = None if seconds is None else seconds / 2
+
+        async def look(number: int) -> None:
+            results[number] = await _searched(chosen[number], state, context, meter)
+
+        with deadline(half, context.budget_seconds):
+            async with together() as start:
+                for number in range(len(chosen)):
+                    start(partial(look, number))
+        if left := len(doubted) - len(chosen):
+            most = f"{_MOST_CLAIMS} claims a round are"
+            notes.append(f"looking further: {left} more claims are in doubt, and {most} looked for")
+    found = [one for number in sorted(results) for one in results[number]]
+    known = documents_of(state)
+    searches, documents = _taken(found, known, last.round)
+    notes += [note for one in found for note in _notes(one)]
+    runtime.stream_writer(
+        {
+            "event": "look_further",
+            "round": last.round,
+            "searches": [search.to_json() for search in searches],
+            "documents": [
+                {"number": d.number, "title": d.title, "url": d.url}
+                for d in documents[len(known) :]
+            ],
+        }
+    )
+    marked = await asyncio.to_thread(mark_duplicates, documents)
+    return {
+        "documents": [document.to_json() for document in marked],
+        "searches": [*state.get("searches", []), *(search.to_json() for search in searches)],
+        "notes": [*state["notes"], *(n for n in dict.fromkeys(notes) if n not in state["notes"])],
+        "usage": spent(state, meter.usage),
+    }
+
+
+def taken_back(state: RagState, documents: Sequence[Document], reason: str) -> dict[str, Any]:
+    """The update that leaves out again what the searches of this round found.
+
+    Args:
+        state: The run's.
+        documents: What they found.
+        reason: Why.
+    """
+    names = {document.number: _name(document) for document in documents}
+    searches = [
+        search.model_copy(
+            update={
+                "found": (),
+                "known": tuple(number for number in search.known if number not in names),
+                "left_out": (*map(names.__getitem__, search.found), *search.left_out),
+                "note": search.note or reason,
+            }
+        )
+        if names.keys() & {*search.found, *search.known}
+        else search
+        for search in searches_of(state)
+    ]
+    kept = [d.to_json() for d in documents_of(state) if d.number not in names]
+    note = f"what was found further is left out again: {reason}"
+    return {
+        "documents": kept,
+        "searches": [search.to_json() for search in searches],
+        "notes": [*state["notes"], note],
+    }
+
+
+async def _searched(
+    evidence: ClaimEvidence, state: RagState, context: RunContext, meter: UsageMeter
+) -> list[_Found]:
+    """One claim's searches; what cannot be had is noted."""
+    claim, note = evidence.claim.text, None
+    try:
+        queries = await context.generator.ask(
+            context.prompts.render(
+                "look_further", question=material(state["question"]), claim=material(claim)
+            ),
+            read_queries,
+            prompts=context.prompts,
+            meter=meter,
+            max_tokens=_QUERY_TOKENS,
+        )
+    except BudgetError as stop:
+        return [_Found(evidence, note=str(stop))]
+    except ProviderError as failure:
+        queries, note = (claim,), f"the claim itself was searched for, without queries: {failure}"
+    return [await _search(query, evidence, context, note) for query in queries]
+
+
+async def _search(
+    query: str, evidence: ClaimEvidence, context: RunContext, note: str | None
+) -> _Found:
+    if context.retriever is None:
+        raise ValueError("a search needs a retriever")
+    try:
+        documents, remarks = await find_documents(context.retriever, query)
+    except (ConfigurationError, GraphBubbleUp):
+        raise
+    except Exception as error:  # noqa: BLE001 - a retriever may raise anything
+        said = "; ".join(filter(None, [note, brief_reason(error)]))
+        return _Found(evidence, query, note=said)
+    return _Found(evidence, query, documents, note, tuple(remarks))
+
+
+def _taken(
+    found: Iterable[_Found], known: tuple[Document, ...], number: int
+) -> tuple[list[FurtherSearch], list[Document]]:
+    """What becomes of the results, in their order: new documents, known ones, and too many."""
+    documents, searches = list(known), list[FurtherSearch]()
+    for one in found:
+        new, old, left_out = list[int](), list[int](), list[str]()
+        for document in one.documents:
+            same = next((d.number for d in documents if _is_same(d, document)), None)
+            if same is not None:
+                old.append(same)
+            elif len(new) == _MOST_NEW:
+                left_out.append(_name(document))
+            else:
+                new.append(max((d.number for d in documents), default=0) + 1)
+                update = {"number": new[-1], "duplicate_of": None}
+                documents.append(document.model_copy(update=update))
+        searches.append(
+            FurtherSearch(
+                round=number,
+                claim=one.evidence.claim.text,
+                supports=one.evidence.supports,
+                contradicts=one.evidence.contradicts,
+                query=one.query,
+                found=tuple(new),
+                known=tuple(dict.fromkeys(old)),
+                left_out=tuple(left_out),
+                note=one.note,
+            )
+        )
+    return searches, documents
+
+
+def _is_same(one: Document, other: Document) -> bool:
+    """Whether two documents are one witness: the same text, or other parts of one page."""
+    if one.url and other.url:
+        a_page = one.url.startswith(("http://", "https://")) or "passage" in other.metadata
+        return one.url == other.url and (a_page or one.text == other.text)
+    return one.text.split() == other.text.split()
+
+
+def _name(document: Document) -> str:
+    return document.title or document.url or document.text[:60]
+
+
+def _notes(one: _Found) -> Iterable[str]:
+    if one.note and one.note != _NO_RETRIEVER:
+        yield f"looking further for “{one.evidence.claim.text}”: {one.note}"
+    yield from one.remarks
