@@ -4,6 +4,7 @@ Its first answers name every right answer of a question's documents and, by a dr
 wrong ones, a sentence each. Asked again, it follows the side with more documents: it gives the
 answers that their passages hold in place of the claim, and hedges a tie where it may. So whatever
 goes wrong then is due to the labels, the documents or the method.
+Its queries are the question with the answer that is in doubt, and the question without it.
 """
 
 import hashlib
@@ -21,8 +22,16 @@ _SAID, _HEDGED = "One answer is {}.", "Sources disagree on whether it is {}."
 _NOTHING = "The documents do not settle it."
 
 
-def obedient_model(labelled: Iterable[LabelledQuestion]) -> ScriptedModel:
-    """The model for these questions; a run with it takes its ``prompts``."""
+def obedient_model(
+    labelled: Iterable[LabelledQuestion], *, from_shown: bool = False
+) -> ScriptedModel:
+    """The model for these questions; a run with it takes its ``prompts``.
+
+    Args:
+        labelled: The questions.
+        from_shown: Whether a first answer names what the documents say that it is shown, and not
+            all that a question has.
+    """
     by_question = {" ".join(one.question.question.split()): one for one in labelled}
     prompts = NotedPrompts(PromptSet.load())
     known = [answer for one in by_question.values() for answer in (*one.right, *one.wrong)]
@@ -30,7 +39,8 @@ def obedient_model(labelled: Iterable[LabelledQuestion]) -> ScriptedModel:
     def reply(name: str, fields: Mapping[str, Any]) -> str:
         match name:
             case "free_form_rag":
-                return _first(by_question[" ".join(fields["question"].split())])
+                asked = by_question[" ".join(fields["question"].split())]
+                return _first(asked, fields["documents"] if from_shown else None)
             case "decompose" | "decompose_passage" | "decompose_with_places":
                 said = _sentences(fields["answer"], known)
                 placed = name == "decompose_with_places"
@@ -53,14 +63,19 @@ def obedient_model(labelled: Iterable[LabelledQuestion]) -> ScriptedModel:
                 return _revision(passage, _settled(passage, made, asked, hedge=True))
             case "classify_conflict":
                 return "TYPE: misinformation\nREASON: Some have it wrong."
+            case "look_further":
+                asked = by_question[" ".join(fields["question"].split())]
+                doubted = " ".join(asked.stated(fields["claim"]))
+                return f"FOR: {fields['question']} {doubted}\nAGAINST: {fields['question']}"
             case _:
                 return "The documents say so."
 
     return ScriptedModel(prompts=prompts, reply=reply)
 
 
-def _first(asked: LabelledQuestion) -> str:
-    given = dict.fromkeys(d["metadata"]["gives"] for d in asked.question.documents)
+def _first(asked: LabelledQuestion, shown: str | None) -> str:
+    documents = [d for d in asked.question.documents if shown is None or d["text"] in shown]
+    given = dict.fromkeys(d["metadata"]["gives"] for d in documents)
     told = [
         answer
         for answer in given
