@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from measurements import further_search
 
 DOCUMENTS = [
-    ("Lamp lit when? Lamp lit: they say it was amber.", "misinfo", "amber"),
-    ("Lamp lit when? Lamp lit: the log says crimson.", "correct", "crimson"),
-    ("An almanac: crimson, in the second year.", "correct", "crimson"),
-    ("A diary of the keeper: crimson.", "correct", "crimson"),
-    ("Of the horn nothing is known.", "noise", "unknown"),
+    ("The lamp, lit: they say it was amber.", "misinfo", "amber"),
+    ("The lamp, lit: the log says crimson.", "correct", "crimson"),
+    ("Crimson, crimson lamp of the almanac.", "correct", "crimson"),
+    ("Crimson, crimson lamp of a diary.", "correct", "crimson"),
+    *((f"Candles were lit in town {n}.", "noise", "unknown") for n in range(4)),
 ]
 
 
