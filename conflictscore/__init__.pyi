@@ -11,6 +11,7 @@ from .graph.create import create_conflict_scorer as create_conflict_scorer
 from .graph.create import create_self_correcting_rag as create_self_correcting_rag
 from .graph.create import run_context as run_context
 from .graph.efforts import EFFORTS as EFFORTS
+from .graph.opentelemetry import OpenTelemetryCallback as OpenTelemetryCallback
 from .graph.settings import LoopSettings as LoopSettings
 from .graph.strategies import Strategy as Strategy
 from .graph.strategies import build_strategy_graph as build_strategy_graph

@@ -31,6 +31,7 @@ _SETTINGS = (
     "ALL_PROXY",
     "NO_PROXY",
     "CONFLICTSCORE_JUDGE_CLIENT",
+    "CONFLICTSCORE_OTEL",
 )
 
 # Read once, when LangGraph is imported, which is before any fixture runs.

@@ -5,6 +5,7 @@ from typing import Unpack
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.utils.env import env_var_is_set
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from conflictscore.errors import ConfigurationError
@@ -26,6 +27,9 @@ __all__ = [
     "make_graph",
     "run_context",
 ]
+
+_OTEL = "CONFLICTSCORE_OTEL"
+"""The environment variable that turns OpenTelemetry on."""
 
 
 @takes(LoopOptions)
@@ -131,6 +135,18 @@ def create_conflict_scorer(
     return build_scoring_graph(context, checkpointer=checkpointer)
 
 
+def _trace_where_wanted() -> None:
+    """Let OpenTelemetry see every run of this process, where the environment says so."""
+    if not env_var_is_set(_OTEL):
+        return
+    try:
+        import conflictscore.graph.opentelemetry  # noqa: F401 - LangChain calls it from now on
+    except ImportError as error:
+        raise ConfigurationError(
+            f'{_OTEL} is set, and {error.name} is missing: pip install "conflictscore[otel]"'
+        ) from None
+
+
 def make_graph() -> SelfCorrectionGraph:
     """The graph for ``langgraph.json``, set up from the environment.
 
@@ -161,6 +177,7 @@ def run_context(
         ProviderError: The local model could not be fetched.
     """
     _check_retriever(retriever)
+    _trace_where_wanted()
     settings = settings or LoopSettings()
     judge, prompts, store = settings.judge, settings.open_prompts(), settings.open_cache()
     specs = [spec for spec in (model, judge) if isinstance(spec, str)]

@@ -5,6 +5,7 @@ from typing import Any
 
 from conflictscore.labelers.protocol import Labeler, has_learned
 from conflictscore.nodes.decide import flipped_by
+from conflictscore.nodes.feedback import send_feedback
 from conflictscore.nodes.state import RagState, RunRuntime, attempts_of, draft_of
 from conflictscore.records import Attempt, Checked, ConflictReport, Flip, Label
 
@@ -23,6 +24,16 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     flip = _flip(first, changed, last) if changed else None
     if flip is not None:
         runtime.stream_writer({"event": "flip", **flip.to_json()})
+    stands = last.report or first.report
+    if stands:
+        send_feedback(
+            {
+                "conflictscore.cs_c": stands.cs_c,
+                "conflictscore.cs_r": stands.cs_r,
+                "conflictscore.coverage": stands.coverage,
+                "conflictscore.flipped": flip is not None,
+            }
+        )
     return {
         "answer": last.answer.text,
         "first_answer": first.answer.text,
