@@ -133,6 +133,14 @@ def outcome(setting: str, runs: Iterable[tuple[LabelledQuestion, Run]]) -> Outco
     return Outcome(setting, counts)
 
 
+def _conflicts(asked: LabelledQuestion, corpus: CorpusRetriever) -> bool:
+    """Whether what is found for a question gives a right and a wrong answer."""
+    gives = {d["text"]: str(d["metadata"]["gives"]) for d in asked.question.documents}
+    found = corpus.invoke(asked.question.question)
+    given = {gives[one.page_content] for one in found if gives.get(one.page_content)}
+    return not given.isdisjoint(asked.right) and bool(given - {*asked.right})
+
+
 def _is_right(asked: LabelledQuestion, text: str) -> bool:
     return exact_match(text, asked.right, asked.wrong).exact
 
@@ -158,6 +166,11 @@ def _settled(asked: LabelledQuestion, evidence: ClaimEvidence) -> str:
     help="What answers; obedient is a scripted model that does what the evidence says.",
 )
 @click.option("--labeler", default="people", show_default=True, help="people, nli or another one.")
+@click.option(
+    "--conflicting",
+    is_flag=True,
+    help="Only questions whose first documents give a right and a wrong answer.",
+)
 @click.option("--settings", default=",".join(get_args(LookFurther)), show_default=True)
 @click.option("--cache", type=click.Path(path_type=Path), help="Where replies are kept.")
 def main(
@@ -167,13 +180,17 @@ def main(
     seed: int,
     model: str,
     labeler: str,
+    conflicting: bool,
     settings: str,
     cache: Path | None,
 ) -> None:
     """See the module."""
     try:
-        labelled = drawn(SETS["ramdocs"](file), questions, seed)
         corpus = CorpusRetriever.from_documents(read_corpus(file).documents, top_k)
+        known = SETS["ramdocs"](file)
+        if conflicting:
+            known = [asked for asked in known if _conflicts(asked, corpus)]
+        labelled = drawn(known, questions, seed)
         kept: Any = ContentCache(cache) if cache else None
         click.echo(_ROW.format(*_FIELDS))
         for setting in _known(settings.split(",")):

@@ -193,7 +193,7 @@ def _taken(
                 contradicts=one.evidence.contradicts,
                 query=one.query,
                 found=tuple(new),
-                known=tuple(dict.fromkeys(old)),
+                known=tuple(sorted({*old})),
                 left_out=tuple(left_out),
                 note=one.note,
             )

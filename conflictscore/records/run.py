@@ -156,7 +156,7 @@ class FurtherSearch(Record):
     found: tuple[int, ...] = ()
     """Numbers of the documents that it added."""
     known: tuple[int, ...] = ()
-    """Numbers of those it found that were there before it."""
+    """Numbers of those it found that were there before it, ascending."""
     left_out: tuple[str, ...] = ()
     """Title or address of those it found that were not taken."""
     note: str | None = None

@@ -39,7 +39,7 @@ def table(*args: str | Path) -> dict[str, list[str]]:
 
 
 def test_a_tie_is_settled_rightly_by_looking_further_and_stays_open_without(data: Path) -> None:
-    rows = table(data, "--settings", "off,disputed")
+    rows = table(data, "--settings", "off,disputed", "--conflicting")
 
     # questions, in doubt, tied, rightly, wrongly, open, corrected, harmed, searches, documents
     assert rows["off"][:10] == ["1", "2", "2", "0", "0", "2", "0", "0", "0", "0"]
