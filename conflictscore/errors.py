@@ -26,6 +26,7 @@ __all__ = [
     "QuotaError",
     "UnreadableReplyError",
     "brief_reason",
+    "install_hint",
 ]
 
 
@@ -114,3 +115,17 @@ class BudgetError(ConflictScoreError):
 def brief_reason(error: Exception) -> str:
     """Why something failed; an error of another library may quote an address with a key in it."""
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
+
+
+def install_hint(extra: str) -> str:
+    """How an extra is installed where this package itself came from: an index, or a clone."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        origin = json.loads(distribution("conflictscore").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        origin = {}
+    if "dir_info" in origin:
+        return f"pip install '.[{extra}]' in your clone of conflictscore"
+    return f"pip install 'conflictscore[{extra}]'"

@@ -33,7 +33,7 @@ from conflictscore.benchmarks.harness.setup import (
 from conflictscore.benchmarks.harness.shortening import shortened
 from conflictscore.benchmarks.harness.statistics import require_statistics
 from conflictscore.benchmarks.registry import BENCHMARKS, open_benchmark, usual_methods
-from conflictscore.errors import ConfigurationError, ProviderError
+from conflictscore.errors import ConfigurationError, ProviderError, install_hint
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
@@ -57,7 +57,7 @@ try:
     from inspect_ai.solver import Generate, Solver, TaskState, solver
 except ModuleNotFoundError:
     raise ConfigurationError(
-        "Inspect tasks need the package inspect-ai: pip install 'conflictscore[inspect]'"
+        f"Inspect tasks need the package inspect-ai: {install_hint('inspect')}"
     ) from None
 
 from conflictscore.benchmarks.inspect_model import SampleStoppedError, language_model

@@ -8,7 +8,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.utils.env import env_var_is_set
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.graph.chains import ScoringGraph, build_scoring_graph
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
 from conflictscore.graph.settings import LoopOptions, LoopSettings, Model, ScoringOptions, takes
@@ -143,7 +143,7 @@ def _trace_where_wanted() -> None:
         import conflictscore.graph.opentelemetry  # noqa: F401 - LangChain calls it from now on
     except ImportError as error:
         raise ConfigurationError(
-            f'{_OTEL} is set, and {error.name} is missing: pip install "conflictscore[otel]"'
+            f"{_OTEL} is set, and {error.name} is missing: {install_hint('otel')}"
         ) from None
 
 

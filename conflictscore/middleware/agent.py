@@ -9,7 +9,7 @@ from typing import Annotated, Any, NotRequired, Unpack
 from langchain_core.retrievers import BaseRetriever
 from langgraph.runtime import Runtime
 
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import CorrectionOptions, LoopSettings, takes
@@ -19,7 +19,7 @@ try:
     from langchain.agents.middleware.types import OmitFromSchema
 except ModuleNotFoundError:
     raise ConfigurationError(
-        "agents need the package langchain: pip install 'conflictscore[langchain]'"
+        f"agents need the package langchain: {install_hint('langchain')}"
     ) from None
 
 from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, CallWatch, Response

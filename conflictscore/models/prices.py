@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.records import Usage
 
@@ -88,7 +88,7 @@ class PriceTable:
             import genai_prices  # noqa: F401 - said here, and not at the first call of a run
         except ImportError:
             raise ConfigurationError(
-                "prices need the extra bench: pip install 'conflictscore[bench]'"
+                f"prices need the extra bench: {install_hint('bench')}"
             ) from None
         return cls({} if path is None else _read(path))
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.bounds import MOST_REPLY_BYTES, bounded_clients
 from conflictscore.models.clients import EndpointChat
@@ -105,7 +105,7 @@ def _init_chat_model(provider: str, name: str) -> BaseChatModel:
         from langchain.chat_models import init_chat_model
     except ImportError:
         raise ConfigurationError(
-            f"{spec} needs LangChain: pip install 'conflictscore[langchain]', and the provider's"
+            f"{spec} needs LangChain: {install_hint('langchain')}, and the provider's"
             f" package, such as langchain-{provider}"
         ) from None
     try:

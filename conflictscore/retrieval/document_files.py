@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 from zipfile import ZipFile
 
-from conflictscore.errors import InputError, NoDocumentsError
+from conflictscore.errors import InputError, NoDocumentsError, install_hint
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import Scalar, clean_text, is_scalar
 from conflictscore.retrieval.pages.extract import whole_text
@@ -311,9 +311,7 @@ def _library(module: str, package: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise _UnusableFileError(
-            f"reading it needs {package}: pip install 'conflictscore[docs]'"
-        ) from None
+        raise _UnusableFileError(f"reading it needs {package}: {install_hint('docs')}") from None
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.scripts import UNSPACED, spaced_out
 from conflictscore.storage.cache import ContentCache
 
@@ -112,8 +112,7 @@ def _usable(ranking: Any) -> Any:
     missing = [name for name in ("threadpoolctl", "tokenizers") if find_spec(name) is None]
     if ranking != "bm25" and missing:
         raise ConfigurationError(
-            f"the ranking {ranking} needs the package {missing[0]}:"
-            ' pip install "conflictscore[dense]"'
+            f"the ranking {ranking} needs the package {missing[0]}: {install_hint('dense')}"
         )
     return ranking
 

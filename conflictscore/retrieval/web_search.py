@@ -27,6 +27,7 @@ from conflictscore.errors import (
     InputError,
     ProviderError,
     QuotaError,
+    install_hint,
 )
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.documents import clean_text
@@ -244,7 +245,7 @@ class WebSearchRetriever(TopKRetriever):
         if self.package and find_spec(self.package) is None:
             raise ConfigurationError(
                 f"{self.title} search needs the extra [{self.provider}]: "
-                f"pip install 'conflictscore[{self.provider}]'"
+                f"{install_hint(self.provider)}"
             )
         if not self.key_variables:
             return self

@@ -15,7 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.scoring_files.journal import outcome_in, unwritable
 from conflictscore.scoring_files.rows import ADDED, Columns, Row, Source
 from conflictscore.storage.private_files import owner_only
@@ -35,7 +35,7 @@ def _pyarrow() -> tuple[Any, Any]:
         from pyarrow import parquet
     except ImportError:
         raise ConfigurationError(
-            "Parquet needs pyarrow: pip install 'conflictscore[bench]', or use .jsonl files"
+            f"Parquet needs pyarrow: {install_hint('bench')}, or use .jsonl files"
         ) from None
     return pyarrow, parquet
 

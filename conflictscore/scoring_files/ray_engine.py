@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 from uuid import uuid4
 
-from conflictscore.errors import ConfigurationError, ConflictScoreError, InputError
+from conflictscore.errors import ConfigurationError, ConflictScoreError, InputError, install_hint
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.engine import Ended, LocalEngine, Result, failed_result
 from conflictscore.scoring_files.rows import ADDED, Row
@@ -180,7 +180,7 @@ def _ray() -> Any:
         import ray.exceptions
     except ImportError:
         raise ConfigurationError(
-            "--engine ray needs Ray: pip install 'conflictscore[ray]', or use --engine local"
+            f"--engine ray needs Ray: {install_hint('ray')}, or use --engine local"
         ) from None
     return ray
 

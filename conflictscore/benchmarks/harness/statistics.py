@@ -10,7 +10,7 @@ from math import fsum
 from typing import Literal
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, install_hint
 
 __all__ = [
     "accuracy",
@@ -42,9 +42,7 @@ def require_statistics() -> None:
             that uses them raises it too.
     """
     if not all(map(find_spec, _NEEDED)):
-        raise ConfigurationError(
-            "the statistics need the extra [bench]: pip install 'conflictscore[bench]'"
-        )
+        raise ConfigurationError(f"the statistics need the extra [bench]: {install_hint('bench')}")
 
 
 def proportion(count: int, n: int) -> Proportion:

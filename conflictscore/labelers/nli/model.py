@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from conflictscore.errors import ConfigurationError, ProviderError
+from conflictscore.errors import ConfigurationError, ProviderError, install_hint
 from conflictscore.records import Label, encodable
 from conflictscore.retrieval.token_windows import Vocabulary
 
@@ -258,7 +258,7 @@ class NliModel:
             import tokenizers  # noqa: F401
         except ImportError as error:
             raise ConfigurationError(
-                f'the labeler nli needs the package {error.name}: pip install "conflictscore[nli]"'
+                f"the labeler nli needs the package {error.name}: {install_hint('nli')}"
             ) from error
         said = read_folder(path)
         self.folder = path

@@ -1,13 +1,13 @@
 """An OpenAI-compatible HTTP service in front of any endpoint: answers that have been checked."""
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, install_hint
 
 try:
     import fastapi as _fastapi  # noqa: F401
     import prometheus_client as _prometheus_client  # noqa: F401
 except ModuleNotFoundError:
     raise ConfigurationError(
-        "the service needs the extra [serve]: pip install 'conflictscore[serve]'"
+        f"the service needs the extra [serve]: {install_hint('serve')}"
     ) from None
 
 from conflictscore.middleware.service.app import create_app

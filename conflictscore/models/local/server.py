@@ -22,7 +22,7 @@ from typing import IO, Any, Self
 
 import httpx2
 
-from conflictscore.errors import ConfigurationError, ProviderError
+from conflictscore.errors import ConfigurationError, ProviderError, install_hint
 
 __all__ = ["CONTEXT_WINDOW", "PARALLEL", "LocalServer", "shared_server"]
 
@@ -143,7 +143,7 @@ class LocalServer:
         if answer.get("missing"):
             raise ConfigurationError(
                 f"a local model needs the package xllamacpp ({answer['error']}):"
-                ' pip install "conflictscore[local]"'
+                f" {install_hint('local')}"
             )
         log.seek(0)
         said = log.read().decode("utf-8", "replace").strip()

@@ -13,7 +13,7 @@ from anyio.from_thread import start_blocking_portal
 from langchain_core.documents import Document
 from pydantic import Field, model_validator
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.retrieval.base import WrappingRetriever
 from conflictscore.retrieval.documents import URL_KEYS, clean_text
 from conflictscore.retrieval.pages.page import FetchSettings, PageError, PageText
@@ -66,7 +66,7 @@ class PageReadingRetriever(WrappingRetriever):
     def _has_its_libraries(self) -> Self:
         if not all(map(find_spec, _NEEDED)):
             raise ConfigurationError(
-                "reading pages needs the extra [fetch]: pip install 'conflictscore[fetch]'"
+                f"reading pages needs the extra [fetch]: {install_hint('fetch')}"
             )
         return self
 

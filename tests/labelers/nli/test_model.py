@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto
 from onnxruntime.quantization import quantize_dynamic
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.labelers.nli.model import NliModel, shared_model
 from conflictscore.records import Label
 from tests.nli_model import MARKS, ORDER, WORDS, make_nli_model
@@ -138,7 +138,7 @@ class TestDoesNotFit:
     ) -> None:
         monkeypatch.setitem(sys.modules, package, None)
         assert refused(model_folder) == (
-            f'the labeler nli needs the package {package}: pip install "conflictscore[nli]"'
+            f"the labeler nli needs the package {package}: {install_hint('nli')}"
         )
 
     @pytest.mark.parametrize(

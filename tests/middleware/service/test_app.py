@@ -10,7 +10,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware.service import ServiceSettings, create_app
@@ -110,5 +110,5 @@ def test_a_missing_extra_is_named() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
 
     assert done.returncode == 2
-    assert "pip install 'conflictscore[serve]'" in done.stderr
+    assert install_hint("serve") in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -13,7 +13,7 @@ from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, flip_kind, justification
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.records import Usage
 from conflictscore.reporting.files import write_whole
 
@@ -205,7 +205,7 @@ def _parquet(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> b
         import pyarrow.parquet as pq
     except ImportError as error:
         raise ConfigurationError(
-            "a Parquet file needs pyarrow: pip install 'conflictscore[bench]', or write .csv"
+            f"a Parquet file needs pyarrow: {install_hint('bench')}, or write .csv"
         ) from error
     types = {
         "string": pa.string(),

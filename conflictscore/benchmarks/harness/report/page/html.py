@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.reporting import figure_text
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def environment(folder: Path) -> "Environment":
         from markupsafe import Markup
     except ImportError as error:
         raise ConfigurationError(
-            "a report needs the extra bench: pip install 'conflictscore[bench]'"
+            f"a report needs the extra bench: {install_hint('bench')}"
         ) from error
 
     def finalize(value: Any) -> Any:
