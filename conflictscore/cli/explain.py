@@ -77,7 +77,7 @@ def _flip(path: Path, wanted: str) -> "tuple[AskedAgain, str]":
         method = second_look(result)
         return bool(method and result.flipped(method) and result.reconsidered)
 
-    (shown,) = read_report_runs((path,), None, {})
+    (shown,) = read_report_runs((path,), None)
     flips = [result for result in shown.results if flipped(result)]
     exact = [result for result in flips if result.question.id == wanted]
     found = exact or [result for result in flips if result.question.id.startswith(wanted)]

@@ -39,6 +39,13 @@ _runs = click.argument(
     metavar="RUN...",
     type=click.Path(path_type=Path),
 )
+_annotations = click.option(
+    "--annotations",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="What reviewers said, as Label Studio exports it (JSON), or as `serve` keeps it beside its"
+    " --runs-file (.reviews.jsonl), which is read unasked.",
+)
 _prices = click.option(
     "--prices",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -58,12 +65,7 @@ _prices = click.option(
     metavar="FILE",
     help="The page. Default: report.html in the first RUN, or beside it where that is a file.",
 )
-@click.option(
-    "--annotations",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="What reviewers said, as Label Studio exports it (JSON).",
-)
+@_annotations
 @_prices
 def report(
     runs: tuple[Path, ...], out: Path | None, annotations: Path | None, prices: Path | None
@@ -73,12 +75,9 @@ def report(
     A RUN is the folder of a benchmark, a file of `--log`, or a `--runs-file` of `serve`. The page
     needs no network. Runs stand side by side.
     """
-    from conflictscore.benchmarks.harness.report.label_studio import read_annotations
     from conflictscore.benchmarks.harness.report.page.render import write_report
 
-    said = read_annotations(annotations) if annotations else {}
-    shown = read_report_runs(runs, prices, said)
-    _tell_of_lost(said, shown)
+    shown = read_report_runs(runs, prices, annotations)
     page = out or (runs[0] if runs[0].is_dir() else runs[0].parent) / "report.html"
     write_report(shown, page)
     click.echo(f"Wrote {page}")
@@ -101,9 +100,14 @@ def report(
     help="tasks.json and labeling_config.xml, to have every flip reviewed in Label Studio; what"
     " reviewers say goes back with conflictscore report --annotations.",
 )
+@_annotations
 @_prices
 def export(
-    runs: tuple[Path, ...], to: Path | None, label_studio: Path | None, prices: Path | None
+    runs: tuple[Path, ...],
+    to: Path | None,
+    label_studio: Path | None,
+    annotations: Path | None,
+    prices: Path | None,
 ) -> None:
     """Export the answers of RUNs as a table, or their flips as tasks for reviewers.
 
@@ -115,7 +119,7 @@ def export(
 
     if to is None and label_studio is None:
         raise InputError("nothing to export: give --to FILE or --label-studio DIR")
-    shown = read_report_runs(runs, prices, {})
+    shown = read_report_runs(runs, prices, annotations)
     if to is not None:
         export_table(shown, to)
         click.echo(f"Wrote {to}")
@@ -140,9 +144,10 @@ def _tell_of_lost(said: "_Annotations", shown: "Sequence[ReportRun]") -> None:
 
 
 def read_report_runs(
-    runs: tuple[Path, ...], prices: Path | None, said: "_Annotations"
+    runs: tuple[Path, ...], prices: Path | None, annotations: Path | None = None
 ) -> "list[ReportRun]":
     """Every run with a name that no other has, and what reviewers said of it."""
+    from conflictscore.benchmarks.harness.report.label_studio import read_annotations
     from conflictscore.benchmarks.harness.report.page.report_run import live_run
     from conflictscore.models.prices import PriceTable
     from conflictscore.reporting.run_log import read_runs
@@ -151,12 +156,33 @@ def read_report_runs(
     names = [run.name or run.resolve().name for run in runs]
     if len(set(names)) < len(names):
         names = [run.as_posix() for run in runs]
-    return [
-        live_run(name, read_runs(run), said.get(name, {}))
+    said = read_annotations(annotations) if annotations else {}
+    shown = [
+        live_run(name, read_runs(run), _joined(_said_beside(run), said.get(name, {})))
         if run.is_file()
         else _benchmark_run(name, run, table, said.get(name, {}))
         for name, run in zip(names, runs, strict=True)
     ]
+    _tell_of_lost(said, shown)
+    return shown
+
+
+def _joined(
+    one: "dict[tuple[str, str], FlipAnnotation]", other: "dict[tuple[str, str], FlipAnnotation]"
+) -> "dict[tuple[str, str], FlipAnnotation]":
+    """What both hold; where both have a reviewer's verdict on a flip, that of the other."""
+    both = {flip: one[flip].joined(other[flip]) for flip in one.keys() & other.keys()}
+    return {**one, **other, **both}
+
+
+def _said_beside(runs: Path) -> "dict[tuple[str, str], FlipAnnotation]":
+    """What reviewers said on a service's page, whatever the file of runs was called then."""
+    from conflictscore.benchmarks.harness.report.label_studio import read_annotations
+    from conflictscore.benchmarks.harness.report.page.report_run import reviews_beside
+
+    path = reviews_beside(runs)
+    said = read_annotations(path) if path.is_file() else {}
+    return {flip: reviews for flips in said.values() for flip, reviews in flips.items()}
 
 
 def _benchmark_run(

@@ -174,6 +174,13 @@ Then, with any OpenAI client:
     show_default=True,
     help="What goes to stderr while it serves: lines of text, or of JSON.",
 )
+@click.option(
+    "--example",
+    "examples",
+    multiple=True,
+    metavar="QUESTION",
+    help="A question that the chat page offers to who comes first. May be given more than once.",
+)
 @click.option("--no-auth", is_flag=True, help="Listen on any address without a key.")
 @click.option(
     "--max-body",
@@ -262,7 +269,8 @@ def serve(
 
     POST /v1/chat/completions takes what any OpenAI client sends, streamed or not. The header
     x-conflictscore-run-id names each answer's run, and GET /v1/runs/ID gives all its evidence.
-    There are /v1/models, /healthz and /metrics as well.
+    There are /v1/models, /healthz and /metrics as well. The chat page is at /, and at /runs is the
+    page where runs are looked through and reviewed.
 
     Callers' keys are checked here and go no further; the model gets the key in OPENAI_API_KEY.
     """
@@ -270,6 +278,7 @@ def serve(
     from conflictscore.middleware.service.admission import is_this_machine
     from conflictscore.middleware.service.connections import Server, most_connections
     from conflictscore.reporting.figure_text import counted
+    from conflictscore.reviewing import add_runs_page
 
     keys = tuple(key.strip() for key in os.environ.get(_KEYS, "").split(",") if key.strip())
     has_keys = bool(keys or options["key_file"])
@@ -298,6 +307,7 @@ def serve(
         for spec in fallback
     ]
     app = create_app(context, settings, fallbacks=instead)
+    add_runs_page(app)
     logging.basicConfig(format="%(levelname)s: %(message)s")
     if log_format == "json":
         logging.getLogger().handlers[0].setFormatter(_JsonLines())

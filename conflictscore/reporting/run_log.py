@@ -17,7 +17,7 @@ from conflictscore.records import Run, RunStatus
 from conflictscore.storage.private_files import DATABASE_FAILURES, owner_only
 from conflictscore.storage.record_file import RecordLines, append_line, json_line
 
-__all__ = ["LoggedRun", "append_log", "check_log", "log_object", "read_runs"]
+__all__ = ["LoggedRun", "append_log", "check_log", "log_object", "logged_run", "read_runs"]
 
 _SQLITE = b"SQLite format 3\x00"
 _PACKAGES = ("conflictscore", "langgraph", "langchain-core", "langchain-openai", "openai")
@@ -109,7 +109,20 @@ def read_runs(path: Path) -> list[LoggedRun]:
         raise InputError(f"{path}: cannot be read ({error})") from None
     if not entries:
         raise InputError(f"{path}: no run is in it; give a file of --log or --runs-file")
-    return [LoggedRun(_run_in(entry, where), entry) for where, entry in entries]
+    return [logged_run(entry, where) for where, entry in entries]
+
+
+def logged_run(entry: Mapping[str, Any], where: str) -> LoggedRun:
+    """A run from its entry.
+
+    Args:
+        entry: What a log or a service kept of it.
+        where: What errors call it.
+
+    Raises:
+        InputError: A field is wrong, and which.
+    """
+    return LoggedRun(_run_in(entry, where), entry)
 
 
 def _kept_entries(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -14,8 +14,9 @@ from conflictscore.storage.cache import ContentCache
 if TYPE_CHECKING:  # it loads a library
     from conflictscore.retrieval.ranking import Ranking
 
-__all__ = ["PASSAGE_TOKENS", "open_retrieval", "open_search"]
+__all__ = ["PASSAGE_TOKENS", "described", "open_retrieval", "open_search"]
 
+_NAMED = 5
 PASSAGE_TOKENS = 512
 """The default length of a passage."""
 
@@ -125,6 +126,23 @@ def open_search(
     from conflictscore.retrieval.chain import ChainRetriever
 
     return ChainRetriever(retrievers=tuple(opened), k=top_k)
+
+
+def described(retriever: BaseRetriever | None) -> str:
+    """Where a retriever searches, in a few words for a reader; no path, address or key is told."""
+    if retriever is None:
+        return ""
+    if inner := getattr(retriever, "retriever", None):
+        return described(inner)
+    if several := getattr(retriever, "retrievers", None):
+        return ", or else ".join(map(described, several))
+    documents = getattr(retriever, "documents", None)
+    if isinstance(documents, tuple):
+        named = ", ".join(document.title for document in documents[:_NAMED] if document.title)
+        more = ", …" if named and len(documents) > _NAMED else ""
+        count = "1 document" if len(documents) == 1 else f"{len(documents):,} documents"
+        return f"{count}{': ' if named else ''}{named}{more}"
+    return str(getattr(retriever, "title", "") or type(retriever).__name__)
 
 
 def _default(docs: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from conflictscore.middleware.service.service import Service
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.nodes.state import RunContext
 
-__all__ = ["create_app", "serve_page"]
+__all__ = ["create_app", "page_file", "serve_page"]
 
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _PAGE = Path(__file__).with_name("page")
@@ -98,10 +98,15 @@ def serve_page(app: FastAPI, folder: Path = _PAGE) -> None:
         return
 
     async def page() -> FileResponse:
-        return FileResponse(index, headers=_PAGE_HEADERS)
+        return page_file("index.html", folder)
 
     app.add_api_route("/", page, methods=["GET"])
     app.mount("/page", _PageFiles(directory=folder))
+
+
+def page_file(name: str, folder: Path = _PAGE) -> FileResponse:
+    """A page, with its policy."""
+    return FileResponse(folder / name, headers=_PAGE_HEADERS)
 
 
 class _PageFiles(StaticFiles):

@@ -6,7 +6,10 @@ A line of a key file is a key, or a name, a key and what may be spent with it in
 # name   key, or its SHA-256        limits in place of those of the service
 door     sha256:3f1c…
 newsroom kx9…                       requests=2000 tokens=5000000 usd=2.50
+desk     pw4…                       runs=all
 ```
+
+``runs=all`` lets a caller read and review the runs of every key; all others see their own.
 
 Two lines with one name are two keys of one caller: to rotate a key, add the new one, and take the
 old one away once nobody uses it.
@@ -27,6 +30,7 @@ _log = logging.getLogger(__name__)
 
 _LEAST_KEY_CHARS = 16
 _HASHED = re.compile(r"sha256:([0-9a-fA-F]{64})")
+_READS_ALL = "runs=all"
 _NAME = re.compile(r"[0-9A-Za-z._-]{1,40}")
 
 
@@ -46,6 +50,13 @@ class KeyHolder(NamedTuple):
     digest: bytes = b""
     """SHA-256 of the key."""
     allowance: Allowance = Allowance()
+    reads_all: bool = False
+    """Whether they may read the runs of every key."""
+
+    @property
+    def reads(self) -> str | None:
+        """Whose runs they may read; None for everybody's."""
+        return None if self.reads_all else self.name
 
 
 def digest_of(key: str) -> bytes:
@@ -63,9 +74,13 @@ def holder_of(line: str, where: str) -> KeyHolder:
     Raises:
         InputError: It is no such line.
     """
+    fields = line.split()
+    reads_all = _READS_ALL in fields[1:]
     given, limits = list[str](), dict[str, float]()
-    for field in line.split():
+    for field in fields:
         name, _, value = field.partition("=")
+        if reads_all and field == _READS_ALL:
+            continue
         if name not in Allowance._fields:  # a key may have = in it
             given.append(field)
             continue
@@ -88,10 +103,10 @@ def holder_of(line: str, where: str) -> KeyHolder:
             " without spaces, or sha256: and 64 hexadecimal digits"
         )
     if len(given) == 1:
-        return KeyHolder(digest.hex()[:32], digest, allowance)
+        return KeyHolder(digest.hex()[:32], digest, allowance, reads_all)
     if not _NAME.fullmatch(given[0]):
         raise InputError(f"{where}: give a name of at most 40 letters, digits, dots and dashes")
-    return KeyHolder(given[0], digest, allowance)
+    return KeyHolder(given[0], digest, allowance, reads_all)
 
 
 class KeyFile:

@@ -80,6 +80,8 @@ class ServiceSettings:
     """The most bytes that they take."""
     runs_file: Path | None = None
     """The file that keeps runs across restarts; by default they are in memory."""
+    examples: tuple[str, ...] = ()
+    """Questions that the chat page offers to who comes first."""
     grace: float = 30.0
     """Seconds for running requests to finish once the service is told to stop."""
 

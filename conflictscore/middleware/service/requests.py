@@ -22,7 +22,7 @@ from conflictscore.nodes.conversation import Turn
 from conflictscore.nodes.retrieve import check_question, given_documents
 from conflictscore.nodes.state import RagInput, RagState
 
-__all__ = ["ChatRequest", "read_chat", "read_json", "read_run"]
+__all__ = ["ChatRequest", "read_chat", "read_json", "read_run", "wrong_field"]
 
 _OURS = frozenset({"model", "messages", "stream", "stream_options", "n", "response_format"})
 """Fields that never reach the calls that answer from documents."""
@@ -180,7 +180,7 @@ def read_chat(body: Mapping[str, Any]) -> ChatRequest:
     try:
         checked = _Body.model_validate(body)
     except ValidationError as error:
-        raise _wrong_field(error) from None
+        raise wrong_field(error) from None
     asked = asked_in(_messages(checked.messages))
     return ChatRequest(
         body=body,
@@ -202,7 +202,7 @@ def read_run(body: Mapping[str, Any]) -> RagInput:
         check_question(start["question"], start["options"])
         given_documents(cast("RagState", start))
     except ValidationError as error:
-        raise _wrong_field(error) from None
+        raise wrong_field(error) from None
     except InputError as error:
         raise RefusedError(400, str(error), code="invalid_value") from None
     return start
@@ -249,7 +249,8 @@ def _message(message: _Message, tools: Mapping[Any, Any]) -> BaseMessage:
     )
 
 
-def _wrong_field(error: ValidationError) -> RefusedError:
+def wrong_field(error: ValidationError) -> RefusedError:
+    """What the caller is told of the first field that does not fit (400)."""
     detail = error.errors(include_url=False, include_input=False)[0]
     param = ""
     for step in detail["loc"]:

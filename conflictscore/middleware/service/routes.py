@@ -18,10 +18,11 @@ from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError
 from conflictscore.middleware.service.relay import Relay
 from conflictscore.middleware.service.requests import ChatRequest, read_chat, read_json, read_run
 from conflictscore.middleware.service.service import Service, Ticket
-from conflictscore.middleware.service.stepwise import Stepwise
+from conflictscore.middleware.service.stepwise import Stepwise, with_markup
 from conflictscore.middleware.service.telemetry import CONTENT_TYPE
 from conflictscore.middleware.service.upstream import OWN_NAME
 from conflictscore.middleware.service.wire import EventStream, JsonResponse
+from conflictscore.retrieval.opening import described
 
 __all__ = ["routes"]
 
@@ -159,27 +160,50 @@ async def _stop(task: "asyncio.Task[Any]") -> None:
 
 
 @routes.post("/v1/runs")
-async def run(request: Request, service: Shared, caller: Caller, admission: Admission) -> Response:
+async def run(
+    request: Request,
+    service: Shared,
+    caller: Caller,
+    admission: Admission,
+    markup: str = "",
+) -> Response:
     """One run of the loop, as a stream of its steps."""
     start = read_run(admission.body)
     ticket = service.begin(caller.name, OWN_NAME, admission.deadline)
     stepwise = Stepwise(service, start, ticket)
     work = asyncio.create_task(stepwise.go())
     admission.held.push_async_callback(_stop, work)
-    frames = stepwise.frames(work, service.settings.heartbeat)
+    frames = stepwise.frames(work, service.settings.heartbeat, markup=markup == "true")
     return EventStream(frames, ticket.headers("pending"))
 
 
 @routes.get("/v1/runs/{run_id}")
-async def finished_run(run_id: str, service: Shared, caller: Caller) -> Response:
+async def finished_run(
+    run_id: str, service: Shared, caller: Caller, markup: str = ""
+) -> Response:
     """The whole record of a run; 202 while it is still running."""
-    found = service.runs.get(run_id, caller.name)
+    found = service.runs.get(run_id, caller.reads)
     if found is not None:
-        return JsonResponse(found)
-    if service.runs.is_running(run_id, caller.name):
+        return JsonResponse(with_markup(found) if markup == "true" else found)
+    if service.runs.is_running(run_id, caller.reads):
         known = {"run_id": run_id, "object": "conflictscore.run", "status": "running"}
         return JsonResponse(known, 202, {"retry-after": "1"})
     raise RefusedError(404, "there is no such run, or it is no longer kept", code="run_not_found")
+
+
+@routes.get("/v1/about")
+async def about(request: Request, service: Shared, caller: Caller) -> dict[str, Any]:
+    """What the chat page says of the service before a question is asked."""
+    context = service.context
+    return {
+        "model": context.generator.name,
+        "judge": context.decomposer.name,
+        "labeler": context.labeler.name,
+        "sources": described(context.retriever),
+        "mode": service.settings.mode,
+        "examples": list(service.settings.examples),
+        "runs_page": hasattr(request.app.state, "reviews"),
+    }
 
 
 @routes.get("/v1/models")

@@ -128,7 +128,7 @@ class Service:
         settings: ServiceSettings,
         fallbacks: Sequence[RunContext] = (),
     ) -> None:
-        self.settings = settings
+        self.settings, self.context = settings, context
         self._lines = [Line(one, settings) for one in (context, *fallbacks)]
         self.ready = Readiness([(one.generator, one.decomposer) for one in (context, *fallbacks)])
         self.access = Access(settings)

@@ -1,17 +1,28 @@
 """``POST /v1/runs``: one run of the loop, with an event for each of its steps."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from conflictscore.errors import NoDocumentsError
+from conflictscore.markup import rendered_markdown
 from conflictscore.middleware.service.loop_run import Event, LoopFailure, LoopRun
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of
 from conflictscore.middleware.service.service import Service, Ticket
 from conflictscore.middleware.service.wire import ALIVE, frame
 from conflictscore.nodes.state import RagInput
 
-__all__ = ["Stepwise"]
+__all__ = ["Stepwise", "with_markup"]
+
+_RENDERED_CHARS = 50_000
+"""A longer answer is shown as the text that it is."""
+
+
+def with_markup(run: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a run with ``markup``, its answer's Markdown as HTML; HTML in it stays text."""
+    answer = run["answer"] or ""
+    fits = len(answer) <= _RENDERED_CHARS
+    return {**run, "markup": rendered_markdown(answer) if fits else None}
 
 
 class Stepwise:
@@ -55,13 +66,14 @@ class Stepwise:
         return service.finish(ticket, ticket.ended(run, run.status, *notes))
 
     async def frames(
-        self, work: "asyncio.Task[dict[str, Any]]", heartbeat: float
+        self, work: "asyncio.Task[dict[str, Any]]", heartbeat: float, *, markup: bool = False
     ) -> AsyncIterator[bytes]:
         """The steps as server-sent events, and at the end ``run`` or ``error``.
 
         Args:
             work: :meth:`go`, under way.
             heartbeat: Seconds between two signs of life.
+            markup: Whether ``run`` has the answer as a page shows it.
         """
         work.add_done_callback(lambda _: self._events.put_nowait(None))
         yield frame({"event": "start", "run_id": self._ticket.run_id}, "start")
@@ -76,7 +88,8 @@ class Stepwise:
                 break
             yield frame(event, event["event"])
         try:
-            yield frame(work.result(), "run")
+            run = work.result()
+            yield frame(with_markup(run) if markup else run, "run")
         except RefusedError as refusal:
             yield frame(refusal.body(), "error")
 

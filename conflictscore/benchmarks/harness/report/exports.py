@@ -9,7 +9,7 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
-from conflictscore.benchmarks.harness.methods.registry import METHODS
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, flip_kind, justification
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
@@ -17,7 +17,7 @@ from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.records import Usage
 from conflictscore.reporting.files import write_whole
 
-__all__ = ["export_table"]
+__all__ = ["TABLE_FORMATS", "export_table", "table_of"]
 
 _BEFORE_MEASURES: dict[str, str] = {
     "run": "string",
@@ -56,6 +56,8 @@ _AFTER_MEASURES: dict[str, str] = {
     "output_tokens": "integer",
     "seconds": "number",
 }
+_OF_REVIEWERS = dict.fromkeys(("reviewers", "verdicts", "comments"), "strings")
+"""In the same order; only where somebody reviewed any of the runs."""
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -65,6 +67,8 @@ def export_table(runs: Sequence[ReportRun], out: Path) -> int:
     Each measure of any of the runs has three columns: its value, which is a number where a run
     grades by it and otherwise true or false, the judge's explanation, and why there is no value.
     ``conflict_type`` is what people said, and ``predicted_type`` what the method told.
+
+    Where reviews are known, ``reviewers``, ``verdicts`` and ``comments`` are lists in one order.
 
     ``calls``, tokens and ``seconds`` are those of the row's ``step``. The methods that share a
     step (``rag``, ``regenerated-rag`` and ``guarded-rag`` share ``loop``) share these, so a sum is
@@ -88,10 +92,22 @@ def export_table(runs: Sequence[ReportRun], out: Path) -> int:
         InputError: The path has another ending, or cannot be written.
         ConfigurationError: Parquet is asked for and pyarrow is not installed.
     """
-    writers = {".csv": _csv, ".parquet": _parquet, ".jsonl": _json_lines}
-    writer = writers.get(out.suffix.casefold())
-    if writer is None:
-        raise InputError(f"{out}: a table is written as {', '.join(writers)}; give such a name")
+    kind = out.suffix.casefold()
+    if kind not in TABLE_FORMATS:
+        names = ", ".join(TABLE_FORMATS)
+        raise InputError(f"{out}: a table is written as {names}; give such a name")
+    count, content = table_of(runs, kind)
+    write_whole(out, content)
+    return count
+
+
+def table_of(runs: Sequence[ReportRun], kind: str) -> tuple[int, bytes]:
+    """How many rows there are, and the table; see :func:`export_table`.
+
+    Args:
+        runs: The runs.
+        kind: One of ``TABLE_FORMATS``.
+    """
     columns = _columns(runs)
     rows = [
         {column: _whole(row.get(column)) for column in columns}
@@ -99,8 +115,7 @@ def export_table(runs: Sequence[ReportRun], out: Path) -> int:
         for result in run.results
         for row in _rows(run, result)
     ]
-    write_whole(out, writer(columns, rows))
-    return len(rows)
+    return len(rows), TABLE_FORMATS[kind](columns, rows)
 
 
 def _columns(runs: Sequence[ReportRun]) -> dict[str, str]:
@@ -115,7 +130,13 @@ def _columns(runs: Sequence[ReportRun]) -> dict[str, str]:
         for measure, value in kinds.items()
         for part, kind in (("", value), ("_explanation", "string"), ("_error", "string"))
     }
-    return {**_BEFORE_MEASURES, **measured, **_AFTER_MEASURES}
+    reviewed = any(run.annotations for run in runs)
+    return {
+        **_BEFORE_MEASURES,
+        **measured,
+        **_AFTER_MEASURES,
+        **(_OF_REVIEWERS if reviewed else {}),
+    }
 
 
 def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
@@ -145,6 +166,11 @@ def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
             row["donor"] = result.donor
         if method == "guarded-rag" and result.guard is not None:
             row |= {f"guard_{name}": value for name, value in result.guard.to_json().items()}
+        if method != BASELINE and (annotation := run.annotation(result, method)):
+            reviews = annotation.reviews
+            row["reviewers"] = list(reviews)
+            row["verdicts"] = [review.verdict.value for review in reviews.values()]
+            row["comments"] = [review.comment for review in reviews.values()]
         yield row
 
 
@@ -218,3 +244,7 @@ def _parquet(columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> b
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), sink)
     return bytes(sink.getvalue())
+
+
+TABLE_FORMATS = {".csv": _csv, ".parquet": _parquet, ".jsonl": _json_lines}
+"""By the end of the file's name."""

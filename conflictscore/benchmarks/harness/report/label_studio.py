@@ -8,13 +8,16 @@ Studio's own ``id`` takes the place of a field of that name; ours is therefore `
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, flip_kind, justification
 from conflictscore.benchmarks.harness.report.page.report_run import (
+    AnswerVerdict,
     ChangeVerdict,
     FlipAnnotation,
     ReportRun,
@@ -23,12 +26,20 @@ from conflictscore.benchmarks.harness.report.page.report_run import (
 from conflictscore.errors import InputError
 from conflictscore.records import Document, EvidenceLabel, Label
 from conflictscore.reporting.files import write_whole
+from conflictscore.storage.record_file import RecordLines
 
-__all__ = ["export_tasks", "read_annotations"]
+__all__ = ["export_tasks", "read_annotations", "review_row", "tasks_of"]
 
 _DOCUMENT = "Document "
 _CONFIG = Path(__file__).with_name("labeling_config.xml")
 _SIDES = {Label.SUPPORTS: "supports the claim", Label.CONTRADICTS: "contradicts the claim"}
+
+
+def tasks_of(runs: Sequence[ReportRun]) -> list[dict[str, Any]]:
+    """A task for each flip, as Label Studio imports them."""
+    return [
+        {"data": data} for run in runs for result in run.results for data in _tasks(run, result)
+    ]
 
 
 def export_tasks(runs: Sequence[ReportRun], folder: Path) -> int:
@@ -45,9 +56,7 @@ def export_tasks(runs: Sequence[ReportRun], folder: Path) -> int:
     Raises:
         InputError: The folder or a file cannot be written.
     """
-    tasks = [
-        {"data": data} for run in runs for result in run.results for data in _tasks(run, result)
-    ]
+    tasks = tasks_of(runs)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -59,13 +68,14 @@ def export_tasks(runs: Sequence[ReportRun], folder: Path) -> int:
 
 
 def read_annotations(path: Path) -> dict[str, dict[tuple[str, str], FlipAnnotation]]:
-    """Read Label Studio's export of annotated tasks, in JSON or JSON_MIN.
+    """Read Label Studio's export of annotated tasks, in JSON or JSON_MIN, or a service's reviews.
 
     Cancelled annotations and tasks without one are passed over. Of several annotations of a task
     by one reviewer, the one that was updated last counts.
 
     Args:
-        path: The exported file.
+        path: The exported file, or one of :func:`review_row`s as JSON lines (``.jsonl``), of which
+            a last one that is half written is passed over.
 
     Returns:
         Annotations by the question's id and the method, by the run's name. Tasks that conflictscore
@@ -148,7 +158,42 @@ def _speaks(pair: EvidenceLabel | None) -> bool:
     return pair is not None and pair.label in _SIDES
 
 
+def review_row(run: str, flip: tuple[str, str], reviewer: str, said: Review) -> dict[str, Any]:
+    """A review as a row of JSON_MIN.
+
+    Args:
+        run: The run's name.
+        flip: The question's id, and the method.
+        reviewer: Their name.
+        said: What they said.
+    """
+    return {
+        "run": run,
+        "question_id": flip[0],
+        "method": flip[1],
+        "annotation_id": uuid4().hex,
+        "annotator": reviewer,
+        "updated_at": datetime.now(UTC).isoformat(),
+        "verdict": said.verdict.value,
+        "decided_by": [f"{_DOCUMENT}{number}" for number in said.decided_by],
+        "comment": said.comment,
+    }
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for line in RecordLines(path):
+        where = f"{path}, line {line.number}"
+        if line.text.strip() and line.text.rstrip().endswith(b"}"):
+            try:
+                yield where, _mapping(json.loads(line.text), where)
+            except (ValueError, RecursionError):
+                raise InputError(f"{where}: not JSON") from None
+
+
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if path.suffix == ".jsonl" and path.is_file():
+        yield from _lines(path)
+        return
     try:
         content = json.loads(path.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
@@ -188,12 +233,13 @@ def _reviews(row: Mapping[str, Any], where: str) -> Iterator[tuple[str, str, Rev
 
 def _review(answers: Mapping[str, Any], where: str) -> Review:
     verdicts = list(_values(answers.get("verdict")))
-    known = ", ".join(verdict.value for verdict in ChangeVerdict)
-    if len(verdicts) != 1 or verdicts[0] not in set(ChangeVerdict):
+    known = {verdict.value: verdict for verdict in (*ChangeVerdict, *AnswerVerdict)}
+    if len(verdicts) != 1 or verdicts[0] not in known:
         given = ", ".join(verdicts) or "nothing"
-        raise InputError(f"{where}, field verdict: it is one of {known}, not {given[:80]!r}")
+        names = ", ".join(known)
+        raise InputError(f"{where}, field verdict: it is one of {names}, not {given[:80]!r}")
     return Review(
-        verdict=ChangeVerdict(verdicts[0]),
+        verdict=known[verdicts[0]],
         decided_by=tuple(
             sorted({_number(value, where) for value in _values(answers.get("decided_by"))})
         ),

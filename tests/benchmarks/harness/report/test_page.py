@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.report.page.html import web_address
 from conflictscore.benchmarks.harness.report.page.render import render_report, write_report
 from conflictscore.benchmarks.harness.report.page.report_run import (
     ChangeVerdict,
@@ -22,6 +21,7 @@ from conflictscore.benchmarks.harness.report.page.report_run import (
 )
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES as RATED
 from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.markup import web_address
 from conflictscore.records import ConflictType, Document
 from tests.benchmarks.harness.report.lamps import (
     HOSTILE,

@@ -16,13 +16,11 @@ from conflictscore.benchmarks.harness.report.flips import (
 )
 from conflictscore.benchmarks.harness.report.page.html import (
     linked_documents,
-    shown,
-    web_address,
-    web_host,
     word_diff,
 )
 from conflictscore.benchmarks.harness.report.page.report_run import FlipAnnotation, ReportRun
 from conflictscore.labelers.quotes import Span, passage_of, quoted_spans
+from conflictscore.markup import shown, web_address, web_host
 from conflictscore.records import ConflictType, Document, EvidenceLabel, Label
 from conflictscore.reporting.figure_text import percent
 

@@ -5,26 +5,21 @@ import hashlib
 import re
 from collections.abc import Collection, Iterator
 from difflib import SequenceMatcher
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from conflictscore.errors import ConfigurationError, install_hint
+from conflictscore.markup import rendered_markdown, shown
 from conflictscore.reporting import figure_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markdown_it import MarkdownIt
 
 __all__ = [
     "asset",
     "environment",
     "linked_documents",
     "markdown",
-    "shown",
-    "web_address",
-    "web_host",
     "word_diff",
 ]
 
@@ -35,67 +30,13 @@ _CITED = re.compile(
 )
 _DIFFED_WORDS = 4000
 """In both texts together; comparing takes their product."""
-_LINE_END = re.compile("\r\n?")
-# control characters, overrides of the text's direction, and halves of surrogate pairs
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def shown(value: object) -> str:
-    """A text as it may stand on a page: lines end alike, each unsafe character is a space.
-
-    Markup is left to the template, which escapes it.
-    """
-    return _UNSAFE.sub(" ", _LINE_END.sub("\n", str(value)))
-
-
-def web_address(url: str) -> str | None:
-    """The address where it is one of the web, as a link may hold it; None for all others."""
-    if _UNSAFE.search(url) or any(character.isspace() for character in url):
-        return None
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        return None
-    return url if known else None
-
-
-def web_host(url: str) -> str:
-    """Where a document is from, in short: the host, or an address that is none of the web."""
-    address = web_address(url)
-    return urlsplit(address).hostname or "" if address else url
-
-
-@cache
-def _markdown() -> "MarkdownIt":
-    """A parser that makes no HTML of the text's own, no picture, and links to the web only."""
-    from markdown_it import MarkdownIt
-
-    class Safe(MarkdownIt):
-        def validateLink(self, url: str) -> bool:  # noqa: N802 - the library's name
-            return web_address(url) is not None
-
-    def link(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-        tokens[place].attrSet("rel", "noopener noreferrer")
-        tokens[place].attrSet("target", "_blank")
-        return str(self.renderToken(tokens, place, options, env))
-
-    def heading(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-        tokens[place].tag = "h6"
-        return str(self.renderToken(tokens, place, options, env))
-
-    parser = Safe("commonmark", {"html": False, "breaks": True}).enable("table").disable("image")
-    parser.add_render_rule("link_open", link)
-    parser.add_render_rule("heading_open", heading)
-    parser.add_render_rule("heading_close", heading)
-    return parser
 
 
 def markdown(text: str) -> Any:
     """Untrusted Markdown as markup; HTML in it stays text."""
     from markupsafe import Markup
 
-    return Markup(_markdown().render(shown(text)))  # noqa: S704 - escaped by the renderer
+    return Markup(rendered_markdown(text))  # noqa: S704 - escaped by the renderer
 
 
 def linked_documents(text: str, anchor: str, numbers: Collection[int]) -> Any:

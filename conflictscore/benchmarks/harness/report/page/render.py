@@ -18,7 +18,7 @@ from conflictscore.benchmarks.harness.report.page.tables import (
     failures,
     measure_tables,
     published_tables,
-    review_table,
+    review_tables,
     settings,
 )
 from conflictscore.benchmarks.harness.report.tables import told_types
@@ -80,7 +80,7 @@ def render_report(runs: Sequence[ReportRun]) -> str:
     return made.get_template("page.html.j2").render(
         runs=runs,
         judged=judged,
-        reviews=[table for run in runs if (table := review_table(run))],
+        reviews=[table for run in runs for table in review_tables(run)],
         style=style,
         script=script,
         policy=_POLICY.format(style=style_hash, script=script_hash),

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import reduce
 from operator import add
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Self
 
 from pydantic import Field
 
@@ -20,7 +21,16 @@ from conflictscore.benchmarks.paper_figures import PaperFigures, paper_figures
 from conflictscore.records import Answer, Record, Run, RunStatus, Usage
 from conflictscore.reporting.run_log import LoggedRun
 
-__all__ = ["LIVE", "ChangeVerdict", "FlipAnnotation", "ReportRun", "Review", "live_run"]
+__all__ = [
+    "LIVE",
+    "AnswerVerdict",
+    "ChangeVerdict",
+    "FlipAnnotation",
+    "ReportRun",
+    "Review",
+    "live_run",
+    "reviews_beside",
+]
 
 LIVE = "live runs"
 
@@ -34,10 +44,18 @@ class ChangeVerdict(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
-class Review(Record):
-    """One reviewer's verdict on one flip."""
+class AnswerVerdict(StrEnum):
+    """Whether an answer that was not changed is right, by a reviewer."""
 
-    verdict: ChangeVerdict
+    RIGHT = "right"
+    WRONG = "wrong"
+    UNDECIDED = "undecided"
+
+
+class Review(Record):
+    """One reviewer's verdict on one flip, or on an answer that was not changed."""
+
+    verdict: ChangeVerdict | AnswerVerdict
     decided_by: tuple[Annotated[int, Field(ge=1)], ...] = ()
     """Numbers of the documents that decided it for the reviewer, ascending."""
     comment: str = ""
@@ -48,6 +66,10 @@ class FlipAnnotation(Record):
 
     reviews: dict[str, Review]
     """By the reviewer's name, or number where there is no name."""
+
+    def joined(self, other: Self) -> Self:
+        """This and the other; of a reviewer in both, what the other says."""
+        return self.model_copy(update={"reviews": {**self.reviews, **other.reviews}})
 
 
 @dataclass(frozen=True)
@@ -126,6 +148,11 @@ class ReportRun:
     def paper(self) -> PaperFigures | None:
         """What a paper reports for the same; None where it has nothing."""
         return paper_figures(self.benchmark, self.form)
+
+
+def reviews_beside(runs: Path) -> Path:
+    """Where the reviews of a file of runs are kept."""
+    return runs.with_name(f"{runs.name}.reviews.jsonl")
 
 
 def live_run(

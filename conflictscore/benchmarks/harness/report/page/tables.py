@@ -10,6 +10,7 @@ from conflictscore.benchmarks.harness.figures import MethodFigures
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
 from conflictscore.benchmarks.harness.records import MethodResult
 from conflictscore.benchmarks.harness.report.page.report_run import (
+    AnswerVerdict,
     ChangeVerdict,
     ReportRun,
     Review,
@@ -28,6 +29,7 @@ __all__ = [
     "measure_tables",
     "published_tables",
     "review_table",
+    "review_tables",
     "settings",
 ]
 
@@ -126,10 +128,13 @@ class ReviewerAgreement:
 
 @dataclass(frozen=True)
 class ReviewTable:
-    """What reviewers said of a run's flips."""
+    """What reviewers said of a run's flips, or of its answers that were not changed."""
 
     run: str
-    flips: int
+    what: str
+    """``flip`` or ``unchanged answer``."""
+    total: int
+    """How many of these there are."""
     reviewed: int
     verdicts: Mapping[str, int]
     """Reviews by their verdict."""
@@ -184,21 +189,41 @@ def _unscored(run: ReportRun, method: str, ended: MethodResult) -> Iterator[tupl
         yield "scores", report.error
 
 
-def review_table(run: ReportRun) -> ReviewTable | None:
-    """What reviewers said of a run's flips; None where nobody reviewed any."""
-    flips = [
-        run.annotation(result, method)
-        for result in run.results
-        for method in result.methods
-        if method != BASELINE and result.flipped(method)
-    ]
-    reviewed = [flip.reviews for flip in flips if flip is not None]
-    if not reviewed:
-        return None
-    reviewers = dict.fromkeys(who for reviews in reviewed for who in reviews)
+def review_tables(run: ReportRun) -> list[ReviewTable]:
+    """What reviewers said of a run: of its flips, and of the answers that were not changed."""
+    tables = []
+    for what, flipped in (("flip", True), ("unchanged answer", False)):
+        said = [
+            annotation.reviews if (annotation := run.annotation(result, method)) else {}
+            for result in run.results
+            for method in result.methods
+            if method != BASELINE and result.flipped(method) is flipped
+        ]
+        if any(said):
+            tables.append(review_table(run.name, what, said))
+    return tables
+
+
+def review_table(
+    run: str, what: str, said: Sequence[Mapping[str, Review]], *, paired: bool = True
+) -> ReviewTable:
+    """Verdicts counted, and how far reviewers agree.
+
+    Args:
+        run: The run's name.
+        what: ``flip`` or ``unchanged answer``.
+        said: For each of these its reviews by reviewer; empty where there are none.
+        paired: Whether the agreement of each two reviewers is wanted.
+
+    Raises:
+        ConfigurationError: Two reviewed the same, and statsmodels is not installed.
+    """
+    reviewed = [reviews for reviews in said if reviews]
+    reviewers = dict.fromkeys(who for reviews in reviewed for who in reviews if paired)
     return ReviewTable(
-        run.name,
-        flips=len(flips),
+        run,
+        what,
+        total=len(said),
         reviewed=len(reviewed),
         verdicts=Counter(r.verdict.value for reviews in reviewed for r in reviews.values()),
         alpha=krippendorff_alpha([r.verdict for r in reviews.values()] for reviews in reviewed),
@@ -213,7 +238,7 @@ def _agreement(one: str, other: str, reviewed: Sequence[Mapping[str, Review]]) -
         (one, other),
         len(both),
         sum(a is b for a, b in both),
-        cohen_kappa(first, second, scale=tuple(ChangeVerdict)),
+        cohen_kappa(first, second, scale=(*ChangeVerdict, *AnswerVerdict)),
     )
 
 

@@ -1,0 +1,71 @@
+"""Text of others made fit for a page: its Markdown as markup, its addresses, its characters."""
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+__all__ = ["rendered_markdown", "shown", "web_address", "web_host"]
+
+_LINE_END = re.compile("\r\n?")
+# control characters, overrides of the text's direction, and halves of surrogate pairs
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def shown(value: object) -> str:
+    """A text as it may stand on a page: lines end alike, each unsafe character is a space.
+
+    Markup is left to the template, which escapes it.
+    """
+    return _UNSAFE.sub(" ", _LINE_END.sub("\n", str(value)))
+
+
+def web_address(url: str) -> str | None:
+    """The address where it is one of the web, as a link may hold it; None for all others."""
+    if _UNSAFE.search(url) or any(character.isspace() for character in url):
+        return None
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        return None
+    return url if known else None
+
+
+def web_host(url: str) -> str:
+    """Where a document is from, in short: the host, or an address that is none of the web."""
+    address = web_address(url)
+    return urlsplit(address).hostname or "" if address else url
+
+
+@cache
+def _markdown() -> "MarkdownIt":
+    """A parser that makes no HTML of the text's own, no picture, and links to the web only."""
+    from markdown_it import MarkdownIt
+
+    class Safe(MarkdownIt):
+        def validateLink(self, url: str) -> bool:  # noqa: N802 - the library's name
+            return web_address(url) is not None
+
+    def link(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+        tokens[place].attrSet("rel", "noopener noreferrer")
+        tokens[place].attrSet("target", "_blank")
+        return str(self.renderToken(tokens, place, options, env))
+
+    def heading(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+        tokens[place].tag = "h6"
+        return str(self.renderToken(tokens, place, options, env))
+
+    parser = Safe("commonmark", {"html": False, "breaks": True}).enable("table").disable("image")
+    parser.add_render_rule("link_open", link)
+    parser.add_render_rule("heading_open", heading)
+    parser.add_render_rule("heading_close", heading)
+    return parser
+
+
+def rendered_markdown(text: str) -> str:
+    """Untrusted Markdown as HTML; HTML in it stays text."""
+    return str(_markdown().render(shown(text)))

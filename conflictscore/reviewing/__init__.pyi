@@ -1,0 +1,1 @@
+from .review_routes import add_runs_page as add_runs_page

@@ -1,0 +1,224 @@
+"""The routes of the runs page: lists of runs, their reviews, counts, and exports.
+
+A request is let in as any other of the service is. A key sees and reviews its own runs, and one
+with ``runs=all`` those of every key.
+"""
+
+import time
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from conflictscore.benchmarks.harness.report.page.report_run import (
+    AnswerVerdict,
+    ChangeVerdict,
+    Review,
+)
+from conflictscore.errors import ConfigurationError
+from conflictscore.middleware.service.admission import Slots, read_body
+from conflictscore.middleware.service.app import page_file
+from conflictscore.middleware.service.kept_runs import ListedRun, RunFilter
+from conflictscore.middleware.service.keys import KeyHolder
+from conflictscore.middleware.service.refusals import RefusedError, plain_reason
+from conflictscore.middleware.service.requests import read_json, wrong_field
+from conflictscore.middleware.service.routes import Caller, Shared
+from conflictscore.middleware.service.wire import JsonResponse
+from conflictscore.records import RunStatus
+from conflictscore.reviewing.kept_reviews import KeptReviews
+from conflictscore.reviewing.review_counts import counts
+from conflictscore.reviewing.review_exports import EXPORTS, MOST_EXPORTED, exported
+from conflictscore.threads import in_thread
+
+__all__ = ["add_runs_page"]
+
+_PAGE_RUNS = 30
+_EXPORT_WAITS_S = 60.0
+_routes = APIRouter()
+
+
+def add_runs_page(app: FastAPI) -> None:
+    """Give a service (:func:`~conflictscore.middleware.create_app`) its runs page, at ``/runs``.
+
+    Raises:
+        InputError: The file of reviews beside the service's runs cannot be read.
+    """
+    app.state.reviews = KeptReviews(app.state.service.settings.runs_file)
+    app.state.exports = Slots(1)
+    app.include_router(_routes)
+
+
+async def _reviews_of(request: Request) -> KeptReviews:
+    reviews: KeptReviews = request.app.state.reviews
+    return reviews
+
+
+Reviewed = Annotated[KeptReviews, Depends(_reviews_of)]
+
+
+class _Sought(BaseModel):
+    """What a list is narrowed to, as the address has it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: RunStatus | Literal[""] = ""
+    changed: bool | None = None
+    disputed: bool | None = None
+    review: Literal["", "open", "reviewed"] = ""
+    reviewer: Annotated[str, Field(max_length=100)] = ""
+    q: Annotated[str, Field(max_length=500)] = ""
+    page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    to: str = ""
+
+    def runs(self, caller: KeyHolder, reviews: KeptReviews) -> RunFilter:
+        """The runs that a caller seeks: of a reviewer, those reviewed by them or open to them."""
+        known = reviews.reviewed(self.reviewer)
+        only = self.review == "reviewed" or (self.reviewer and not self.review)
+        return RunFilter(
+            owner=caller.reads,
+            status=self.status,
+            flipped=self.changed,
+            disputed=self.disputed,
+            words=self.q,
+            among=known if only else None,
+            without=known if self.review == "open" else (),
+        )
+
+
+async def _sought(request: Request) -> _Sought:
+    try:
+        return _Sought.model_validate({k: v for k, v in request.query_params.items() if v})
+    except ValidationError as error:
+        raise wrong_field(error) from None
+
+
+Asked = Annotated[_Sought, Depends(_sought)]
+
+
+class _ReviewBody(BaseModel):
+    """A review that is sent."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, str_strip_whitespace=True)
+
+    reviewer: Annotated[str, Field(min_length=1, max_length=100)]
+    verdict: str
+    decided_by: Annotated[
+        list[Annotated[int, Field(ge=1, le=999_999)]], Field(max_length=1000)
+    ] = []
+    comment: Annotated[str, Field(max_length=4000)] = ""
+
+
+@_routes.get("/runs")
+async def runs_page() -> Response:
+    """The page, without a key; what it shows is asked for with one."""
+    return page_file("runs.html")
+
+
+@_routes.get("/v1/runs")
+async def runs(service: Shared, caller: Caller, reviews: Reviewed, asked: Asked) -> Response:
+    """A page of runs, newest first."""
+    sought, after = asked.runs(caller, reviews), _PAGE_RUNS * (asked.page - 1)
+    total, found = await in_thread(lambda: service.runs.listed(sought, _PAGE_RUNS, after))
+    return JsonResponse(
+        {
+            "object": "list",
+            "data": [{**run._asdict(), "reviewers": list(reviews.of(run.run_id))} for run in found],
+            "total": total,
+            "page": asked.page,
+            "pages": max(1, -(-total // _PAGE_RUNS)),
+            "has_more": after + len(found) < total,
+        }
+    )
+
+
+@_routes.get("/v1/runs/{run_id}/reviews")
+async def reviews_of_run(
+    run_id: str, service: Shared, caller: Caller, reviews: Reviewed
+) -> Response:
+    """What reviewers said of a run, and what it may be judged by."""
+    run = _run(service, caller, run_id)
+    scale = ChangeVerdict if run.flipped else AnswerVerdict
+    said = {who: review.to_json() for who, review in reviews.of(run_id).items()}
+    kept = reviews.path is not None
+    return JsonResponse({"verdicts": list(scale), "reviews": said, "kept_in_a_file": kept})
+
+
+@_routes.post("/v1/runs/{run_id}/reviews")
+async def review(
+    run_id: str, request: Request, service: Shared, caller: Caller, reviews: Reviewed
+) -> Response:
+    """Keep a reviewer's verdict; a later one of the same reviewer takes its place."""
+    with service.uploads.of(caller.name) as count:
+        body = read_json(await read_body(request, service.settings.max_body, count))
+    try:
+        given = _ReviewBody.model_validate(body)
+    except ValidationError as error:
+        raise wrong_field(error) from None
+    run = _run(service, caller, run_id)
+    if not run.question or not run.answer:
+        raise RefusedError(409, "this run has no answer to review", code="nothing_to_review")
+    scale = ChangeVerdict if run.flipped else AnswerVerdict
+    if given.verdict not in set(scale):
+        message = f"verdict: of this run it is one of {', '.join(scale)}"
+        raise RefusedError(400, message, code="invalid_value", param="verdict")
+    said = Review(
+        verdict=scale(given.verdict),
+        decided_by=tuple(sorted(set(given.decided_by))),
+        comment=given.comment,
+    )
+    try:
+        reviews.add(run_id, run.method, given.reviewer, said, caller.name)
+    except ConfigurationError as error:
+        raise RefusedError(503, plain_reason(error), code="review_not_kept") from error
+    return JsonResponse(said.to_json(), 201)
+
+
+@_routes.get("/v1/reviews")
+async def totals(service: Shared, caller: Caller, reviews: Reviewed) -> Response:
+    """How many runs were reviewed, with which verdicts, and how far reviewers agree."""
+    everything = RunFilter(owner=caller.reads)
+    _, known = await in_thread(lambda: service.runs.listed(everything, -1))
+    return JsonResponse(await in_thread(lambda: counts(known, reviews)))
+
+
+@_routes.get("/v1/reviews/export")
+async def export(
+    request: Request, service: Shared, caller: Caller, reviews: Reviewed, asked: Asked
+) -> Response:
+    """The runs of a list with their reviews, in a format of ``conflictscore export``."""
+    if asked.to not in EXPORTS:
+        message = f"to: it is one of {', '.join(EXPORTS)}"
+        raise RefusedError(400, message, code="invalid_value", param="to")
+    slots: Slots = request.app.state.exports
+    async with slots.one(time.monotonic() + _EXPORT_WAITS_S):
+        sought = asked.runs(caller, reviews)
+        total, found = await in_thread(lambda: service.runs.listed(sought, MOST_EXPORTED))
+        if total > MOST_EXPORTED:
+            raise RefusedError(
+                413,
+                f"{total} runs are too many to export here, where at most {MOST_EXPORTED} are;"
+                " narrow the list, or run conflictscore export on the --runs-file",
+                code="too_many_runs",
+            )
+        ids = [run.run_id for run in reversed(found)]
+        try:
+            content = await in_thread(
+                lambda: exported(asked.to, service.runs.entries(ids), reviews)
+            )
+        except ConfigurationError as error:  # pyarrow is not installed
+            raise RefusedError(501, str(error), code="not_installed") from error
+    name, media = EXPORTS[asked.to]
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=media, headers=headers)
+
+
+def _run(service: Any, caller: KeyHolder, run_id: str) -> ListedRun:
+    sought = RunFilter(owner=caller.reads, among=(run_id,))
+    _, found = service.runs.listed(sought, 1)
+    if not found:
+        raise RefusedError(
+            404, "there is no such run, or it is no longer kept", code="run_not_found"
+        )
+    run: ListedRun = found[0]
+    return run
