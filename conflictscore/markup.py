@@ -2,14 +2,17 @@
 
 import re
 from functools import cache
+from html import unescape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-__all__ = ["rendered_markdown", "shown", "web_address", "web_host"]
+__all__ = ["rendered_markdown", "shown", "web_address", "web_host", "without_markdown"]
 
+_INLINE = re.compile("</?(?:a|code|em|strong)\\b[^>]*>")
+_TAG = re.compile("<[^>]*>")
 _LINE_END = re.compile("\r\n?")
 # control characters, overrides of the text's direction, and halves of surrogate pairs
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -69,3 +72,9 @@ def _markdown() -> "MarkdownIt":
 def rendered_markdown(text: str) -> str:
     """Untrusted Markdown as HTML; HTML in it stays text."""
     return str(_markdown().render(shown(text)))
+
+
+def without_markdown(text: str) -> str:
+    """Untrusted Markdown as the words that it shows, on one line."""
+    markup = _INLINE.sub("", rendered_markdown(text))
+    return " ".join(unescape(_TAG.sub(" ", markup)).split())

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
+from conflictscore.markup import without_markdown
 from conflictscore.storage.private_files import DATABASE_FAILURES, connect
 
 __all__ = ["KeptRuns", "ListedRun", "RunFilter"]
@@ -193,7 +194,7 @@ class KeptRuns:
         claims = report.get("claims") or ()
         disputed = status in _DISPUTED or any(claim.get("conflicting") for claim in claims)
         question = str(run.get("asked") or run.get("question") or "")
-        answer = str(run.get("answer") or "")
+        answer = str(run.get("answer") or "")[:_SEARCHED_CHARS]
         searched = [run_id, question, answer, run.get("question"), run.get("first_answer")]
         searched += [run.get("justification"), *(claim.get("text") for claim in claims)]
         for document in run.get("documents") or ():
@@ -201,7 +202,8 @@ class KeptRuns:
         row = [
             *(run_id, owner, int(run.get("created") or 0), status),
             "typed-rag" if run.get("regeneration") == "typed" else "regenerated-rag",
-            *(bool(run.get("flipped")), disputed, question[:_SHOWN_CHARS], answer[:_SHOWN_CHARS]),
+            *(bool(run.get("flipped")), disputed, question[:_SHOWN_CHARS]),
+            without_markdown(answer)[:_SHOWN_CHARS],
             "\n".join(str(text) for text in searched if text)[:_SEARCHED_CHARS].casefold(),
         ]
         whole = [v.encode(errors="replace").decode() if isinstance(v, str) else v for v in row]

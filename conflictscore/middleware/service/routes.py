@@ -178,9 +178,7 @@ async def run(
 
 
 @routes.get("/v1/runs/{run_id}")
-async def finished_run(
-    run_id: str, service: Shared, caller: Caller, markup: str = ""
-) -> Response:
+async def finished_run(run_id: str, service: Shared, caller: Caller, markup: str = "") -> Response:
     """The whole record of a run; 202 while it is still running."""
     found = service.runs.get(run_id, caller.reads)
     if found is not None:

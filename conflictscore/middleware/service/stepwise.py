@@ -19,10 +19,10 @@ _RENDERED_CHARS = 50_000
 
 
 def with_markup(run: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of a run with ``markup``, its answer's Markdown as HTML; HTML in it stays text."""
-    answer = run["answer"] or ""
-    fits = len(answer) <= _RENDERED_CHARS
-    return {**run, "markup": rendered_markdown(answer) if fits else None}
+    """The record of a run with ``markup``, its answers' Markdown as HTML; HTML in it stays text."""
+    answers = {name: run[name] or "" for name in ("answer", "first_answer")}
+    fit = {name: text for name, text in answers.items() if len(text) <= _RENDERED_CHARS}
+    return {**run, "markup": {name: rendered_markdown(text) for name, text in fit.items()}}
 
 
 class Stepwise:

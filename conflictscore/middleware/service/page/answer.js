@@ -2,13 +2,18 @@
 
 import { claimList, source } from "./claims.js";
 import { wordDiff } from "./diff.js";
-import { count, el, plain, related, told } from "./dom.js";
+import { count, el, plain, related, save, told } from "./dom.js";
+import { anchor, cited, rendered, visible } from "./markup.js";
 
 const SCORES = [
   ["cs_c", "CS-C", "Share of claims with sources on both sides. Lower is better."],
   ["cs_r", "CS-R", "Mean share of sources that contradict a claim. Lower is better."],
   ["coverage", "Coverage", "Share of claim and document pairs that have a verdict. Higher is better."],
 ];
+
+const AFTER =
+  "The scores say how far the sources disagree about what an answer claims, and not whether it is " +
+  "right: about a better answer they may disagree as much as before.";
 
 /**
  * The answer, what changed, its claims, scores and sources.
@@ -20,15 +25,15 @@ export function answerView(run) {
   return el(
     "div",
     { class: "answer" },
-    run.answer && told("div", "text", run.answer),
+    run.answer && answerText(run),
     told("p", `outcome ${run.status}`, outcome(run), 1000),
     run.flipped && change(run),
-    !run.flipped && run.final_report && run.justification && reason(run.justification),
+    !run.flipped && run.final_report && run.justification && reason(run.justification, run),
     run.conflict_type && relation(run),
     last && claimList("Claims of this answer", last, run.documents),
     run.flipped && run.final_report && earlier(run),
     last && scores(run.report, run.final_report),
-    run.documents.length > 0 && sources(run.documents),
+    run.documents.length > 0 && sources(run),
     run.notes.length > 0 && notes(run.notes),
     foot(run),
   );
@@ -60,7 +65,8 @@ export function outcome(run) {
 
 /** @param {any} run */
 function change(run) {
-  const sides = wordDiff(plain(run.first_answer), plain(run.answer));
+  const words = (name) => (run.markup?.[name] ? visible(run.markup[name]) : plain(run[name]));
+  const sides = wordDiff(words("first_answer"), words("answer"));
   return el(
     "section",
     { class: "change" },
@@ -71,7 +77,7 @@ function change(run) {
       half("before", "Before", sides.before),
       half("after", "After", sides.after),
     ),
-    reason(run.justification ?? "The model gave no reason."),
+    reason(run.justification ?? "The model gave no reason.", run),
     run.flip && reconsidered(run.flip),
   );
 }
@@ -86,9 +92,23 @@ function half(name, title, text) {
   return el("section", { class: `side ${name}` }, el("h4", {}, title), body);
 }
 
-/** @param {string} text */
-function reason(text) {
-  return el("div", { class: "reason" }, el("h4", {}, "The model's reason"), told("p", "", text, 4000));
+/**
+ * The answer as its Markdown says, where the service rendered it.
+ * @param {any} run
+ */
+function answerText(run) {
+  const html = run.markup?.answer;
+  const nodes = html ? rendered(html, run) : cited(plain(run.answer), run);
+  return el("div", { class: html ? "text rendered" : "text", dir: "auto" }, ...nodes);
+}
+
+/**
+ * @param {string} text
+ * @param {any} run
+ */
+function reason(text, run) {
+  const said = el("p", { dir: "auto" }, ...cited(plain(text, 4000), run));
+  return el("div", { class: "reason" }, el("h4", {}, "The model's reason"), said);
 }
 
 /** @param {any} run */
@@ -148,7 +168,13 @@ function scores(first, final) {
       ),
     ),
   );
-  return el("section", { class: "scores" }, el("h3", {}, "Scores"), el("dl", {}, ...rows));
+  return el(
+    "section",
+    { class: "scores" },
+    el("h3", {}, "Scores"),
+    el("dl", {}, ...rows),
+    final && el("p", { class: "faint" }, AFTER),
+  );
 }
 
 /** @param {number | null} score */
@@ -156,13 +182,22 @@ function value(score) {
   return score === null ? "none" : score.toFixed(2);
 }
 
-/** @param {any[]} documents */
-function sources(documents) {
+/** @param {any} run */
+function sources(run) {
+  const items = run.documents.map((document) =>
+    el(
+      "li",
+      { id: anchor(run, document.number), tabindex: -1 },
+      source(document),
+      document.text &&
+        el("details", {}, el("summary", {}, "Its text"), told("blockquote", "", document.text, 8000)),
+    ),
+  );
   return el(
     "details",
     { class: "sources" },
-    el("summary", {}, `Sources: ${count(documents.length, "document")}`),
-    el("ul", {}, ...documents.map((document) => el("li", {}, source(document)))),
+    el("summary", {}, `Sources: ${count(run.documents.length, "document")}`),
+    el("ul", {}, ...items),
   );
 }
 
@@ -179,20 +214,35 @@ function foot(run) {
     `${count(usage.calls, "model call")}, ${usage.cached_calls.toLocaleString("en")} from the cache, ` +
     `${count(usage.input_tokens, "token")} in, ${usage.output_tokens.toLocaleString("en")} out, ` +
     `${run.seconds.toFixed(1)} s`;
-  const save = el("button", { type: "button", class: "quiet" }, "Download JSON");
-  save.addEventListener("click", () => download(run));
+  const down = el("button", { type: "button", class: "quiet" }, "Download JSON");
+  const { markup, ...record } = run;
+  const json = new Blob([JSON.stringify(record, null, 2)], { type: "application/json" });
+  down.addEventListener("click", () => save(`conflictscore-${run.run_id}.json`, json));
   return el(
     "footer",
     { class: "foot" },
     el("p", {}, spent),
-    el("p", { class: "row" }, el("a", { href: `#run=${run.run_id}` }, `Run ${run.run_id}`), save),
+    el(
+      "p",
+      { class: "row" },
+      el("a", { href: `#run=${run.run_id}` }, `Run ${run.run_id}`),
+      run.answer && navigator.clipboard && copyButton(run.answer),
+      down,
+      run.answer && el("a", { class: "to-runs", href: `runs#run=${run.run_id}` }, "Review this run"),
+    ),
   );
 }
 
-/** @param {any} run */
-function download(run) {
-  const file = new Blob([JSON.stringify(run, null, 2)], { type: "application/json" });
-  const address = URL.createObjectURL(file);
-  el("a", { href: address, download: `conflictscore-${run.run_id}.json` }).click();
-  setTimeout(() => URL.revokeObjectURL(address));
+/** @param {string} text */
+function copyButton(text) {
+  const button = el("button", { type: "button", class: "quiet", "aria-live": "polite" }, "Copy answer");
+  button.addEventListener("click", async () => {
+    const done = await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
+    button.textContent = done ? "Copied" : "This browser does not let the page copy";
+    setTimeout(() => (button.textContent = "Copy answer"), 3000);
+  });
+  return button;
 }

@@ -1,4 +1,4 @@
-/** The service's API: a run as a stream of events, and a finished run by its id. */
+/** The service's API: runs as streams of events, finished runs, lists of them, and reviews. */
 
 const KEY = "conflictscore.key";
 const LONGEST_WAIT_S = 10;
@@ -32,12 +32,7 @@ export class Refusal extends Error {
  * @yields {{event: string, data: any}}
  */
 export async function* run(asked, signal) {
-  const response = await send("v1/runs", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(asked),
-    signal,
-  });
+  const response = await send("v1/runs?markup=true", { ...posting(asked), signal });
   yield* whole(eventsOf(response));
 }
 
@@ -49,7 +44,7 @@ export async function* run(asked, signal) {
  */
 export async function finished(id, signal) {
   for (;;) {
-    const response = await send(`v1/runs/${encodeURIComponent(id)}`, { signal });
+    const response = await send(`v1/runs/${encodeURIComponent(id)}?markup=true`, { signal });
     if (response.status !== 202) return await response.json();
     const seconds = Number(response.headers.get("retry-after")) || 1;
     await pause(Math.min(seconds, LONGEST_WAIT_S), signal);
@@ -57,10 +52,45 @@ export async function finished(id, signal) {
 }
 
 /**
+ * What an address gives, as JSON.
  * @param {string} path
- * @param {RequestInit} request
+ * @param {Record<string, string>} [query]
  */
-async function send(path, request) {
+export async function read(path, query = {}) {
+  return (await send(`${path}?${new URLSearchParams(query)}`)).json();
+}
+
+/**
+ * A file that an address gives, with its name.
+ * @param {string} path
+ * @param {Record<string, string>} query
+ */
+export async function fileOf(path, query) {
+  const response = await send(`${path}?${new URLSearchParams(query)}`);
+  const named = /filename="([\w.-]+)"/.exec(response.headers.get("content-disposition") ?? "");
+  return { name: named?.[1] ?? "runs", content: await response.blob() };
+}
+
+/**
+ * Keep a review of a run.
+ * @param {string} id
+ * @param {{reviewer: string, verdict: string, decided_by: number[], comment: string}} said
+ */
+export async function review(id, said) {
+  await send(`v1/runs/${encodeURIComponent(id)}/reviews`, posting(said));
+}
+
+/** @param {unknown} body */
+function posting(body) {
+  const headers = { "content-type": "application/json" };
+  return { method: "POST", headers, body: JSON.stringify(body) };
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [request]
+ */
+async function send(path, request = {}) {
   const headers = new Headers(request.headers);
   if (key.get()) headers.set("authorization", `Bearer ${key.get()}`);
   let response;

@@ -1,6 +1,6 @@
 /**
  * Building elements. Whatever a model, a document or a person wrote becomes a text node and
- * nothing else; no module of this page parses markup.
+ * nothing else; only markup.js parses markup, and builds a few elements of it anew.
  */
 
 /** @typedef {Node | string | null | undefined | false} Child */
@@ -69,10 +69,11 @@ export function origin(address) {
 }
 
 /**
+ * The address where it is one of the web; null for all others.
  * @param {unknown} address
  * @returns {string | null}
  */
-function webAddress(address) {
+export function webAddress(address) {
   if (typeof address !== "string" || !URL.canParse(address)) return null;
   const url = new URL(address);
   return url.protocol === "http:" || url.protocol === "https:" ? url.href : null;
@@ -95,4 +96,15 @@ export function count(n, one, many = `${one}s`) {
  */
 export function related(type, reason) {
   return reason ? `${type}: ${reason}` : type;
+}
+
+/**
+ * Let the reader save a file.
+ * @param {string} name
+ * @param {Blob} content
+ */
+export function save(name, content) {
+  const address = URL.createObjectURL(content);
+  el("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address));
 }

@@ -1,19 +1,55 @@
 /** Asking for the key, where the service wants one. */
 
-import { key } from "./api.js";
+import { Refusal, key } from "./api.js";
+import { el } from "./dom.js";
 
-const door = /** @type {HTMLDialogElement} */ (document.getElementById("door"));
-const form = /** @type {HTMLFormElement} */ (document.getElementById("door-form"));
-const field = /** @type {HTMLInputElement} */ (document.getElementById("key"));
-const why = document.getElementById("door-why");
-const usual = why.textContent;
+const USUAL = "Whoever runs it can give you one. It is kept in this tab only, until you close it.";
+
+const why = el("p", { id: "door-why" }, USUAL);
+const field = /** @type {HTMLInputElement} */ (
+  el("input", { id: "key", type: "password", autocomplete: "off", spellcheck: "false", required: true })
+);
+const cancel = el("button", { type: "button", class: "quiet" }, "Cancel");
+const form = el(
+  "form",
+  {},
+  el("h2", { id: "door-title" }, "This service asks for a key"),
+  why,
+  el("label", { for: "key" }, "Key"),
+  field,
+  el("p", { class: "row" }, el("button", { type: "submit" }, "Use this key"), cancel),
+);
+const door = /** @type {HTMLDialogElement} */ (
+  el("dialog", { id: "door", "aria-labelledby": "door-title" }, form)
+);
+document.body.append(door);
+
+/** Whether the key is being asked for. */
+export const isAsking = () => door.open;
+
+/**
+ * Do something that needs the key; it is asked for where it is missing or wrong.
+ * @template T
+ * @param {() => Promise<T>} task
+ * @returns {Promise<T>}
+ */
+export async function withKey(task) {
+  for (;;) {
+    try {
+      return await task();
+    } catch (error) {
+      const locked = error instanceof Refusal && error.code === "invalid_api_key";
+      if (!locked || !(await askForKey())) throw error;
+    }
+  }
+}
 
 /**
  * Ask for a key and keep it.
  * @returns {Promise<boolean>} Whether one was given.
  */
-export function askForKey() {
-  why.textContent = key.get() ? "That key is not one of this service's." : usual;
+function askForKey() {
+  why.textContent = key.get() ? "That key is not one of this service's." : USUAL;
   field.value = "";
   door.returnValue = "";
   door.showModal();
@@ -35,4 +71,4 @@ form.addEventListener("submit", (event) => {
   door.close("given");
 });
 
-document.getElementById("door-cancel").addEventListener("click", () => door.close(""));
+cancel.addEventListener("click", () => door.close(""));

@@ -1,8 +1,9 @@
 /** The conversation: asking, following up, stopping, and opening a run by its address. */
 
 import { Refusal, finished, key, run } from "./api.js";
-import { askForKey } from "./door.js";
+import { isAsking, withKey } from "./door.js";
 import { Exchange } from "./exchange.js";
+import { forget, remember, showHistory, welcome } from "./welcome.js";
 
 const MOST_TURNS = 20;
 
@@ -25,7 +26,7 @@ question.addEventListener("keydown", (event) => {
   submit();
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && !byId("door").open) current?.abort();
+  if (event.key === "Escape" && !isAsking()) current?.abort();
 });
 byId("stop").addEventListener("click", () => current?.abort());
 byId("fresh").addEventListener("click", () => {
@@ -34,7 +35,7 @@ byId("fresh").addEventListener("click", () => {
   question.focus();
 });
 byId("forget").addEventListener("click", () => {
-  key.forget();
+  forget();
   say("The key was forgotten.");
   show();
   question.focus();
@@ -101,8 +102,10 @@ async function work(exchange, task) {
   const mine = new AbortController();
   current = mine;
   show();
+  const locked = !key.get();
   try {
     await withKey(() => task(mine.signal));
+    if (locked && key.get()) welcome(ask);
   } catch (error) {
     if (mine.signal.aborted) say(exchange.stop());
     else say(exchange.fail(error));
@@ -112,18 +115,6 @@ async function work(exchange, task) {
   show();
 }
 
-/** @param {() => Promise<void>} task */
-async function withKey(task) {
-  for (;;) {
-    try {
-      return await task();
-    } catch (error) {
-      const locked = error instanceof Refusal && error.code === "invalid_api_key";
-      if (!locked || !(await askForKey())) throw error;
-    }
-  }
-}
-
 /**
  * @param {Exchange} exchange
  * @param {any} found
@@ -131,6 +122,7 @@ async function withKey(task) {
  */
 function close(exchange, found, watched) {
   say(exchange.finish(found, watched));
+  remember(found);
   if (!found.answer) return;
   const asked = found.asked ?? found.question;
   turns.push({ role: "user", content: asked }, { role: "assistant", content: found.answer });
@@ -183,5 +175,7 @@ function show() {
 }
 
 show();
+showHistory();
+welcome(ask);
 question.focus();
 openAddressed();

@@ -1,0 +1,109 @@
+/**
+ * Markdown that the service rendered, and links to the documents that a text cites. The service lets
+ * no HTML of a text through; of what it sends, only these elements and addresses are built here.
+ */
+
+import { el, plain, webAddress } from "./dom.js";
+
+const ELEMENTS = new Set(
+  ("p br hr h6 ul ol li blockquote pre code em strong s table thead tbody tr th td").split(" "),
+);
+const CITED = /\b(?:docs?|documents?)\.?\s+\d+(?:(?:,|\s+and|,\s+and)\s+\d+)*/gi;
+
+/**
+ * Rendered Markdown as nodes.
+ * @param {string} html
+ * @param {any} run Whose documents the text may cite.
+ * @returns {Node[]}
+ */
+export function rendered(html, run) {
+  const parsed = new DOMParser().parseFromString(html, "text/html");
+  return [...parsed.body.childNodes].flatMap((node) => copied(node, run));
+}
+
+/**
+ * The words that rendered Markdown shows, a line for each block.
+ * @param {string} html
+ * @returns {string}
+ */
+export function visible(html) {
+  const { body } = new DOMParser().parseFromString(html, "text/html");
+  for (const item of body.querySelectorAll("li")) item.prepend("\u2022 ");
+  for (const cell of body.querySelectorAll(":is(th, td) + :is(th, td)")) cell.prepend(" | ");
+  for (const block of body.querySelectorAll("p, li, tr, h6, pre")) block.append("\n");
+  for (const table of body.querySelectorAll("table")) {
+    table.replaceWith(...[...table.rows].map((row) => row.textContent.replace(/\s*\n\s*/g, "") + "\n"));
+  }
+  return plain(body.textContent.replace(/\n\s*\n/g, "\n"));
+}
+
+/**
+ * @param {Node} node
+ * @param {any} run
+ * @returns {Node[]}
+ */
+function copied(node, run) {
+  if (node instanceof Text) return cited(node.data, run);
+  if (!(node instanceof Element)) return [];
+  const tag = node.localName;
+  const inside = () => [...node.childNodes].flatMap((child) => copied(child, run));
+  const url = tag === "a" && webAddress(node.getAttribute("href"));
+  if (url) {
+    const safe = { href: url, target: "_blank", rel: "noopener noreferrer nofollow" };
+    return [el("a", safe, node.textContent)];
+  }
+  if (!ELEMENTS.has(tag)) return inside();
+  const start = tag === "ol" && node.getAttribute("start");
+  const made = el(tag, start ? { start: Number(start) || 1 } : {}, ...inside());
+  const wide = tag === "table" || tag === "pre";
+  return [wide ? el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": tag }, made) : made];
+}
+
+/**
+ * A text in which "(Docs 1, 3)" links to these documents below the answer.
+ * @param {string} text
+ * @param {any} run
+ * @returns {Node[]}
+ */
+export function cited(text, run) {
+  const known = new Set(run.documents.map((document) => document.number));
+  const nodes = [];
+  let end = 0;
+  for (const found of text.matchAll(CITED)) {
+    for (const number of found[0].matchAll(/\d+/g)) {
+      if (!known.has(Number(number[0]))) continue;
+      const place = found.index + number.index;
+      nodes.push(new Text(text.slice(end, place)), reference(run, number[0]));
+      end = place + number[0].length;
+    }
+  }
+  return [...nodes, new Text(text.slice(end))];
+}
+
+/**
+ * The id of a document of a run on this page.
+ * @param {any} run
+ * @param {number | string} number
+ */
+export function anchor(run, number) {
+  return `doc-${run.run_id}-${number}`;
+}
+
+/**
+ * @param {any} run
+ * @param {string} number
+ */
+function reference(run, number) {
+  const id = anchor(run, number);
+  const link = el("a", { href: `#${id}`, class: "cite", "aria-label": `document ${number}` }, number);
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    const document = link.ownerDocument.getElementById(id);
+    for (let up = document; up; up = up.parentElement) {
+      if (up instanceof HTMLDetailsElement) up.open = true;
+    }
+    document?.focus();
+    document?.scrollIntoView({ block: "center" });
+  });
+  return link;
+}

@@ -1,0 +1,246 @@
+/** The runs of the service: a list with filters, and one run with its evidence and its review. */
+
+import { Refusal, fileOf, finished, key, read } from "./api.js";
+import { answerView } from "./answer.js";
+import { withKey } from "./door.js";
+import { count, el, plain, save, told } from "./dom.js";
+import { reviewForm } from "./review.js";
+
+const FILTERS = ["status", "changed", "disputed", "review", "reviewer", "q"];
+const WHEN = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "short" });
+
+const byId = (id) => document.getElementById(id);
+const filters = /** @type {HTMLFormElement} */ (byId("filters"));
+
+/** Of several requests, only what the last one brings is shown. */
+let latest = 0;
+let typing = 0;
+
+/** What the page's address names: the filters, a page, and perhaps a run. */
+function addressed() {
+  return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+}
+
+/** @param {Record<string, string>} state */
+function addressOf(state) {
+  const named = Object.entries(state).filter(([, value]) => value);
+  return `#${new URLSearchParams(named)}`;
+}
+
+/** The filters of the address, without page and run. */
+function sought() {
+  const state = addressed();
+  return Object.fromEntries(FILTERS.filter((name) => state[name]).map((name) => [name, state[name]]));
+}
+
+async function show() {
+  const mine = ++latest;
+  const { run } = addressed();
+  byId("all").hidden = Boolean(run);
+  byId("one").hidden = !run;
+  try {
+    await withKey(() => (run ? showRun(run, mine) : showList(mine)));
+  } catch (error) {
+    const known = error instanceof Refusal;
+    if (!known) console.error(error);
+    if (mine === latest) trouble(known ? error.message : "This page failed.", run);
+  }
+  byId("forget").hidden = !key.get();
+}
+
+/**
+ * @param {string} message
+ * @param {string | undefined} run
+ */
+function trouble(message, run) {
+  const again = el("button", { type: "button" }, "Try again");
+  again.addEventListener("click", show);
+  const box = el("div", { class: "trouble", role: "alert" }, told("p", "", message, 1000), again);
+  if (run) byId("one").replaceChildren(back(), box);
+  else byId("list").replaceChildren(el("li", {}, box));
+}
+
+/** @param {number} mine */
+async function showList(mine) {
+  const { page = "1" } = addressed();
+  const [found, totals] = await Promise.all([
+    read("v1/runs", { ...sought(), page }),
+    read("v1/reviews"),
+  ]);
+  if (mine !== latest) return;
+  offerReviewers(totals.reviewers);
+  for (const name of FILTERS) filters.elements[name].value = addressed()[name] ?? "";
+  showTotals(totals);
+  byId("list").replaceChildren(...found.data.map((run) => el("li", {}, row(run))));
+  const narrowed = Object.keys(sought()).length > 0;
+  byId("count").textContent = found.total
+    ? `${count(found.total, "run")}${narrowed ? " of these" : ""}`
+    : narrowed
+      ? "No run is like that."
+      : "There is no run yet: ask a question on the chat page, or through the API.";
+  byId("pager").hidden = found.pages < 2;
+  byId("page").textContent = `Page ${found.page} of ${found.pages}`;
+  byId("newer").disabled = found.page < 2;
+  byId("older").disabled = !found.has_more;
+  byId("export").hidden = !found.total;
+}
+
+/** @param {any} run A row of the list. */
+function row(run) {
+  const reviews = run.reviewers.length;
+  const chips = [
+    [run.status, run.disputed ? "both" : ""],
+    run.flipped && ["changed", "changed"],
+    reviews > 0 && [count(reviews, "review"), "reviewed"],
+  ];
+  return el(
+    "article",
+    { class: "run" },
+    el(
+      "h3",
+      {},
+      el("a", { href: addressOf({ ...addressed(), run: run.run_id }), dir: "auto" }, plain(run.question) || "(no question)"),
+    ),
+    told("p", "begin", run.answer || "(no answer)", 200),
+    el(
+      "p",
+      { class: "chips" },
+      ...chips.filter(Boolean).map(([text, tone]) => el("span", { class: `chip ${tone}` }, text)),
+      el("time", { class: "faint", datetime: new Date(run.created * 1000).toISOString() }, WHEN.format(run.created * 1000)),
+    ),
+  );
+}
+
+/** @param {string[]} names */
+function offerReviewers(names) {
+  const select = filters.elements.reviewer;
+  const wanted = addressed().reviewer;
+  const all = [...new Set(wanted ? [...names, wanted] : names)];
+  const option = (name) => el("option", { value: name }, plain(name, 100));
+  select.replaceChildren(el("option", { value: "" }, "anybody"), ...all.map(option));
+}
+
+/** @param {any} totals */
+function showTotals(totals) {
+  const [flips, others] = totals.tables;
+  byId("totals").hidden = totals.runs === 0;
+  byId("totals").querySelector("summary").textContent =
+    `Reviewed: ${flips.reviewed} of ${count(flips.total, "changed answer")}, ` +
+    `${others.reviewed} of ${count(others.total, "unchanged one")}`;
+  byId("totals").querySelector("div").replaceChildren(
+    ...[tableOf("Changed answers", flips), tableOf("Unchanged answers", others)].flat(),
+    el(
+      "p",
+      { class: "faint" },
+      totals.kept_in_a_file
+        ? "Reviews are kept in a file beside the runs, and only ever added to."
+        : "Runs and reviews are kept in memory until the service stops; start it with --runs-file to keep them.",
+    ),
+  );
+}
+
+/**
+ * @param {string} title
+ * @param {any} table
+ */
+function tableOf(title, table) {
+  const verdicts = Object.entries(table.verdicts);
+  if (!verdicts.length) return [];
+  const figure = (value) => (value === null ? "none" : value.toFixed(2));
+  const pairs = table.pairs.map((pair) =>
+    el(
+      "li",
+      { dir: "auto" },
+      `${pair.reviewers.map((name) => plain(name, 100)).join(" and ")}: ${pair.same} of ${count(pair.n, "verdict")} alike, Cohen's kappa ${figure(pair.kappa)}`,
+    ),
+  );
+  return [
+    el("h3", {}, title),
+    el("p", {}, verdicts.map(([verdict, n]) => `${n} ${verdict}`).join(", ")),
+    table.alpha !== null &&
+      el("p", {}, `Agreement beyond chance: Krippendorff's alpha ${figure(table.alpha)} (1 is full agreement, 0 is chance)`),
+    pairs.length > 0 && el("ul", {}, ...pairs),
+    table.note && told("p", "faint", table.note, 300),
+  ].filter(Boolean);
+}
+
+/**
+ * @param {string} id
+ * @param {number} mine
+ */
+async function showRun(id, mine) {
+  const place = `v1/runs/${encodeURIComponent(id)}/reviews`;
+  const [run, reviews] = await Promise.all([finished(id, new AbortController().signal), read(place)]);
+  if (mine !== latest) return;
+  const title = told("h2", "question", run.asked ?? run.question ?? "(no question)");
+  title.tabIndex = -1;
+  const form = run.question && run.answer && reviewForm(run, reviews, saved);
+  byId("one").replaceChildren(back(), title, answerView(run), ...(form ? [form] : []));
+  title.focus({ preventScroll: true });
+  scrollTo(0, 0);
+}
+
+function back() {
+  const { run, ...rest } = addressed();
+  return el("p", {}, el("a", { href: addressOf(rest) }, "All runs"));
+}
+
+/**
+ * What follows a review: the next run of the list that this reviewer has not seen, or the same one.
+ * @param {string} reviewer
+ * @param {boolean} next
+ */
+async function saved(reviewer, next) {
+  say("The review is kept.");
+  if (!next) return show();
+  const { run, ...rest } = addressed();
+  const open = await read("v1/runs", { ...sought(), review: "open", reviewer });
+  const other = open.data.find((one) => one.run_id !== run && one.question && one.answer);
+  if (!other) say("The review is kept. No other run of this list is open to you.");
+  location.hash = addressOf(other ? { ...rest, run: other.run_id } : rest);
+}
+
+/** @param {string} text What a screen reader says. */
+function say(text) {
+  byId("said").textContent = text;
+}
+
+function narrow() {
+  const chosen = FILTERS.map((name) => [name, filters.elements[name].value.trim()]);
+  history.replaceState(null, "", addressOf(Object.fromEntries(chosen)));
+  show();
+}
+
+/** @param {number} by */
+function turn(by) {
+  const state = addressed();
+  location.hash = addressOf({ ...state, page: String(Number(state.page ?? 1) + by) });
+}
+
+filters.addEventListener("submit", (event) => event.preventDefault());
+filters.addEventListener("change", narrow);
+filters.addEventListener("reset", () => setTimeout(narrow));
+filters.elements.q.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(narrow, 300);
+});
+byId("newer").addEventListener("click", () => turn(-1));
+byId("older").addEventListener("click", () => turn(1));
+byId("forget").addEventListener("click", () => {
+  key.forget();
+  location.hash = "";
+  location.reload();
+});
+byId("export").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const to = byId("export").elements.to.value;
+  try {
+    const file = await withKey(() => fileOf("v1/reviews/export", { ...sought(), to }));
+    save(file.name, file.content);
+    say(`${file.name} was exported.`);
+  } catch (error) {
+    byId("count").textContent = error instanceof Refusal ? plain(error.message, 500) : "This page failed.";
+  }
+});
+addEventListener("hashchange", show);
+show();

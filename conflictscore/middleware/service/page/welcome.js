@@ -1,0 +1,77 @@
+/** What a newcomer sees: the model, where it searches, example questions, and what this tab asked. */
+
+import { key, read } from "./api.js";
+import { el, plain, told } from "./dom.js";
+
+const HISTORY = "conflictscore.history";
+const MOST_KEPT = 30;
+const MODES = {
+  correct: "Where sources disagree, it looks again",
+  annotate: "Where sources disagree, the answer says so",
+  observe: "Answers are checked, and left as they are",
+};
+
+const byId = (id) => document.getElementById(id);
+
+/**
+ * Name the model and the sources, and offer the examples; without a key, nothing of it is known.
+ * @param {(question: string) => void} ask
+ */
+export async function welcome(ask) {
+  const about = await read("v1/about").catch(() => null);
+  if (!about) return;
+  const judge = about.judge === about.model ? about.labeler : `${about.judge}, ${about.labeler}`;
+  const facts = { Model: about.model, Judge: judge, Sources: about.sources, Mode: MODES[about.mode] };
+  const rows = Object.entries(facts).filter(([, value]) => value);
+  byId("about").replaceChildren(
+    ...rows.map(([name, value]) => el("div", {}, el("dt", {}, name), told("dd", "", value, 400))),
+  );
+  byId("about").hidden = false;
+  byId("examples").hidden = about.examples.length === 0;
+  byId("examples").querySelector("ul").replaceChildren(
+    ...about.examples.map((question) => {
+      const button = el("button", { type: "button", class: "example", dir: "auto" }, plain(question));
+      button.addEventListener("click", () => ask(question));
+      return el("li", {}, button);
+    }),
+  );
+  document.body.classList.toggle("has-runs", about.runs_page);
+}
+
+/**
+ * Remember a question of this tab.
+ * @param {any} run
+ */
+export function remember(run) {
+  const others = kept().filter((one) => one.id !== run.run_id);
+  const question = plain(run.asked ?? run.question, 200);
+  const all = [{ id: run.run_id, question }, ...others].slice(0, MOST_KEPT);
+  sessionStorage.setItem(HISTORY, JSON.stringify(all));
+  showHistory();
+}
+
+/** Forget the key and the questions. */
+export function forget() {
+  key.forget();
+  sessionStorage.removeItem(HISTORY);
+  showHistory();
+}
+
+/** List the questions of this tab, each as a link to its run. */
+export function showHistory() {
+  const menu = /** @type {HTMLDetailsElement} */ (byId("history"));
+  const known = kept();
+  menu.hidden = known.length === 0;
+  menu.querySelector("ol").replaceChildren(
+    ...known.map(({ id, question }) => {
+      const link = el("a", { href: `#run=${encodeURIComponent(id)}`, dir: "auto" }, question);
+      link.addEventListener("click", () => (menu.open = false));
+      return el("li", {}, link);
+    }),
+  );
+}
+
+/** @returns {{id: string, question: string}[]} */
+function kept() {
+  return JSON.parse(sessionStorage.getItem(HISTORY) ?? "[]");
+}
