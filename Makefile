@@ -6,11 +6,16 @@ BIN := $(VENV)/bin
 QUESTION := In which year did the Vennick Point lighthouse first light its lamp?
 CAMPAIGN_SECONDS ?= 600
 
-.PHONY: demo test lint types imports tests campaign fix clean
+.PHONY: demo chat test lint types imports tests campaign fix clean
 
 demo: $(VENV)/.demo  ## fetch the local model once, and ask a question whose documents disagree
 	$(BIN)/conflictscore model fetch
 	$(BIN)/conflictscore ask "$(QUESTION)" --docs examples/lighthouse --model local --verbose
+
+chat: $(VENV)/.demo  ## the chat page and the runs page on the same documents, at http://127.0.0.1:8400
+	$(BIN)/python -m pip install --quiet --editable '.[local,serve]'
+	$(BIN)/conflictscore model fetch
+	$(BIN)/conflictscore serve --docs examples/lighthouse --model local --runs-file runs.sqlite --example "$(QUESTION)"
 
 test: lint types imports tests  ## everything that CI runs
 

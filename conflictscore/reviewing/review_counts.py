@@ -45,4 +45,5 @@ def _table(what: str, said: Sequence[Mapping[str, Review]]) -> dict[str, Any]:
         table = review_table("", what, said)
     except ConfigurationError as error:  # statsmodels is not installed
         table, note = review_table("", what, said, paired=False), str(error)
-    return {**asdict(table), "note": note}
+    # asdict would count the pairs of a Counter anew
+    return {**asdict(table), "verdicts": dict(table.verdicts), "note": note}

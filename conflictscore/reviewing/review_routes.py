@@ -4,6 +4,7 @@ A request is let in as any other of the service is. A key sees and reviews its o
 with ``runs=all`` those of every key.
 """
 
+import logging
 import time
 from typing import Annotated, Any, Literal
 
@@ -21,7 +22,7 @@ from conflictscore.middleware.service.admission import Slots, read_body
 from conflictscore.middleware.service.app import page_file
 from conflictscore.middleware.service.kept_runs import ListedRun, RunFilter
 from conflictscore.middleware.service.keys import KeyHolder
-from conflictscore.middleware.service.refusals import RefusedError, plain_reason
+from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.requests import read_json, wrong_field
 from conflictscore.middleware.service.routes import Caller, Shared
 from conflictscore.middleware.service.wire import JsonResponse
@@ -32,6 +33,8 @@ from conflictscore.reviewing.review_exports import EXPORTS, MOST_EXPORTED, expor
 from conflictscore.threads import in_thread
 
 __all__ = ["add_runs_page"]
+
+_log = logging.getLogger(__name__)
 
 _PAGE_RUNS = 30
 _EXPORT_WAITS_S = 60.0
@@ -170,7 +173,9 @@ async def review(
     try:
         reviews.add(run_id, run.method, given.reviewer, said, caller.name)
     except ConfigurationError as error:
-        raise RefusedError(503, plain_reason(error), code="review_not_kept") from error
+        _log.error("%s", error)
+        message = "the review could not be kept; this service's log says why"
+        raise RefusedError(503, message, code="review_not_kept") from error
     return JsonResponse(said.to_json(), 201)
 
 

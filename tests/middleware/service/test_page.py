@@ -72,7 +72,7 @@ def test_a_changed_answer_is_asked_for_and_read_by_keyboard_alone(
     assert reader.focused == "To the latest answer"
     reader.press(Keys.ENTER)
     assert reader.focused == QUESTION
-    reader.press(Keys.TAB)
+    reader.press(Keys.TAB, Keys.TAB)  # past the document that the reason cites
     assert reader.focused.splitlines() == [
         "It was lit in 1874.",
         "Sources disagree",
@@ -226,6 +226,46 @@ def test_hostile_texts_neither_run_nor_break_the_layout(reader: Reader) -> None:
         assert not reader.is_too_wide()
         assert reader.does("window.__pwned") is None
         assert severe(reader.driver) == []
+
+
+def test_markdown_is_laid_out_and_cited_documents_are_links(reader: Reader) -> None:
+    first = "It was lit in **1871** (Docs 1, 9).\n\n| who | year |\n|-|-|\n| Log | 1874 |"
+    world = World(
+        answer=first,
+        regenerated=first.replace("1871", "1874") + "\n\n<b>x</b> [no](javascript:alert(1))",
+        decomposition="Claims:\n- It was lit in 1871.",
+    )
+    with OpenAIServer(world) as upstream, serving(upstream) as served:
+        reader.open(served.address)
+        reader.ask(QUESTION)
+        reader.answered()
+    assert reader.text(".answer > .text strong") == "1874"
+    assert reader.text(".answer > .text td") == "Log\n1874"
+    assert "<b>x</b> [no](javascript:alert(1))" in reader.text(".answer > .text")
+    assert reader.text(".change del") == "1871"
+    assert "who | year" in reader.text(".change .after .text")
+    assert reader.text(".answer > .text .cite") == "1"
+    reader.all(".reason .cite")[0].click()
+    assert reader.focused.startswith("2Log")
+    assert "not whether it is right" in reader.text(".scores")
+
+
+def test_a_newcomer_sees_model_sources_and_examples_and_finds_the_question_again(
+    reader: Reader, world: World
+) -> None:
+    settings = {"examples": (QUESTION,)}
+    with OpenAIServer(world) as upstream, serving(upstream, settings=settings) as served:
+        reader.open(served.address)
+        reader.sees("#about", "scripted")
+        assert "Listed" in reader.text("#about")
+        reader.all(".example")[0].click()
+        reader.answered()
+        assert not reader.all(".to-runs")[0].is_displayed()
+        reader.all("#fresh")[0].click()
+        reader.all("#history summary")[0].click()
+        reader.all("#history a")[0].click()
+        reader.answered()
+        assert reader.text(".question") == QUESTION
 
 
 def test_the_policy_stops_a_script_that_got_in_all_the_same(reader: Reader, served: Served) -> None:
@@ -414,7 +454,7 @@ def test_the_run_can_be_saved_as_json(reader: Reader, served: Served, tmp_path: 
     reader.open(served.address)
     reader.ask(QUESTION)
     reader.answered()
-    reader.all(".foot button")[0].send_keys(Keys.ENTER)
+    reader.all(".foot button")[-1].send_keys(Keys.ENTER)
     [saved] = until(lambda: list(tmp_path.glob("*.json")))
     _, _, run_id = reader.driver.current_url.rpartition("=")
     assert json.loads(saved.read_text()) == served.http.get(f"/v1/runs/{run_id}").json()

@@ -32,7 +32,7 @@ export function visible(html) {
   for (const cell of body.querySelectorAll(":is(th, td) + :is(th, td)")) cell.prepend(" | ");
   for (const block of body.querySelectorAll("p, li, tr, h6, pre")) block.append("\n");
   for (const table of body.querySelectorAll("table")) {
-    table.replaceWith(...[...table.rows].map((row) => row.textContent.replace(/\s*\n\s*/g, "") + "\n"));
+    table.replaceWith(...[...table.rows].map((row) => `${row.textContent.replace(/\s+/g, " ").trim()}\n`));
   }
   return plain(body.textContent.replace(/\n\s*\n/g, "\n"));
 }
