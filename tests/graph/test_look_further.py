@@ -1,8 +1,10 @@
 """Looking further: the retriever is asked once more for what is in doubt, and what comes of it."""
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_openai import ChatOpenAI
+from langgraph.runtime import Runtime
 from pydantic import Field
 
 from conflictscore import create_self_correcting_rag
@@ -20,6 +23,7 @@ from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.nodes.look_further import look_further
 from conflictscore.nodes.state import run_of
 from conflictscore.reporting.run_log import log_object
 from conflictscore.retrieval import CorpusRetriever
@@ -113,6 +117,8 @@ def test_a_tie_is_settled_by_what_a_further_search_finds_and_only_new_pairs_are_
     # two claims and two documents, the same with two more, and the new claim with all four
     assert world.asked["label"] == 4 + 4 + 4
     assert world.asked["generate"] == 1
+    [prompt] = world.prompts["look_further"]
+    assert not any(document["text"] in prompt for document in state["documents"])
 
 
 def test_what_was_searched_found_and_known_stands_in_the_run(
@@ -213,6 +219,44 @@ def test_copies_are_marked_the_known_are_not_taken_again_and_the_rest_is_left_ou
     assert (second["known"], second["found"]) == ([1, 2, 3, 4, 5, 6], [7, 8, 9])
     assert first["left_out"] == ["https://e.test/", "https://f.test/", "https://g.test/"]
     assert [d["duplicate_of"] for d in state["documents"][2:5]] == [None, 3, None]
+
+
+def test_at_most_three_claims_a_round_are_looked_for_and_a_note_counts_the_others(
+    model: ChatOpenAI, corpus: Searches, world: RevisingWorld
+) -> None:
+    told = [f"The lamp was lit in 1871, says {who}." for who in ("Ann", "Bob", "Cy", "Di", "Ed")]
+    world.answer = " ".join(told)
+
+    state = ask(model, corpus)
+
+    assert {search["claim"] for search in state["searches"]} == {*told[:3]}
+    assert any("2 more claims are in doubt" in note for note in state["notes"])
+
+
+async def test_a_search_that_does_not_end_costs_its_share_of_the_time_and_a_note(
+    model: ChatOpenAI, corpus: Searches
+) -> None:
+    class Hanging(BaseRetriever):
+        def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+            raise NotImplementedError
+
+        async def _aget_relevant_documents(self, query: str, **_: Any) -> list[Document]:
+            await asyncio.Event().wait()
+            return []
+
+    context = run_context(model, corpus, LoopSettings(cache=False))
+    state = await build_self_correction_graph(context).ainvoke({"question": QUESTION})
+    scored = {**state, "attempts": state["attempts"][:1], "notes": []}
+    spent = sum(state["timings"].values()) + 2 * state["timings"]["generate"]
+    looking = replace(
+        context, retriever=Hanging(), look_further="disputed", budget_seconds=spent + 0.1
+    )
+
+    update = await look_further(scored, Runtime(context=looking, stream_writer=lambda _: None))  # type: ignore[arg-type]
+
+    assert len(update["documents"]) == 2
+    for search in update["searches"]:
+        assert "the search gave no answer within the" in search["note"]
 
 
 @pytest.mark.parametrize(("calls", "said"), [(6, "looking further for"), (7, "left out again")])

@@ -12,6 +12,7 @@ from conflictscore.nodes.replies import (
     cited_documents,
     read_choice,
     read_claims,
+    read_queries,
     read_reconsidered_choice,
     read_text,
 )
@@ -33,6 +34,31 @@ def test_an_answer_is_any_text_without_the_space_around_it() -> None:
 def test_an_empty_answer_is_refused(reply: str) -> None:
     with pytest.raises(ValueError, match="it was empty"):
         read_text(reply)
+
+
+# Queries
+
+
+@pytest.mark.parametrize(
+    ("reply", "queries"),
+    [
+        ("FOR: lamp 1871\nAGAINST: lamp first lit", ("lamp 1871", "lamp first lit")),
+        ('**For:** "lamp  1871"\n- against: “lamp lit”', ("lamp 1871", "lamp lit")),
+        ("Here they are.\nFOR: lamp\nAGAINST: Lamp", ("lamp",)),
+        ("AGAINST: lamp\nFOR: ", ("lamp",)),
+        (f"FOR: {'x' * 400}", ("x" * 300,)),
+    ],
+)
+def test_queries_are_read_each_once_on_one_line_and_bounded(
+    reply: str, queries: tuple[str, ...]
+) -> None:
+    assert read_queries(reply) == queries
+
+
+@pytest.mark.parametrize("reply", ["", "lamp 1871", "FOR: ?\nAGAINST:", "QUERY: lamp"])
+def test_a_reply_without_a_query_is_refused(reply: str) -> None:
+    with pytest.raises(ValueError, match="no query followed"):
+        read_queries(reply)
 
 
 # Decomposition
