@@ -39,6 +39,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import PromptSet
+from conflictscore.records import Duplicates
 from conflictscore.retrieval.opening import PASSAGE_TOKENS, open_retrieval
 from conflictscore.retrieval.ranking import Ranking
 from conflictscore.storage.cache import ContentCache
@@ -85,7 +86,7 @@ def _task(
     labeler: Literal["json", "choice"] = "json",
     max_rounds: int = 1,
     max_claims: int | None = None,
-    duplicates: Literal["vote", "once"] = "vote",
+    duplicates: Duplicates = "vote",
     guard_margin: float = 0.0,
     resample_temperature: float = 0.7,
     context_window: int | None = None,
@@ -109,7 +110,8 @@ def _task(
         labeler: ``json``, or ``choice`` where the judge gives log-probabilities.
         max_rounds: The most regenerations, 1 to 20.
         max_claims: The most claims of an answer to label; None for all.
-        duplicates: Whether near-duplicate documents count each, or ``once`` on each side.
+        duplicates: Whether near-duplicate documents count each, or ``once`` on each side; with
+            ``domain``, so do all documents of a registrable domain.
         guard_margin: By how much more support a flip must have to stand in ``guarded-rag``.
         resample_temperature: The sampling temperature of ``resample``.
         context_window: Tokens of prompt and reply; by default what Inspect knows of the model.

@@ -32,6 +32,7 @@ from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.prices import PriceTable
 from conflictscore.prompts import PromptSet
+from conflictscore.records import Duplicates, Likeness
 from conflictscore.storage.cache import ContentCache
 
 __all__ = ["Limits", "arun_benchmark", "run_benchmark"]
@@ -163,7 +164,8 @@ class BenchmarkOptions(TypedDict, total=False):
     prompts: PromptSet | str | Path | None
     max_rounds: int
     max_claims: int | None
-    duplicates: Literal["vote", "once"]
+    duplicates: Duplicates
+    duplicates_by: Likeness
     cache: ContentCache | bool
 
 
@@ -222,7 +224,9 @@ def run_benchmark(
         seed: Decides the order of options, the sample, the placebos' donors and the second sample.
         max_rounds: The most regenerations, 1 to 20.
         max_claims: The most claims of an answer to label; None for all.
-        duplicates: Whether near-duplicate documents count each, or ``once`` on each side.
+        duplicates: Whether near-duplicate documents count each, or ``once`` on each side; with
+            ``domain``, so do all documents of a registrable domain.
+        duplicates_by: How near-duplicates are found, by ``words`` or also by ``meaning``.
         guard_margin: By how much more support a flip must have to stand in ``guarded-rag``.
         resample_temperature: The sampling temperature of ``resample``.
         cache: Where replies of deterministic models are kept for other runs too.

@@ -74,6 +74,7 @@ def loop_settings(settings: Mapping[str, Any], **more: Any) -> "LoopSettings":
         prompts=settings["prompts"],
         cache=not settings["no_cache"],
         duplicates=settings["duplicates"],
+        duplicates_by=settings["duplicates_by"],
         max_claims=settings["max_claims"],
         **more,
     )

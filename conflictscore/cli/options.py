@@ -138,11 +138,19 @@ _passage_options = [
 _evidence_options = [
     click.option(
         "--duplicates",
-        type=click.Choice(["vote", "once"]),
+        type=click.Choice(["vote", "once", "domain"]),
         default="vote",
         show_default=True,
         help="Whether near-identical documents each count in CS-R (vote, as the paper), or once a"
-        " side.",
+        " side; with domain, so do all documents of one registrable domain.",
+    ),
+    click.option(
+        "--duplicates-by",
+        type=click.Choice(["words", "meaning"]),
+        default="words",
+        show_default=True,
+        help="How near-identical documents are found: by words, or also by meaning (extra [dense],"
+        " English).",
     ),
     click.option(
         "--max-claims",

@@ -93,8 +93,12 @@ def create_self_correcting_rag(
             (``checked`` is ``fully``, ``partly`` or ``no``); a warning is logged where it is not
             checked fully. None counts any label as enough, and logs nothing.
         cache: Where replies and verdicts are kept; True is the user's cache, False keeps none.
-        duplicates: What near-identical documents count in CS-R and in the choice of the claim to
-            reconsider: each of them (``vote``, as in the paper), or a group ``once`` on each side.
+        duplicates: What near-identical documents count in CS-R, in the choice of the claim to
+            reconsider and for the guard: each of them (``vote``, as in the paper), or a group
+            ``once`` on each side. With ``domain``, all documents of a registrable domain are such
+            a group too; one that says both has a voice on each side.
+        duplicates_by: How near-identical documents are found: by ``words``, or also by ``meaning``
+            (extra ``dense``; English only).
         budget_seconds: The time that a run may take, above 0, with every step. The pairs that are
             likely to tell most are labelled first, and labelling ends in time for a second answer;
             what was left out is UNLABELLED, and the report says so. A step that is not done in
@@ -217,7 +221,8 @@ def run_context(
         guard=settings.guard,
         min_coverage=settings.min_coverage,
         cache=store,
-        duplicates_vote=settings.duplicates == "vote",
+        duplicates=settings.duplicates,
+        duplicates_by=settings.duplicates_by,
         budget_seconds=settings.budget_seconds,
         max_claims=claims.max_claims,
         effort=settings.effort,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from functools import wraps
 from math import inf
 from pathlib import Path
-from typing import Any, Literal, TypedDict, TypeVar, cast, get_args, get_type_hints
+from typing import Any, TypedDict, TypeVar, cast, get_args, get_type_hints
 
 from langchain_core.language_models import BaseChatModel
 
@@ -17,7 +17,15 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
 from conflictscore.nodes.state import LookFurther, Unsettled
 from conflictscore.prompts import PromptSet
-from conflictscore.records import CONFLICT, Disputed, Method, Regeneration
+from conflictscore.records import (
+    CONFLICT,
+    Disputed,
+    Duplicates,
+    Likeness,
+    Method,
+    Regeneration,
+)
+from conflictscore.retrieval.ranking import require_dense
 from conflictscore.storage.cache import ContentCache
 
 __all__ = [
@@ -49,6 +57,7 @@ class LoopSettings:
 
     Raises:
         InputError: A setting is out of range; names the setting.
+        ConfigurationError: A setting needs an extra that is not installed.
     """
 
     method: Method | str = Method.REGENERATED_RAG
@@ -65,7 +74,8 @@ class LoopSettings:
     guard: bool = True
     min_coverage: float | None = 0.5
     cache: ContentCache | bool = True
-    duplicates: Literal["vote", "once"] = "vote"
+    duplicates: Duplicates = "vote"
+    duplicates_by: Likeness = "words"
     budget_seconds: float | None = None
     max_claims: int | None = None
     max_calls: int | None = None
@@ -78,7 +88,8 @@ class LoopSettings:
         for name, known in (
             ("method", tuple(Method)),
             ("regeneration", get_args(Regeneration)),
-            ("duplicates", ("vote", "once")),
+            ("duplicates", get_args(Duplicates)),
+            ("duplicates_by", get_args(Likeness)),
             ("unsettled", get_args(Unsettled)),
             ("effort", (None, *get_args(Effort))),
             ("look_further", get_args(LookFurther)),
@@ -87,6 +98,8 @@ class LoopSettings:
                 raise InputError(
                     f"unknown {name} {given!r}; one of {', '.join(filter(None, known))}"
                 )
+        if self.duplicates_by == "meaning":
+            require_dense("duplicates_by meaning")
         if self.budget_seconds is not None and not 0 < self.budget_seconds < inf:
             raise InputError(
                 f"budget_seconds is {self.budget_seconds}; give a number of seconds above 0"
@@ -138,7 +151,8 @@ class ScoringOptions(TypedDict, total=False):
     context_window: int | None
     prompts: PromptSet | str | Path | None
     cache: ContentCache | bool
-    duplicates: Literal["vote", "once"]
+    duplicates: Duplicates
+    duplicates_by: Likeness
     budget_seconds: float | None
     max_claims: int | None
     min_coverage: float | None

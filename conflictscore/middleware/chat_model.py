@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, cast
 from urllib.parse import urlsplit
 
 from langchain_core.caches import BaseCache
@@ -32,7 +32,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import default_spec
 from conflictscore.nodes.state import LookFurther, Unsettled
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Disputed, Method, Regeneration
+from conflictscore.records import Disputed, Duplicates, Likeness, Method, Regeneration
 from conflictscore.storage.cache import ContentCache
 
 __all__ = ["SelfCorrectingChatModel"]
@@ -116,8 +116,10 @@ class SelfCorrectingChatModel(BaseChatModel):
     """From which share of labelled pairs on an answer counts as checked, 0 to 1."""
     content_cache: SkipValidation[ContentCache | bool] = Field(default=True, exclude=True)
     """Where verdicts and replies are kept; True is the user's cache, False keeps none."""
-    duplicates: Literal["vote", "once"] = "vote"
+    duplicates: Duplicates = "vote"
     """What near-identical documents count; see :func:`create_self_correcting_rag`."""
+    duplicates_by: Likeness = "words"
+    """How they are found."""
     budget_seconds: float | None = None
     """The time that a reply may take; see :func:`create_self_correcting_rag`."""
     max_claims: int | None = None

@@ -1,5 +1,6 @@
 """receive: take an answer and documents that exist already."""
 
+import asyncio
 from typing import Any
 from uuid import uuid4
 
@@ -28,8 +29,9 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     documents = given_documents(state)
     if not documents:
         raise InputError("there are no documents to score the answer against")
+    marked = await asyncio.to_thread(mark_duplicates, documents, runtime.context.duplicates_by)
     return {
-        "documents": [document.to_json() for document in mark_duplicates(documents)],
+        "documents": [document.to_json() for document in marked],
         "draft": Answer(text=text).to_json(),
         "notes": [],
         "run_id": uuid4().hex,

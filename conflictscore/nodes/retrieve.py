@@ -11,7 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.models.calls import call
 from conflictscore.nodes.state import RagState, RunRuntime
-from conflictscore.records import Answer, Document, differs, encodable
+from conflictscore.records import Answer, Document, Likeness, differs, encodable
 from conflictscore.retrieval.documents import as_document, to_documents
 from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.retrieval.search_notes import collecting
@@ -61,23 +61,24 @@ async def _documents(
     state: RagState, runtime: RunRuntime, question: str
 ) -> tuple[tuple[Document, ...], list[str]]:
     if given := given_documents(state):
-        return await asyncio.to_thread(mark_duplicates, given), []
+        return await asyncio.to_thread(mark_duplicates, given, runtime.context.duplicates_by), []
     retriever = runtime.context.retriever
     if retriever is None:
         raise ConfigurationError(
             "nothing to answer from: give a retriever, or documents with the question"
         )
-    return await find_documents(retriever, question)
+    return await find_documents(retriever, question, runtime.context.duplicates_by)
 
 
 async def find_documents(
-    retriever: BaseRetriever, question: str
+    retriever: BaseRetriever, question: str, alike_by: Likeness = "words"
 ) -> tuple[tuple[Document, ...], list[str]]:
     """Search, number what was found, and mark near-duplicates.
 
     Args:
         retriever: Any LangChain retriever.
         question: What to search for.
+        alike_by: How near-duplicates are found.
 
     Returns:
         The documents, at least one, and what the reader should know of how they were found.
@@ -94,7 +95,7 @@ async def find_documents(
     if not documents:
         why = f" ({'; '.join(left)})" if left else ""
         raise NoDocumentsError(f"no documents found for: {question}{why}")
-    return await asyncio.to_thread(mark_duplicates, documents), notes
+    return await asyncio.to_thread(mark_duplicates, documents, alike_by), notes
 
 
 def what_is_asked(state: RagState) -> tuple[str, list[str]]:

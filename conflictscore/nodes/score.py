@@ -14,6 +14,7 @@ from conflictscore.nodes.state import (
     revisions_of,
 )
 from conflictscore.records import Attempt, ClaimEvidence, ConflictReport
+from conflictscore.retrieval.domains import voices
 
 __all__ = ["report_of", "score"]
 
@@ -54,9 +55,12 @@ def report_of(
     evidence: Sequence[ClaimEvidence], state: RagState, context: RunContext
 ) -> ConflictReport:
     """The scores of labelled claims, with near-duplicates and disputes as the run counts them."""
+    documents = documents_of(state)
     return conflict_report(
         evidence,
-        duplicates={d.number: d.duplicate_of for d in documents_of(state) if d.duplicate_of},
-        duplicates_vote=context.duplicates_vote,
+        duplicates=voices(documents)
+        if context.duplicates == "domain"
+        else {d.number: d.duplicate_of for d in documents if d.duplicate_of},
+        duplicates_vote=context.duplicates == "vote",
         policy=context.disputed,
     )

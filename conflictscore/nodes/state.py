@@ -25,7 +25,9 @@ from conflictscore.records import (
     ConflictType,
     Disputed,
     Document,
+    Duplicates,
     FurtherSearch,
+    Likeness,
     Method,
     Regeneration,
     Revision,
@@ -252,8 +254,10 @@ class RunContext:
     """Where verdicts are kept."""
     answer_parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further call parameters of the generator where it answers, such as a caller's stop words."""
-    duplicates_vote: bool = True
-    """Whether near-duplicate documents count each, as in the paper, or once on each side."""
+    duplicates: Duplicates = "vote"
+    """What documents that are not independent count."""
+    duplicates_by: Likeness = "words"
+    """How near-duplicates are found."""
     budget_seconds: float | None = None
     """The time that a run may take, with every step; None for no limit."""
     max_claims: int | None = None

@@ -14,10 +14,16 @@ from pathlib import Path
 from string import Template
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.prompts.material import mark_of, material, material_line, neutral
+from conflictscore.prompts.material import (
+    mark_of,
+    material,
+    material_line,
+    neutral,
+    without_invisibles,
+)
 from conflictscore.records import Document
 
-__all__ = ["PromptSet", "material", "material_line", "neutral"]
+__all__ = ["PromptSet", "material", "material_line", "neutral", "without_invisibles"]
 
 _DOCUMENT = re.compile(
     r"<document\b(?P<about>[^<>]*)>(?P<text>\s*\$\{?(?P<name>\w+)\}?\s*)</document>"

@@ -9,7 +9,7 @@ import hashlib
 import re
 import unicodedata
 
-__all__ = ["mark_of", "material", "material_line", "neutral"]
+__all__ = ["mark_of", "material", "material_line", "neutral", "without_invisibles"]
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _INVISIBLE = (
@@ -67,11 +67,16 @@ def neutral(text: str) -> str:
     return _OPENING.sub(_bracket, text)
 
 
+def without_invisibles(text: str) -> str:
+    """A text without the characters that are not drawn."""
+    return _INVISIBLES.sub("", text)
+
+
 def _bracket(opening: re.Match[str]) -> str:
     text, start = opening.string, opening.start()
     found = _TOKEN.match(text, start)
     if not found and not text.isascii() and (after := _AFTER.match(text, start)):
-        found = _TOKEN.match(unicodedata.normalize("NFKC", _INVISIBLES.sub("", after[0])))
+        found = _TOKEN.match(unicodedata.normalize("NFKC", without_invisibles(after[0])))
     return _LOOK_ALIKE[opening[0]] if found else opening[0]
 
 

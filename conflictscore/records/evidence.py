@@ -16,8 +16,10 @@ __all__ = [
     "ConflictType",
     "Disputed",
     "Document",
+    "Duplicates",
     "EvidenceLabel",
     "Label",
+    "Likeness",
     "Record",
     "encodable",
 ]
@@ -27,6 +29,11 @@ Disputed = Literal["conflict", "refuted", "unsupported"]
 it and none supports it, or none speaks to it."""
 CONFLICT: tuple[Disputed, ...] = ("conflict",)
 """The paper's own policy."""
+Duplicates = Literal["vote", "once", "domain"]
+"""What documents that are not independent count: each of them (the paper's), near-copies once on
+each side, or these and all documents of a registrable domain once on each side."""
+Likeness = Literal["words", "meaning"]
+"""How near-copies are found: by shared words, or by meaning too."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAY_HOLD_TEXT = frozenset({str, dict, list, tuple})
@@ -237,10 +244,11 @@ class ConflictReport(Record):
     reconsider: int | None = None
     """Number of the claim to reconsider where one is put back; None where none is disputed."""
     duplicates: dict[_Number, _Number] = Field(default_factory=dict)
-    """For each near-duplicate document the number of the first document of its group."""
+    """For each near-duplicate document the number of the first document of its group. Where a
+    domain has one vote, its documents are a group."""
     duplicates_vote: bool = True
     """Whether every document counted in ``cs_r`` and ``reconsider``, as in the paper; False where
-    the near-duplicates of a group counted once on each side."""
+    a group counted once on each side."""
     error: str | None = None
     """Why there are no claims to score, where decomposition failed."""
 

@@ -54,7 +54,9 @@ def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
             "guard": context.guard,
             "min_coverage": context.min_coverage,
         },
-        "duplicates_vote": context.duplicates_vote,
+        "duplicates": context.duplicates,
+        "duplicates_by": context.duplicates_by,
+        "duplicates_vote": context.duplicates == "vote",
         "versions": {package: version(package) for package in _PACKAGES},
     }
 

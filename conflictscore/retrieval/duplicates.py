@@ -11,17 +11,25 @@ videos that came back with one and the same notice of the search engine, reach 7
 words can be the number that matters, so each copy is still labelled by itself.
 """
 
-import unicodedata
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rensa import RMinHash, RMinHashLSH
 
-from conflictscore.records import Document
+from conflictscore.records import Document, Likeness
+from conflictscore.retrieval.letters import latin_letters, plain_letters
+from conflictscore.retrieval.ranking import require_dense
 from conflictscore.scripts import words_in
 
-__all__ = ["mark_duplicates"]
+if TYPE_CHECKING:
+    from conflictscore.retrieval.dense import Floats
+
+__all__ = ["mark_duplicates", "meanings"]
 
 _ALIKE = 0.8
+_SAME_MEANING = 0.9
+_LATIN = 0.9
+"""The share of letters from A to Z in a text that the embedding model can read."""
 _FEWEST = 20
 """Shingles that a text needs to be compared by them; with fewer, a single word decides."""
 
@@ -29,26 +37,39 @@ _SLOTS, _BANDS, _SEED = 128, 32, 1
 """A pair at 80 % is missed, for want of a band of 4 equal slots, one time in 20 million."""
 
 
-def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
+def mark_duplicates(documents: Sequence[Document], by: Likeness = "words") -> tuple[Document, ...]:
     """Mark each document that is a near-copy of an earlier one.
 
     A document is compared with those before it that are not copies themselves, and marked with the
     one it is most like, the earlier on a tie. It is thus near-identical to the document that it
     names, and not only to a copy of a copy of it. A text with fewer than 20 shingles is a copy only
-    where it is the same but for case and white space.
+    where it is the same but for case, white space and letters that look alike.
 
     Args:
         documents: The documents of one question, in order. Marks that they have already are
             replaced.
+        by: How a copy is known: by its ``words``, or also, where they tell nothing, by its
+            ``meaning`` (extra ``dense``).
 
     Returns:
         The same documents with ``duplicate_of``: the number of the first document of the group,
         None for that document itself and for one without copies.
+
+    Raises:
+        ConfigurationError: The extra that ``meaning`` needs is missing, or the cache folder cannot
+            be written.
+        ProviderError: Its model cannot be fetched.
     """
     originals = _Originals()
+    first = {document.number: originals.match(document) for document in documents}
+    if by == "meaning":
+        alike = _of_one_meaning([one for one in documents if first[one.number] == one.number])
+        first = {number: alike.get(original, original) for number, original in first.items()}
     return tuple(
-        document.model_copy(update={"duplicate_of": originals.match(document)})
-        for document in documents
+        one.model_copy(
+            update={"duplicate_of": first[one.number] if first[one.number] != one.number else None}
+        )
+        for one in documents
     )
 
 
@@ -60,13 +81,12 @@ class _Originals:
         self._shingles: dict[int, set[str]] = {}
         self._by_text: dict[str, int] = {}
 
-    def match(self, document: Document) -> int | None:
-        """The number of the document that this one is a copy of; None where it is an original."""
-        text = " ".join(unicodedata.normalize("NFKC", document.text).casefold().split())
+    def match(self, document: Document) -> int:
+        """The number of the document that this one is a copy of, its own where it is none."""
+        text = " ".join(plain_letters(document.text).split())
         if text not in self._by_text:
             self._by_text[text] = self._nearest(document.number, text)
-        original = self._by_text[text]
-        return None if original == document.number else original
+        return self._by_text[text]
 
     def _nearest(self, number: int, text: str) -> int:
         shingles = _shingles(text)
@@ -84,6 +104,45 @@ class _Originals:
         self._index.insert(number, sketch)
         self._shingles[number] = shingles
         return number
+
+
+def _of_one_meaning(documents: Sequence[Document]) -> dict[int, int]:
+    """For each document that says the same as an earlier one that does not, the number of that."""
+    long = [one for one in documents if len(_shingles(plain_letters(one.text))) >= _FEWEST]
+    vectors = meanings(long)
+    kept: list[int] = []
+    alike: dict[int, int] = {}
+    for number, vector in vectors.items():
+        cosines = {one: float(vectors[one] @ vector) for one in kept}
+        best = max(cosines, key=cosines.__getitem__, default=None)
+        if best is not None and cosines[best] >= _SAME_MEANING:
+            alike[number] = best
+        else:
+            kept.append(number)
+    return alike
+
+
+def meanings(documents: Sequence[Document]) -> "dict[int, Floats]":
+    """The meaning of each text as a vector of length 1, the mean over its pieces, by number.
+
+    Texts that are not in Latin letters have none: the model knows English only.
+
+    Raises:
+        ConfigurationError: The extra is missing, or the cache folder cannot be written.
+        ProviderError: The model cannot be fetched.
+    """
+    require_dense("comparing documents by meaning")
+    from conflictscore.retrieval.dense import shared_encoder
+
+    texts = {document.number: latin_letters(document.text) for document in documents}
+    texts = {number: text for number, text in texts.items() if _is_latin(text)}
+    means = (pieces.mean(axis=0) for pieces in shared_encoder().encode(list(texts.values())))
+    return {number: mean / (mean @ mean) ** 0.5 for number, mean in zip(texts, means, strict=True)}
+
+
+def _is_latin(text: str) -> bool:
+    letters = [letter for letter in text if letter.isalpha()]
+    return sum(map(str.isascii, letters)) >= _LATIN * len(letters) > 0
 
 
 def _shingles(text: str) -> set[str]:

@@ -109,12 +109,22 @@ def _usable(ranking: Any) -> Any:
     known = get_args(Ranking)
     if ranking not in known:
         raise InputError(f"there is no ranking {ranking!r}; choose from {', '.join(known)}")
-    missing = [name for name in ("threadpoolctl", "tokenizers") if find_spec(name) is None]
-    if ranking != "bm25" and missing:
-        raise ConfigurationError(
-            f"the ranking {ranking} needs the package {missing[0]}: {install_hint('dense')}"
-        )
+    if ranking != "bm25":
+        require_dense(f"the ranking {ranking}")
     return ranking
+
+
+def require_dense(what: str) -> None:
+    """Refuse what needs the extra ``dense`` where it is not installed.
+
+    Raises:
+        ConfigurationError: It is not; names what needs it.
+    """
+    missing = [name for name in ("threadpoolctl", "tokenizers") if find_spec(name) is None]
+    if missing:
+        raise ConfigurationError(
+            f"{what} needs the package {missing[0]}: {install_hint('dense')}"
+        )
 
 
 RankingField = Annotated[Ranking, BeforeValidator(_usable)]

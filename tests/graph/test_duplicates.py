@@ -92,6 +92,42 @@ def test_retrieved_reprints_are_marked_too(model: ChatOpenAI) -> None:
     assert [d["duplicate_of"] for d in documents if d["url"] == "4.txt"] == [None]
 
 
+def at(*addresses: str) -> Any:
+    texts = [f"{LOG} Page {n}." for n in range(len(addresses) - 1)]
+    documents = zip([RELEASE, *texts], addresses, strict=True)
+    return [{"text": text, "url": f"https://{address}"} for text, address in documents]
+
+
+@pytest.mark.parametrize(
+    ("flood", "voices"),
+    [
+        (("a.flood.com/1", "b.flood.com/2", "flood.com"), 1),
+        (("a.github.io", "b.github.io", "c.github.io"), 1),
+        (("flood.co.uk", "rain.co.uk", "b.rain.co.uk"), 2),
+    ],
+)
+def test_a_domain_has_one_voice_on_each_side(
+    model: ChatOpenAI, flood: tuple[str, ...], voices: int
+) -> None:
+    start: Any = {"answer": "It was lit in 1871.", "documents": at("press.com", *flood)}
+    graph = create_conflict_scorer(model, cache=False, duplicates="domain")
+
+    report = graph.invoke(start)["report"]
+
+    assert report["cs_r"] == voices / (voices + 1)
+    [claim] = report["claims"]
+    assert (claim["contradicts"], claim["independent_contradicts"]) == ([2, 3, 4], voices)
+
+
+def test_a_domain_that_says_both_is_heard_on_both_sides(model: ChatOpenAI) -> None:
+    start: Any = {"answer": "It was lit in 1871.", "documents": at("a.com/1", "b.a.com/2", "a.com")}
+    graph = create_conflict_scorer(model, cache=False, duplicates="domain")
+
+    report = graph.invoke(start)["report"]
+
+    assert (report["cs_c"], report["cs_r"], report["independent_documents"]) == (1.0, 1 / 2, 1)
+
+
 def test_marks_that_the_caller_brings_are_replaced(model: ChatOpenAI) -> None:
     marked: RagInput = {
         "question": "When?",

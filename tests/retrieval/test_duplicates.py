@@ -56,6 +56,53 @@ def test_a_copy_in_which_one_number_differs_is_still_a_copy() -> None:
     assert marks(RELEASE, RELEASE.replace("1871", "1874")) == [None, 1]
 
 
+def test_letters_that_look_alike_and_letters_that_are_not_drawn_hide_no_copy() -> None:
+    cyrillic = RELEASE.translate(str.maketrans("aceop", "\u0430\u0441\u0435\u043e\u0440"))
+    broken = "\u200b".join(RELEASE)
+    accented = RELEASE.replace("e", "e\u0301")
+    strokes = RELEASE.replace("l", "I").replace("o", "0")
+
+    assert marks(RELEASE, cyrillic, broken, accented, strokes) == [None, 1, 1, 1, 1]
+
+
+def test_numbers_are_not_taken_for_letters() -> None:
+    assert marks("Chapter II", "Chapter 11", "CHAPTER II") == [None, None, 1]
+
+
+RETOLD = (
+    "Vennick Point Light is the lighthouse that marks the eastern entrance to the Sallow Sound on"
+    " the Marrowshire coast. Built for the Pell Harbour Board to mark the Combs, a reef that"
+    " claimed eleven ships within ten years, its tower of local grey granite with a single red band"
+    " stands 31 metres high on a cliff of similar height. As the date stone over the door records,"
+    " the light was shown for the first time in 1871. In 1936 it changed from oil to electricity,"
+    " and in 1988 the last keeper departed. Every fifteen seconds it flashes white twice, visible"
+    " for nineteen nautical miles."
+)
+
+
+def test_a_text_told_again_is_a_copy_by_its_meaning_only(minilm_path: Path) -> None:
+    others = [
+        path.read_text() for path in sorted(LIGHTHOUSE.iterdir()) if path.stem != "encyclopedia"
+    ]
+    papers = documents(RELEASE, *others, RETOLD, RETOLD.upper())
+    last = len(papers)
+
+    by_words = {d.number: d.duplicate_of for d in mark_duplicates(papers) if d.duplicate_of}
+    by_meaning = {
+        d.number: d.duplicate_of for d in mark_duplicates(papers, "meaning") if d.duplicate_of
+    }
+
+    assert by_words == {last: last - 1}
+    assert by_meaning == {last - 1: 1, last: 1}
+
+
+@pytest.mark.parametrize("texts", ARTICLES.values(), ids=ARTICLES)
+def test_what_the_model_cannot_read_has_no_meaning(
+    minilm_path: Path, texts: tuple[str, str]
+) -> None:
+    assert [d.duplicate_of for d in mark_duplicates(documents(*texts), "meaning")] == [None, None]
+
+
 def test_seven_documents_about_the_same_thing_are_no_copies_of_each_other() -> None:
     texts = [path.read_text() for path in sorted(LIGHTHOUSE.iterdir())]
     assert marks(*texts) == [None] * 7

@@ -1,5 +1,6 @@
 """What methods ask a run's models by: answers, graphs and scores, with cached replies counted."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -71,11 +72,14 @@ class Asker:
         """Find the documents, or take the question's own, and mark near-duplicates."""
         if question.documents:
             given = given_documents({"documents": list(question.documents)})
-            documents, notes = mark_duplicates(given), list[str]()
+            alike = await asyncio.to_thread(mark_duplicates, given, self.context.duplicates_by)
+            documents, notes = alike, list[str]()
         elif self.context.retriever is None:
             raise ValueError("a question without documents needs a retriever")
         else:
-            documents, notes = await find_documents(self.context.retriever, question.question)
+            documents, notes = await find_documents(
+                self.context.retriever, question.question, self.context.duplicates_by
+            )
         return {"documents": plain(documents), "notes": notes}
 
     async def run(
