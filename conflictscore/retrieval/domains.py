@@ -48,11 +48,11 @@ def registrable_domain(url: str) -> str | None:
 
 
 def voices(documents: Sequence[Document]) -> dict[int, int]:
-    """Which documents speak with one voice: near-copies, and those of one registrable domain.
+    """Which documents speak with one voice: those of one registrable domain, and of its reprints.
 
-    A text that stands at several domains is counted for the one that has the fewest texts here, the
-    first on a tie. So nobody who copies the texts of others makes one voice of them all. A document
-    without a web address is a voice of its own.
+    Two domains are one voice where they have the same texts and no others, near-copies counted as
+    one text. So a domain never has two voices, and nobody who copies the texts of others makes one
+    voice of them. A document without a web address is taken for a domain.
 
     Args:
         documents: The documents of one question, with their near-duplicates marked.
@@ -60,23 +60,15 @@ def voices(documents: Sequence[Document]) -> dict[int, int]:
     Returns:
         For each document that is not the first of its voice the number of the first.
     """
-    domain_of = {d.number: registrable_domain(d.url) or f"document {d.number}" for d in documents}
-    copies: dict[int, list[int]] = defaultdict(list)
-    texts: dict[str, set[int]] = defaultdict(set)
-    for document in documents:
-        text = document.duplicate_of or document.number
-        copies[text].append(document.number)
-        texts[domain_of[document.number]].add(text)
-    groups: dict[str, list[int]] = defaultdict(list)
-    for numbers in copies.values():
-        owner = min((domain_of[number] for number in numbers), key=lambda name: len(texts[name]))
-        groups[owner].extend(numbers)
-    return {
-        number: min(numbers)
-        for numbers in groups.values()
-        for number in sorted(numbers)
-        if number != min(numbers)
-    }
+    domain_of = {d.number: registrable_domain(d.url) or d.number for d in documents}
+    texts: dict[str | int, set[int]] = defaultdict(set)
+    for one in documents:
+        texts[domain_of[one.number]].add(one.duplicate_of or one.number)
+    first: dict[frozenset[int], int] = {}
+    for number in sorted(domain_of):
+        first.setdefault(frozenset(texts[domain_of[number]]), number)
+    voice_of = {number: first[frozenset(texts[domain])] for number, domain in domain_of.items()}
+    return {number: voice for number, voice in voice_of.items() if number != voice}
 
 
 @cache

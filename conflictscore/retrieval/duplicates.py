@@ -5,6 +5,11 @@ white space aside. Two texts are near-identical where the shingles that both hav
 of those that either has (their Jaccard index). MinHash proposes the pairs, so that not every two
 texts are compared; the index itself is then taken exactly, and decides.
 
+Meaning, on request, finds what words do not: texts whose embeddings have a cosine of at least
+0.9. Of 744 pairs of documents of the web and of papers that are no copies by
+words, 7 are that close (``measurements.floods``), and of pairs of one text with a word in six
+changed at random, a third.
+
 80 % was chosen on search results: the wrong pairs among some 2,300 passages, pages of different
 videos that came back with one and the same notice of the search engine, reach 77 %. What stands at
 80 % and above is one text with another heading, another end, or a few words changed. One of these

@@ -122,9 +122,7 @@ def require_dense(what: str) -> None:
     """
     missing = [name for name in ("threadpoolctl", "tokenizers") if find_spec(name) is None]
     if missing:
-        raise ConfigurationError(
-            f"{what} needs the package {missing[0]}: {install_hint('dense')}"
-        )
+        raise ConfigurationError(f"{what} needs the package {missing[0]}: {install_hint('dense')}")
 
 
 RankingField = Annotated[Ranking, BeforeValidator(_usable)]

@@ -50,5 +50,13 @@ def test_who_copies_the_texts_of_others_does_not_make_one_voice_of_them() -> Non
     first = at(*[(evil, None)] * 3, *zip(honest, (1, 2, 3), strict=True))
     last = at(*[(one, None) for one in honest], (evil, 1), (evil, 2), (evil, 3))
 
-    for documents in (first, last):
-        assert voices(documents) == {4: 1, 5: 2, 6: 3}
+    assert voices(first) == {2: 1, 3: 1}
+    assert voices(last) == {5: 4, 6: 4}
+
+
+def test_a_domain_that_alters_a_copy_and_adds_texts_of_its_own_has_one_voice() -> None:
+    documents = at(
+        ("https://honest.com", None), ("https://evil.com", 1), ("https://evil.com", None)
+    )
+
+    assert voices(documents) == {3: 2}
