@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 QUESTION := In which year did the Vennick Point lighthouse first light its lamp?
 CAMPAIGN_SECONDS ?= 600
 
-.PHONY: demo chat test lint types imports tests campaign fix clean
+.PHONY: demo chat test lint types imports docs tests campaign fix clean
 
 demo: $(VENV)/.demo  ## fetch the local model once, and ask a question whose documents disagree
 	$(BIN)/conflictscore model fetch
@@ -17,7 +17,7 @@ chat: $(VENV)/.demo  ## the chat page and the runs page on the same documents, a
 	$(BIN)/conflictscore model fetch
 	$(BIN)/conflictscore serve --docs examples/lighthouse --model local --runs-file runs.sqlite --example "$(QUESTION)"
 
-test: lint types imports tests  ## everything that CI runs
+test: lint types imports docs tests  ## everything that CI runs
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -28,6 +28,9 @@ types: $(VENV)/.test
 
 imports: $(VENV)/.test
 	$(BIN)/lint-imports
+
+docs: $(VENV)/.test  ## the docs site, in build/site; a link that leads nowhere stops it
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/site
 
 tests: $(VENV)/.test
 	$(BIN)/pytest
@@ -49,7 +52,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[bench,ddgs,dense,docs,fetch,inspect,langchain,local,nli,offline-tokens,ray,serve]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[bench,ddgs,dense,docs,fetch,inspect,langchain,local,nli,offline-tokens,ray,serve]' --group dev --group docs
 	touch $@ $(VENV)/.demo
 
 clean:

@@ -37,7 +37,6 @@ class PromptSet:
     Attributes:
         name: The named set, with ``+`` and the folder's name where a folder overrides it.
         overridden: Names of the templates that a user's folder put in the place of the set's.
-        sha256: One hash over all templates; a run records it.
     """
 
     def __init__(

@@ -73,7 +73,7 @@ class CorpusRetriever(TopKRetriever):
         ranking: Ranking = "bm25",
         cache: ContentCache | None = None,
     ) -> Self:
-        """Searches these documents: texts, LangChain ``Document``s, records or mappings."""
+        """Searches these documents: texts, documents of LangChain, records or mappings."""
         taken = [
             item if isinstance(item, Document) else as_document(item, number)
             for number, item in enumerate(documents, start=1)
