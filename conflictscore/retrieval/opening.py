@@ -3,6 +3,7 @@
 import difflib
 import importlib
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.retrievers import BaseRetriever
@@ -16,7 +17,7 @@ if TYPE_CHECKING:  # it loads a library
 
 __all__ = ["PASSAGE_TOKENS", "described", "open_retrieval", "open_search"]
 
-_NAMED = 5
+_NAMED, _TITLE_CHARS = 3, 50
 PASSAGE_TOKENS = 512
 """The default length of a passage."""
 
@@ -138,10 +139,11 @@ def described(retriever: BaseRetriever | None) -> str:
         return ", or else ".join(map(described, several))
     documents = getattr(retriever, "documents", None)
     if isinstance(documents, tuple):
-        named = ", ".join(document.title for document in documents[:_NAMED] if document.title)
-        more = ", …" if named and len(documents) > _NAMED else ""
+        titles = [shorten(d.title, _TITLE_CHARS, placeholder=" …") for d in documents if d.title]
+        named = ", ".join(f"“{title}”" for title in titles[:_NAMED])
         count = "1 document" if len(documents) == 1 else f"{len(documents):,} documents"
-        return f"{count}{': ' if named else ''}{named}{more}"
+        most = "such as " if len(documents) > _NAMED else ""
+        return f"{count}, {most}{named}" if named else count
     return str(getattr(retriever, "title", "") or type(retriever).__name__)
 
 
