@@ -1,5 +1,6 @@
 """The rankings that retrievers share: which there are, and how two are fused."""
 
+import re
 import sys
 from collections.abc import Sequence
 
@@ -8,7 +9,7 @@ import pytest
 from langchain_core.retrievers import BaseRetriever
 from numpy.typing import NDArray
 
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.records import Document
 from conflictscore.retrieval.corpus import CorpusRetriever
 from conflictscore.retrieval.passages import PassageRetriever
@@ -62,6 +63,6 @@ def test_a_missing_package_is_named_when_the_retriever_is_built(
     build: type, missing: str, ranking: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ConfigurationError, match=rf'{missing}: pip install "conflictscore\[dense'):
+    with pytest.raises(ConfigurationError, match=re.escape(f"{missing}: {install_hint('dense')}")):
         build(ranking)
     build("bm25")

@@ -5,8 +5,8 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from langchain_openai.chat_models.base import BaseChatOpenAI
 
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings, Model
@@ -223,6 +224,7 @@ def serving(
     )
     given = ServiceSettings(**(settings or {}))
     made = create_app(opened, given, fallbacks=fallbacks)
+    made.router.lifespan_context = _closing(opened, made.router.lifespan_context)
     with listening(made, **(server or {})) as (address, loop, app):
         served = Served(address, app, loop, upstream, key=next(iter(given.keys), None))
         try:
@@ -230,6 +232,20 @@ def serving(
         finally:
             for client in served.clients:
                 client.close()
+
+
+def _closing(context: RunContext, lifespan: Any) -> Any:
+    """The app's lifespan, with the connections to the models closed at its end, by their loop."""
+
+    @asynccontextmanager
+    async def closing(app: FastAPI) -> AsyncIterator[None]:
+        async with lifespan(app):
+            yield
+        for model in {id(one): one for one in (context.generator, context.decomposer)}.values():
+            if isinstance(model.chat, BaseChatOpenAI):
+                await model.chat.root_async_client.close()
+
+    return closing
 
 
 @contextmanager
