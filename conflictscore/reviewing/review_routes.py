@@ -96,7 +96,7 @@ async def _sought(request: Request) -> _Sought:
         raise wrong_field(error) from None
 
 
-Asked = Annotated[_Sought, Depends(_sought)]
+SoughtRuns = Annotated[_Sought, Depends(_sought)]
 
 
 class _ReviewBody(BaseModel):
@@ -119,7 +119,7 @@ async def runs_page() -> Response:
 
 
 @_routes.get("/v1/runs")
-async def runs(service: Shared, caller: Caller, reviews: Reviewed, asked: Asked) -> Response:
+async def runs(service: Shared, caller: Caller, reviews: Reviewed, asked: SoughtRuns) -> Response:
     """A page of runs, newest first."""
     sought, after = asked.runs(caller, reviews), _PAGE_RUNS * (asked.page - 1)
     total, found = await in_thread(lambda: service.runs.listed(sought, _PAGE_RUNS, after))
@@ -189,7 +189,7 @@ async def totals(service: Shared, caller: Caller, reviews: Reviewed) -> Response
 
 @_routes.get("/v1/reviews/export")
 async def export(
-    request: Request, service: Shared, caller: Caller, reviews: Reviewed, asked: Asked
+    request: Request, service: Shared, caller: Caller, reviews: Reviewed, asked: SoughtRuns
 ) -> Response:
     """The runs of a list with their reviews, in a format of ``conflictscore export``."""
     if asked.to not in EXPORTS:
