@@ -12,6 +12,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,10 @@ def _milliseconds(work: Callable[[], object]) -> float:
     return statistics.median(once() for _ in range(_TIMES))
 
 
+def _totals(kept: KeptRuns, sought: RunFilter, reviews: KeptReviews) -> object:
+    return counts(kept.listed(sought, -1)[1], reviews)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
@@ -63,12 +68,10 @@ def main() -> None:
             reviews, mine = KeptReviews(path), RunFilter(owner="owner")
             nothing = mine._replace(words="nowhere to be found")
             ways: list[Callable[[], object]] = [
-                lambda kept=kept, mine=mine: kept.listed(mine, _PAGE),
-                lambda kept=kept, mine=mine, most=most: kept.listed(mine, _PAGE, most - _PAGE),
-                lambda kept=kept, nothing=nothing: kept.listed(nothing, _PAGE),
-                lambda kept=kept, mine=mine, reviews=reviews: counts(
-                    kept.listed(mine, -1)[1], reviews
-                ),
+                partial(kept.listed, mine, _PAGE),
+                partial(kept.listed, mine, _PAGE, most - _PAGE),
+                partial(kept.listed, nothing, _PAGE),
+                partial(_totals, kept, mine, reviews),
             ]
             figures = " | ".join(f"{_milliseconds(way):.1f} ms" for way in ways)
             kept.close()

@@ -458,3 +458,18 @@ def test_the_run_can_be_saved_as_json(reader: Reader, served: Served, tmp_path: 
     [saved] = until(lambda: list(tmp_path.glob("*.json")))
     _, _, run_id = reader.driver.current_url.rpartition("=")
     assert json.loads(saved.read_text()) == served.http.get(f"/v1/runs/{run_id}").json()
+
+
+def test_an_answer_that_all_sources_contradict_is_not_said_to_split_them(
+    reader: Reader, world: World
+) -> None:
+    both = ("conflict", "refuted")
+    with (
+        OpenAIServer(world) as upstream,
+        serving(upstream, retriever=Listed(found=DISAGREEING[1:]), disputed=both) as served,
+    ):
+        reader.open(served.address)
+        reader.ask(QUESTION)
+        reader.answered()
+        assert "The sources contradict 1 claim of the first answer" in reader.text(".outcome")
+        assert "For it: no document. Against it: document 1." in reader.text(".change .reason")

@@ -48,8 +48,7 @@ export function outcome(run) {
   if (!run.answer) return "This run has no answer.";
   const report = run.report;
   if (!report || report.cs_c === null) return "This answer was not checked.";
-  const of = `${count(report.claims.filter((claim) => claim.conflicting).length, "claim")}`;
-  const split = `The sources disagree about ${of} of the first answer`;
+  const split = `The sources ${doubt(report)} of the first answer`;
   if (run.flipped) return `${split}. Asked again with both sides in view, the model changed it.`;
   if (run.final_report) return `${split}. Asked again with both sides in view, the model kept it.`;
   const against = `checked against ${count(run.documents.length, "document")}`;
@@ -60,7 +59,19 @@ export function outcome(run) {
     const share = Math.floor(100 * report.coverage);
     return `Checked in part: ${share} % of claims and documents were compared. No claim has sources on both sides there.`;
   }
-  return `The sources disagree about ${of} of this answer (${plain(run.reason, 300)}).`;
+  return `The sources ${doubt(report)} of this answer (${plain(run.reason, 300)}).`;
+}
+
+/**
+ * What the sources do to the claims of a report: they disagree about some, or contradict them all alike.
+ * @param {any} report
+ */
+function doubt(report) {
+  const split = report.claims.filter((claim) => claim.conflicting).length;
+  const refuted = report.claims.filter((claim) => claim.contradicts.length && !claim.supports.length);
+  return split || !refuted.length
+    ? `disagree about ${count(split, "claim")}`
+    : `contradict ${count(refuted.length, "claim")}`;
 }
 
 /** @param {any} run */
@@ -136,6 +147,7 @@ function reconsidered(flip) {
 
 /** @param {number[]} numbers */
 function named(numbers) {
+  if (!numbers.length) return "no document";
   return `${numbers.length === 1 ? "document" : "documents"} ${numbers.join(", ")}`;
 }
 
