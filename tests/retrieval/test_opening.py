@@ -18,7 +18,7 @@ from conflictscore.retrieval.brave import BraveRetriever
 from conflictscore.retrieval.chain import ChainRetriever
 from conflictscore.retrieval.corpus import CorpusRetriever
 from conflictscore.retrieval.google import GoogleRetriever
-from conflictscore.retrieval.opening import open_search
+from conflictscore.retrieval.opening import described, open_retrieval, open_search
 from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configured_search
 from conflictscore.retrieval.searxng import SearxngRetriever
 from conflictscore.retrieval.serper import SerperRetriever
@@ -204,3 +204,15 @@ def test_the_list_of_searches_loads_nothing_at_all() -> None:
     code = "import sys, conflictscore.retrieval.providers; print('langchain_core' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_sources_are_described_without_paths_or_addresses(
+    docs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERPER_API_KEY", "key")
+
+    assert described(open_retrieval(docs=docs)) == "1 document, “sky”"
+    assert described(open_retrieval("serper,corpus", docs=docs)) == (
+        "Serper, or else 1 document, “sky”"
+    )
+    assert described(None) == ""
