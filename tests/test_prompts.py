@@ -30,6 +30,7 @@ NEWER = {
     *("revise", "revise_claim", "revise_replace", "revise_hedge"),
     *("revise_remove", "revise_keep", "revise_keep_unsettled"),
     "look_further",
+    "label_rules_paper",
     *("madam_reader", "madam_reader_again", "madam_sum"),
 }
 _RETRY = "Not usable: $reason. Once more."
@@ -81,7 +82,59 @@ def test_the_folders_hold_the_templates_and_nothing_else() -> None:
 
 def test_no_two_folders_hold_a_template_of_the_same_name() -> None:
     found = Path(conflictscore.__path__[0]).glob("**/prompts/**/*.txt")
-    assert sorted(file.stem for file in found) == sorted(DEFAULT.names)
+    ours = [file.stem for file in found if file.parent.name != "paper"]
+    assert sorted(ours) == sorted(DEFAULT.names)
+
+
+# The paper's
+
+
+def test_the_papers_set_has_its_own_words_for_every_prompt_of_its_tables() -> None:
+    paper = PromptSet.load("paper")
+    changed = {n for n in paper.names if paper.sha256_of(n) != DEFAULT.sha256_of(n)}
+
+    assert changed == {
+        "decompose",  # Table 6
+        "label_json",  # Table 7, with label_rules_paper
+        *("report_rag", "report_balanced", "report_super_balanced"),  # Tables 8 to 10
+        *("free_form_rag", "free_form_control_rag", "free_form_regenerate"),  # Tables 11 to 13
+        *("multiple_choice_rag", "multiple_choice_control_rag"),  # Tables 14 and 15
+        "multiple_choice_regenerate",  # Table 16
+        *("judge_truthful", "judge_informative"),  # Tables 17 and 18
+    }
+    assert paper.follows_the_paper
+
+
+@pytest.mark.parametrize("name", PLACEHOLDERS)
+def test_a_prompt_of_the_paper_is_given_what_ours_is_given(name: str) -> None:
+    assert PromptSet.load("paper").placeholders(name) == PLACEHOLDERS[name]
+
+
+@pytest.mark.parametrize("name", ["free_form_rag", "free_form_control_rag", "free_form_regenerate"])
+def test_the_papers_free_form_prompts_ask_for_no_length_and_forbid_nothing(name: str) -> None:
+    """Tables 11 to 13 have neither."""
+    text = PromptSet.load("paper").render(name, **dict.fromkeys(PLACEHOLDERS[name], "x"))
+    assert not any(word in text for word in ("sentence", "not a word", "instruction"))
+
+
+def test_the_papers_judge_gets_the_rules_at_length_wherever_it_runs() -> None:
+    paper = PromptSet.load("paper")
+    for endpoint in ("local", "https://api.test"):
+        assert rules_of("label_json", endpoint, paper) == "label_rules_paper"
+        assert rules_of("label_choice", endpoint, paper) == "label_rules"
+
+
+@pytest.mark.parametrize(("given", "name"), [(None, "default"), ("paper", "paper")])
+def test_a_set_is_opened_by_its_name(given: str | None, name: str) -> None:
+    assert PromptSet.open(given).name == name
+
+
+def test_a_folder_changes_the_set_that_a_benchmark_is_reported_with(tmp_path: Path) -> None:
+    opened = PromptSet.open(own(tmp_path, retry=_RETRY), base="paper")
+
+    assert opened.name == f"paper+{tmp_path.name}"
+    assert opened.follows_the_paper
+    assert opened.overridden == {"retry"}
 
 
 def test_the_hash_over_all_earlier_templates_is_the_one_that_earlier_runs_recorded() -> None:
@@ -352,7 +405,7 @@ def test_the_prompts_of_two_claims_share_the_rules_and_the_whole_document(templa
     other = judged(template, "The sky is red.", document)
     same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     shared = "".join(char for char, _ in same)
-    assert shared.startswith(DEFAULT.render(rules_of(template, "https://api.test")) + "\n")
+    assert shared.startswith(DEFAULT.render(rules_of(template, "https://api.test", DEFAULT)) + "\n")
     assert f"On the sky\n\n{document.text}" in shared
     assert one.removeprefix(shared).startswith("Grass is green.")
     assert other.removeprefix(shared).startswith("The sky is red.")

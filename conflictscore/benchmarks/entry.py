@@ -32,6 +32,8 @@ class CheckEntry(NamedTuple):
     """The file of the questions, for the help."""
     template: str
     """A template that its judge reads."""
+    prompt_set: str = "default"
+    """The prompt set that it is reported with, unless a user asks for another."""
     sample: str = ""
     """What is special about a sample of them."""
     flags: Mapping[str, str] = {}

@@ -10,7 +10,6 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal
 
 from langchain_core.retrievers import BaseRetriever
@@ -145,7 +144,7 @@ def _task(
     refuse_methods(benchmark, settings.methods)
     questions, left_out = with_documents(benchmark.questions, retriever, missing)
     benchmark = replace(benchmark, questions=questions)
-    loaded = PromptSet.load(folder=Path(prompts) if prompts else None)
+    loaded = PromptSet.open(prompts or None, base=benchmark.prompt_set)
     templates = loaded.worded(benchmark.wording)
     manifest = Manifest(
         benchmark=benchmark.name,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -218,7 +218,8 @@ def run_benchmark(
         answer_judge: The model that judges free-form answers; by default ``judge``.
         base_url: An OpenAI-compatible endpoint for specs.
         context_window: Tokens of prompt and reply; by default what is known of the model.
-        prompts: A folder of templates that override the default ones, or a prompt set.
+        prompts: As for :func:`~conflictscore.create_self_correcting_rag`; by default the set that
+            the benchmark is reported with.
         limit: Only the first so many questions.
         sample: Only so many questions, drawn by seed.
         seed: Decides the order of options, the sample, the placebos' donors and the second sample.
@@ -259,9 +260,10 @@ def run_benchmark(
         seed=seed,
     )
     refuse_methods(chosen, decided.methods)  # before a model is fetched
+    asked = PromptSet.open(settings.get("prompts"), base=chosen.prompt_set)
     setup = Setup.open(
         decided,
-        LoopSettings(**settings),
+        replace(LoopSettings(**settings), prompts=asked),
         model=model,
         retriever=retriever,
         answer_judge=answer_judge,

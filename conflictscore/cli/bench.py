@@ -81,6 +81,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods, refuse_methods
     from conflictscore.benchmarks.registry import open_benchmark
     from conflictscore.models.prices import PriceTable
+    from conflictscore.prompts import PromptSet
 
     benchmark = open_benchmark(
         entry.name,
@@ -103,7 +104,8 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
         methods=methods,
     )
     prices = PriceTable.load(settings["prices"])
-    setup, retrieval, hashes = _open(entry, decided, settings)
+    asked = PromptSet.open(settings["prompts"], base=benchmark.prompt_set)
+    setup, retrieval, hashes = _open(entry, decided, {**settings, "prompts": asked})
     folder: Path = settings["out"] or Path("runs") / f"{entry.name}-{benchmark.form}"
     if settings["dry_run"]:
         from conflictscore.cli.bench_dry_run import dry_run

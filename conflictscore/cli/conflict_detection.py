@@ -96,6 +96,7 @@ def conflict_detection(
     """
     from conflictscore.benchmarks.conflict_detection.data import balanced, read_data
     from conflictscore.benchmarks.harness.statistics import require_statistics
+    from conflictscore.prompts import PromptSet
 
     require_statistics()
     groups = read_data(data, split=split, seed=seed)
@@ -103,7 +104,7 @@ def conflict_detection(
         groups = balanced(groups, sample, seed)
     if page is not None and not page.parent.is_dir():
         raise InputError(f"--page {page}: the folder {page.parent} does not exist")
-    opened = open_labeler(settings)
+    opened = open_labeler(settings | {"prompts": PromptSet.open(settings["prompts"], base="paper")})
     figures = _work(
         groups,
         opened,

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -100,9 +99,9 @@ def _option(flag: str) -> str:
 )
 @click.option(
     "--prompts",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="A folder with the judge's templates in your own words, such as "
+    metavar="SET|DIR",
+    help="default; paper, worded by the paper's own tables; or a folder with the judge's templates"
+    " in your own words, such as "
     + " or ".join(f"{check.template}.txt" for check in _CHECKS.values())
     + ".",
 )
@@ -119,7 +118,7 @@ def judge_check(
     references: str | None,
     sample: int | None,
     seed: int,
-    prompts: Path | None,
+    prompts: str | None,
     out: str | None,
     as_json: bool,
     **settings: Any,
@@ -142,7 +141,7 @@ def judge_check(
         references=references,
         sample=sample,
         seed=seed,
-        prompts=PromptSet.load(folder=prompts),
+        prompts=PromptSet.open(prompts, base=_CHECKS[benchmark].prompt_set),
         flags={flag: settings[flag] for flag in _FLAGS},
         open_judge=partial(_open_judge, settings),
     )

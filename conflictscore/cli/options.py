@@ -238,9 +238,9 @@ _model_options = [
     ),
     click.option(
         "--prompts",
-        type=click.Path(path_type=Path),
-        metavar="DIR",
-        help="A folder with templates of your own (NAME.txt) in place of the default ones.",
+        metavar="SET|DIR",
+        help="What models are asked with: default; paper, worded by the paper's own tables; or a"
+        " folder with templates of your own (NAME.txt) in place of some of them.",
     ),
     click.option("--no-cache", is_flag=True, help="Neither use nor keep replies and verdicts."),
 ]

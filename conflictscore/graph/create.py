@@ -66,7 +66,8 @@ def create_self_correcting_rag(
         judge: The model that decomposes and labels; by default the one that answers.
         base_url: An OpenAI-compatible endpoint for specs.
         context_window: Tokens of prompt and reply; by default what is known of the model.
-        prompts: A folder of templates that override the default ones, or a prompt set.
+        prompts: ``default``; ``paper``, worded by the paper's own tables; a folder of templates
+            that override the default ones; or a prompt set.
         max_rounds: The most regenerations, 0 to 20.
         regeneration: How an answer is regenerated: with both sides of the conflict in view
             (``paper``); or (``typed``, ours, one call more) as the type of the conflict asks, by

@@ -133,8 +133,7 @@ class LoopSettings:
         Raises:
             ConfigurationError: The folder or one of its templates is missing or wrong.
         """
-        given = self.prompts
-        return given if isinstance(given, PromptSet) else PromptSet.load(folder=given)
+        return PromptSet.open(self.prompts)
 
     def open_cache(self) -> ContentCache | None:
         """The cache that is set; None for none."""

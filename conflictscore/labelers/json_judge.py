@@ -54,8 +54,8 @@ class JsonJudge:
 
         Args:
             model: The model that judges.
-            prompts: Where ``label_json`` and the rules are: ``label_rules`` on a local model, else
-                ``label_rules_brief``.
+            prompts: Where ``label_json`` and the rules are: ``label_rules_paper`` in the set
+                ``paper``; else ``label_rules`` on a local model, and ``label_rules_brief``.
             called: How records call it, where it judges claims that were chosen in a way of their
                 own. Its verdicts are the same, and cached as the same.
             unquoted: What becomes of a side whose quote does not stand in the document.
@@ -75,7 +75,7 @@ class JsonJudge:
         self.name = f"{called}({model.name})"
         self.identity: dict[str, Any] | None = None
         if model.identity is not None:
-            rules = rules_of("label_json", model.endpoint)
+            rules = rules_of("label_json", model.endpoint, prompts)
             used = prompts.sha256_of(rules, "label_json", "cut", "retry")
             self.identity = {
                 "labeler": "json",

@@ -34,18 +34,22 @@ class JudgePrompt(NamedTuple):
     document_cut: bool
 
 
-def rules_of(template: str, endpoint: str) -> str:
+def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
     """The template of the rules that go into a single-pair judge's prompt.
 
     They stand in every call, so most judges get them in brief (``label_rules_brief``). At length
     (``label_rules``) they go to a model that may say nothing but a letter, and to the ``json``
     judge on a local model: a small model finds more of what is irrelevant with them
-    (docs/benchmarks.md), and its tokens cost nothing.
+    (docs/benchmarks.md), and its tokens cost nothing. The set ``paper`` has the paper's rules for
+    the judge that the paper has (Table 7).
 
     Args:
         template: The judge's template.
         endpoint: Where its model answers.
+        prompts: The set.
     """
+    if template == "label_json" and prompts.follows_the_paper:
+        return "label_rules_paper"
     alone = template == "label_json" and endpoint == LOCAL_ENDPOINT
     return "label_rules" if alone or template == "label_choice" else "label_rules_brief"
 
@@ -63,7 +67,7 @@ class JudgePrompts:
     ) -> None:
         self._template, self._model, self._prompts = template, model, prompts
         self._reply_tokens = reply_tokens
-        self._rules = prompts.render(rules_of(template, model.endpoint))
+        self._rules = prompts.render(rules_of(template, model.endpoint, prompts))
         self._around = prompts.render(template, rules=self._rules, document="", claim="")
         self._last: tuple[Document, int, str, bool] | None = None
 

@@ -1,5 +1,8 @@
 """Every text that a model reads: one template a file, in named sets.
 
+``default`` is ours; ``paper`` has the rules, inputs and forms of the paper's Tables 6 to 18, in our
+sentences, and the templates of ``default`` for all that the paper has no prompt for.
+
 A template is a ``.txt`` file with ``$name`` placeholders (``$$`` is a dollar sign). Those of the
 loop are in a folder of this package for each set, and those of a benchmark in its own folder
 ``prompts/``. A user's folder overrides any of them by a file of the same name.
@@ -23,12 +26,14 @@ from conflictscore.prompts.material import (
 )
 from conflictscore.records import Document
 
-__all__ = ["PromptSet", "material", "material_line", "neutral", "without_invisibles"]
+__all__ = ["PROMPT_SETS", "PromptSet", "material", "material_line", "neutral", "without_invisibles"]
 
 _DOCUMENT = re.compile(
     r"<document\b(?P<about>[^<>]*)>(?P<text>\s*\$\{?(?P<name>\w+)\}?\s*)</document>"
 )
 _ATTRIBUTE_CHARS = 300
+PROMPT_SETS = ("default", "paper")
+"""The named sets; the first is completed by none, and the others by the first."""
 
 
 class PromptSet:
@@ -64,6 +69,29 @@ class PromptSet:
             overrides = _read_folder(Path(folder), texts)
             name = f"{name}+{Path(folder).name}"
         return cls(texts | overrides, name=name, overridden=overrides)
+
+    @classmethod
+    def open(cls, given: "PromptSet | str | Path | None", *, base: str = "default") -> "PromptSet":
+        """What a user asks for: a named set, a folder of their own templates, or nothing.
+
+        Args:
+            given: A set, the name of one, or a folder; a folder that has a set's name is given as
+                a path, such as ``./paper``.
+            base: The set that a folder changes, and that nothing stands for.
+
+        Raises:
+            ConfigurationError: As :meth:`load`.
+        """
+        if isinstance(given, PromptSet):
+            return given
+        if given is None or str(given) in PROMPT_SETS:
+            return cls.load(base if given is None else str(given))
+        return cls.load(base, folder=given)
+
+    @property
+    def follows_the_paper(self) -> bool:
+        """Whether it is the set ``paper``, or that one with changes of a user."""
+        return self.name.partition("+")[0] == "paper"
 
     @property
     def names(self) -> frozenset[str]:
@@ -162,13 +190,14 @@ def _attribute(text: str) -> str:
 def _shipped(name: str) -> Mapping[str, str]:
     """The templates of a named set, and of all benchmarks."""
     package = resources.files("conflictscore")
-    home = package / "prompts" / name
-    if not (home / "document.txt").is_file():
-        raise ConfigurationError(f"no prompt set named {name!r}")
+    if name not in PROMPT_SETS:
+        known = ", ".join(PROMPT_SETS)
+        raise ConfigurationError(f"no prompt set named {name!r}; there are {known}")
+    sets = [package / "prompts" / one for one in dict.fromkeys((PROMPT_SETS[0], name))]
     benchmarks = [one / "prompts" for one in (package / "benchmarks").iterdir()]
     return {
         file.name.removesuffix(".txt"): file.read_text("utf-8").strip("\n")
-        for folder in (home, *benchmarks)
+        for folder in (*benchmarks, *sets)
         if folder.is_dir()
         for file in folder.iterdir()
         if file.name.endswith(".txt")

@@ -42,6 +42,7 @@ def test_an_effort_sets_what_goes_together_and_the_log_tells_it(logged: Logged) 
     run = logged("--effort", "paper")
 
     assert run["effort"] == "paper"
+    assert run["prompts"]["set"] == "paper"
     assert run["correction"]["regeneration"] == "paper"
     assert run["correction"]["disputed"] == ["conflict"]
     assert run["correction"]["guard"] is False

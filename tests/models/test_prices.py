@@ -1,11 +1,12 @@
 """What models cost, by the published prices and by a file of the user's."""
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.models.prices import Price, PriceTable
 from conflictscore.records import Usage
 
@@ -55,7 +56,7 @@ class TestPublished:
 
     def test_without_the_extra_it_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "genai_prices", None)
-        with pytest.raises(ConfigurationError, match=r"conflictscore\[bench\]"):
+        with pytest.raises(ConfigurationError, match=re.escape(install_hint("bench"))):
             PriceTable.load()
 
 

@@ -9,6 +9,7 @@ public pages still look like this, no offline test can tell.
 
 import html
 import logging
+import re
 import sys
 from typing import Any
 
@@ -18,7 +19,7 @@ from ddgs.engines.brave import Brave
 from ddgs.engines.mojeek import Mojeek
 from ddgs.exceptions import RatelimitException
 
-from conflictscore.errors import ConfigurationError, InputError, ProviderError
+from conflictscore.errors import ConfigurationError, InputError, ProviderError, install_hint
 from conflictscore.retrieval.ddgs import DdgsRetriever
 from tests.fakes.search_server import Received, Reply, SearchServer, html_reply
 
@@ -213,5 +214,5 @@ def test_a_missing_package_is_told_with_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "ddgs", None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'conflictscore\[ddgs\]'"):
+    with pytest.raises(ConfigurationError, match=re.escape(install_hint("ddgs"))):
         DdgsRetriever()

@@ -1,6 +1,7 @@
 """Parquet in and out, through pyarrow."""
 
 import json
+import re
 import sys
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.scoring_files.parquet import ParquetOutput, ParquetRows
 from conflictscore.scoring_files.rows import Columns
 from conflictscore.scoring_files.scoring import open_source
@@ -193,6 +194,6 @@ def test_without_pyarrow_parquet_is_refused_and_json_lines_are_not(
     source = write_lines(tmp_path / "in.jsonl", [answer_row(0)])
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
-    with pytest.raises(ConfigurationError, match=r"pip install 'conflictscore\[bench\]'"):
+    with pytest.raises(ConfigurationError, match=re.escape(install_hint("bench"))):
         score(source, tmp_path / "out.parquet")
     assert score(source, tmp_path / "out.jsonl").failed == 0

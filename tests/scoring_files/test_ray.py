@@ -1,6 +1,7 @@
 """Rows on a local Ray cluster of two workers; it runs beside the tests, as it opens sockets."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.ray_engine import RayEngine, score_batch
 from conflictscore.scoring_files.rows import Row
@@ -109,5 +110,5 @@ def test_a_worker_opens_its_models_once_a_run(tmp_path: Path) -> None:
 def test_without_ray_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
 
-    with pytest.raises(ConfigurationError, match=r"pip install 'conflictscore\[ray\]'"):
+    with pytest.raises(ConfigurationError, match=re.escape(install_hint("ray"))):
         RayEngine(lambda: pytest.fail("not opened"), concurrency=1, workers=None)

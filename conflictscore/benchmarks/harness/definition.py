@@ -72,6 +72,8 @@ class Benchmark:
     stand_ins: Mapping[str, StandIn] = field(default_factory=dict)
     """What stands in for replies in a dry run, by template, for those that the judge reads and for
     answers that need a form of their own. Without any, the judge is taken to ask no model."""
+    prompt_set: str = "default"
+    """The prompt set that its figures are reported with, unless a user asks for another."""
     wording: Mapping[str, str] = field(default_factory=dict)
     """Templates that stand in for others of the same placeholders, by the name of the one that is
     replaced: a benchmark that asks in its own words for ``free_form_rag``, say."""

@@ -208,6 +208,7 @@ def reports(
         graded=frozenset(SCORES),
         falling=frozenset(SCORES),
         scored=True,
+        prompt_set="paper",
         wording={"free_form_rag": "report_rag"},
         reply_tokens=REPLY_TOKENS,
         assumptions=_ASSUMED,

@@ -28,6 +28,7 @@ ENTRY = Entry(
         references="TruthfulQA.csv or TruthfulQA-v1.csv, with the reference answers that the judge"
         " is shown",
         template="judge_truthful",
+        prompt_set="paper",
         sample="half of each label",
         examples=(
             "--answers judge_truth.jsonl --references TruthfulQA.csv --sample 200",

@@ -36,6 +36,7 @@ def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
         judge=judge_answer if free else None,
         templates=("judge_truthful", "judge_informative") if free else (),
         stand_ins=STAND_INS if free else {},
+        prompt_set="paper",
         hashes={"data": sha256_of_file(data)},
     )
 

@@ -1,5 +1,6 @@
 """Intervals, tests and agreement: what they give, and what they give of next to nothing."""
 
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from conflictscore.benchmarks.harness.statistics import (
     proportion,
     require_statistics,
 )
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, install_hint
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,7 @@ def test_without_the_extra_the_error_says_how_to_get_it(
     missing: str, figure: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ConfigurationError, match=r"pip install 'conflictscore\[bench\]'"):
+    with pytest.raises(ConfigurationError, match=re.escape(install_hint("bench"))):
         figure()
 
 

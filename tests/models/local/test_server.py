@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.models.local import LocalServer, shared_server
 from conflictscore.models.spec import open_model
 from conflictscore.prompts import PromptSet
@@ -384,7 +385,7 @@ def test_a_missing_runtime_says_how_to_install_it(
 ) -> None:
     (tmp_path / "xllamacpp.py").write_text("raise ImportError('not for this machine')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(ConfigurationError, match=r'pip install "conflictscore\[local\]"'):
+    with pytest.raises(ConfigurationError, match=re.escape(install_hint("local"))):
         LocalServer(smollm2_path)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import importlib.util
 import logging
+import re
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from langchain_core.documents import Document
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.retrieval.corpus import CorpusRetriever
 from conflictscore.retrieval.documents import to_documents
 from conflictscore.retrieval.pages.page import FetchSettings
@@ -391,7 +392,7 @@ def test_without_the_extra_it_cannot_be_built(
         "conflictscore.retrieval.pages.reader.find_spec",
         lambda name: None if name == missing else find(name),
     )
-    with pytest.raises(ConfigurationError, match=r"pip install 'conflictscore\[fetch\]'"):
+    with pytest.raises(ConfigurationError, match=re.escape(install_hint("fetch"))):
         reading()
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.report.exports import export_table
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.records import Usage
 from tests.benchmarks.harness.report.lamps import HOSTILE, choice, free, graded, run
 
@@ -162,7 +163,7 @@ def test_without_pyarrow_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ConfigurationError, match=r"conflictscore\[bench\]"):
+    with pytest.raises(ConfigurationError, match=re.escape(install_hint("bench"))):
         export_table(RUNS, tmp_path / "answers.parquet")
 
 

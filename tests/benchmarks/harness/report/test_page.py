@@ -20,7 +20,7 @@ from conflictscore.benchmarks.harness.report.page.report_run import (
     Review,
 )
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES as RATED
-from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.markup import web_address
 from conflictscore.records import ConflictType, Document
 from tests.benchmarks.harness.report.lamps import (
@@ -478,7 +478,7 @@ def test_where_a_report_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_without_jinja_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ConfigurationError, match=r"conflictscore\[bench\]"):
+    with pytest.raises(ConfigurationError, match=re.escape(install_hint("bench"))):
         render_report([run("demo", [choice("a", 1, 0)])])
 
 
