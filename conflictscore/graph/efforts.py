@@ -30,6 +30,6 @@ EFFORTS: Mapping[Effort, "LoopOptions"] = {
 ``fast`` labels with the bundled NLI model, which calls no language model, and the eight claims at
 most that the documents say most of. ``standard`` is every default. ``thorough`` asks the judge
 about every pair with its reasoning, and looks again up to three times. ``paper`` is the loop of the
-paper (section 5), with the prompts of its tables and without a rule of ours. They are keyword arguments of every door:
-``create_self_correcting_rag(model, retriever, **EFFORTS["fast"])``.
+paper (section 5), with the prompts of its tables and without a rule of ours. They are keyword
+arguments of every door: ``create_self_correcting_rag(model, retriever, **EFFORTS["fast"])``.
 """
