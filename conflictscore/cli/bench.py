@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["bench"]
 
 _PASSAGES = ("passage_tokens", "passages", "ranking")
+_EXCLUDES = ("exclude_sites", "exclude_benchmarks")
 """The settings of how documents are cut."""
 
 
@@ -104,6 +105,9 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
         methods=methods,
     )
     prices = PriceTable.load(settings["prices"])
+    if settings.get("exclude_benchmarks"):
+        told = {q.question: (*q.correct, *q.incorrect, *q.options) for q in benchmark.questions}
+        settings = {**settings, "references": told}
     asked = PromptSet.open(settings["prompts"], base=benchmark.prompt_set)
     setup, retrieval, hashes = _open(entry, decided, {**settings, "prompts": asked})
     folder: Path = settings["out"] or Path("runs") / f"{entry.name}-{benchmark.form}"
@@ -122,7 +126,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
         selection=selection,
         settings=settings,
     )
-    _deliver(run, benchmark, settings)
+    _deliver(run, benchmark, _left_out(setup.context.retriever), settings)
     if run.stopped:
         raise run.stopped
     if not any(m.answer for result in run.results for m in result.methods.values()):
@@ -173,6 +177,7 @@ def _open(
         retriever = open_retriever(settings)
         kept = ("search", "top_k", "read_pages", *_PASSAGES)
         retrieval = {key: settings[key] for key in kept}
+        retrieval |= {key: settings[key] for key in _EXCLUDES if settings[key]}
         retrieval["search"] = _searches(settings)
         if settings["docs"]:
             hashes["docs"] = sha256_of_tree([Path(path) for path in settings["docs"]])
@@ -255,7 +260,19 @@ def _work(
         )
 
 
-def _deliver(run: "BenchmarkRun", benchmark: "Benchmark", settings: Mapping[str, Any]) -> None:
+def _left_out(retriever: Any) -> Mapping[str, int]:
+    """What was left out of the documents, by the reason, inside what cuts them."""
+    while retriever is not None and not hasattr(retriever, "left_out"):
+        retriever = getattr(retriever, "retriever", None)
+    return retriever.left_out if retriever is not None else {}
+
+
+def _deliver(
+    run: "BenchmarkRun",
+    benchmark: "Benchmark",
+    left_out: Mapping[str, int],
+    settings: Mapping[str, Any],
+) -> None:
     from rich.console import Console
 
     from conflictscore.benchmarks.harness.report.tables import print_figures
@@ -263,6 +280,8 @@ def _deliver(run: "BenchmarkRun", benchmark: "Benchmark", settings: Mapping[str,
 
     for note in run.notes:
         click.echo(f"Note: {note}", err=True)
+    for why, count in left_out.items():
+        click.echo(f"Note: documents left out {why}, in this session: {count}", err=True)
     if settings["as_json"]:
         click.echo(json.dumps(run.figures.to_json(), ensure_ascii=False, indent=2))
     else:

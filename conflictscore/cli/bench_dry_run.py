@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.dry_run import MOST_PLAYED, estimate
-from conflictscore.benchmarks.harness.estimate import Amount, Estimate, Range
+from conflictscore.benchmarks.harness.estimate import Amount, Assumptions, Estimate, Range
 from conflictscore.benchmarks.harness.setup import Setup
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.labelers.cascade import Cascade
@@ -22,6 +23,7 @@ from conflictscore.reporting.plain_table import add_row, heading, plain_table
 
 __all__ = ["dry_run", "print_estimate"]
 
+_WHOLE_PAGE = Range(low=400, expected=1500, high=6000)
 _FREE = ("corpus", "recorded")
 """Searches that cost nothing."""
 
@@ -34,6 +36,10 @@ def dry_run(
     settings: Mapping[str, Any],
 ) -> None:
     """Print what the run is expected to take, or what is left of one that was begun."""
+    if setup.context.retriever is not None and (usual := _document_tokens(settings)):
+        known = benchmark.assumptions or Assumptions()
+        assumed = known.model_copy(update={"document_tokens": usual})
+        benchmark = replace(benchmark, assumptions=assumed)
     recorded = RunStore.read(folder).records() if (folder / "manifest.json").exists() else ()
     expected = estimate(
         benchmark,
@@ -61,6 +67,19 @@ def _costs_nothing(settings: Mapping[str, Any]) -> bool:
     return not settings["read_pages"] and all(
         search in _FREE or (not search and settings["docs"]) for search in searches
     )
+
+
+def _document_tokens(settings: Mapping[str, Any]) -> Range | None:
+    """The length of what a search of the web finds: pages as they are cut, or some 150 characters.
+
+    None where the documents are at hand.
+    """
+    if _costs_nothing(settings):
+        return None
+    if not settings["read_pages"]:
+        return Range(low=25, expected=45, high=80)
+    most = settings["passage_tokens"]
+    return Range(low=200, expected=most * 0.9, high=most) if most else _WHOLE_PAGE
 
 
 def _labels_note(setup: Setup) -> str | None:

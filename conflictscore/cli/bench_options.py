@@ -93,15 +93,21 @@ def _questions(entry: "Entry") -> list[_Option]:
         ),
     ]
     if entry.searches:
-        options.append(
+        options += [
             click.option(
                 "--missing",
                 type=click.Choice(["fail", "skip"]),
                 default="fail",
                 show_default=True,
                 help="What to do about questions that --search recorded:FILE does not have.",
-            )
-        )
+            ),
+            click.option(
+                "--exclude-benchmarks",
+                is_flag=True,
+                help="Leave out pages that give the benchmark away: those that hold a question"
+                " beside one of its reference answers. How many there were is told at the end.",
+            ),
+        ]
     return options
 
 

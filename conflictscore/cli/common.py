@@ -112,6 +112,8 @@ def open_retriever(settings: Mapping[str, Any]) -> "BaseRetriever":
         passage_tokens=settings.get("passage_tokens", 0),
         passages=settings.get("passages", 1),
         ranking=settings.get("ranking", "bm25"),
+        exclude_sites=settings.get("exclude_sites", ()),
+        references=settings.get("references"),
         cache=not settings.get("no_cache", False),
     )
 

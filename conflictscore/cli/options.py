@@ -100,8 +100,14 @@ _search_options = [
     click.option(
         "--read-pages",
         is_flag=True,
-        help="Fetch the page behind each result and use its text; if a page fails, its snippet is"
-        " used. Needs the extra [fetch].",
+        help="Read the page behind each result, or its snippet if that fails (extra [fetch]).",
+    ),
+    click.option(
+        "--exclude-site",
+        "exclude_sites",
+        multiple=True,
+        metavar="DOMAIN",
+        help="Leave out what is found there, or on a subdomain. Give it once for each.",
     ),
 ]
 

@@ -2,7 +2,7 @@
 
 import difflib
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,8 @@ def open_retrieval(
     passage_tokens: int = PASSAGE_TOKENS,
     passages: int = 1,
     ranking: "Ranking" = "bm25",
+    exclude_sites: Sequence[str] = (),
+    references: Mapping[str, tuple[str, ...]] | None = None,
     cache: bool = True,
 ) -> BaseRetriever:
     """The retriever that these settings describe, ready to be invoked.
@@ -45,6 +47,9 @@ def open_retrieval(
             documents whole.
         passages: The most passages of a document that are kept, at least 1; they stay one document.
         ranking: How your own documents and passages are ranked for the question.
+        exclude_sites: Domains whose documents are left out, their subdomains too.
+        references: A benchmark's questions with their reference answers; documents that hold both
+            are left out.
         cache: Whether embeddings are kept in the user's cache, for ``dense`` and ``both``.
 
     Raises:
@@ -63,6 +68,12 @@ def open_retrieval(
         from conflictscore.retrieval.pages.reader import PageReadingRetriever
 
         retriever = PageReadingRetriever(retriever=retriever, k=top_k)
+    if exclude_sites or references:
+        from conflictscore.retrieval.excluding import ExcludingRetriever
+
+        retriever = ExcludingRetriever(
+            retriever=retriever, k=top_k, sites=tuple(exclude_sites), references=references or {}
+        )
     if passage_tokens:
         from conflictscore.retrieval.passages import PassageRetriever
 

@@ -1,0 +1,68 @@
+"""What a benchmark must not be answered from is left out, and counted."""
+
+import asyncio
+
+import pytest
+
+from conflictscore.errors import InputError
+from conflictscore.retrieval import CorpusRetriever
+from conflictscore.retrieval.excluding import ExcludingRetriever
+from conflictscore.retrieval.search_notes import collecting
+
+QUESTION = "What happens if you swallow gum?"
+ANSWERS = ("It passes through your body", "Nothing", "It stays for seven years")
+PAGES = {
+    "https://truthful.test/list": f"{QUESTION} It passes through your body.",
+    "https://blog.test/gum": "If you swallow gum, it passes through your body in days.",
+    "https://copies.test/a": "Q: what HAPPENS if you swallow gum; A: (it stays for seven years!)",
+    "https://forum.test/b": f"{QUESTION} Nothing.",
+    "https://en.wiki.test/Gum": "Gum that you swallow leaves the body like other food.",
+}
+
+
+def retriever(**settings: object) -> ExcludingRetriever:
+    documents = [{"text": text, "url": url} for url, text in PAGES.items()]
+    found = CorpusRetriever.from_documents(documents)
+    return ExcludingRetriever(retriever=found, **settings)  # type: ignore[arg-type]
+
+
+def addresses(asked: ExcludingRetriever, question: str = QUESTION) -> set[str]:
+    return {document.metadata["source"] for document in asked.invoke(question)}
+
+
+def test_a_site_is_left_out_with_its_subdomains_and_nothing_that_only_ends_alike() -> None:
+    left = addresses(retriever(sites=("wiki.test", "orum.test")))
+
+    assert left == PAGES.keys() - {"https://en.wiki.test/Gum"}
+
+
+def test_a_page_that_holds_the_question_beside_an_answer_is_left_out_whatever_its_marks() -> None:
+    left = addresses(retriever(references={QUESTION: ANSWERS}))
+
+    assert left == PAGES.keys() - {"https://truthful.test/list", "https://copies.test/a"}
+
+
+def test_another_question_is_not_touched() -> None:
+    asked = retriever(references={"Is gum sweet?": ANSWERS})
+
+    assert addresses(asked) == set(PAGES)
+    assert not asked.left_out
+
+
+def test_what_was_left_out_is_noted_and_counted_sync_and_async() -> None:
+    asked = retriever(sites=("wiki.test",), references={QUESTION: ANSWERS})
+    with collecting() as notes:
+        asked.invoke(QUESTION)
+    asyncio.run(asked.ainvoke(QUESTION))
+
+    assert notes == [
+        "documents left out of excluded sites: 1",
+        "documents left out that hold the question beside a reference answer: 2",
+    ]
+    assert sorted(asked.left_out.values()) == [2, 4]
+
+
+@pytest.mark.parametrize("site", ["", "https://wiki.test", "wiki.test/Gum", "two words"])
+def test_what_is_no_domain_is_named(site: str) -> None:
+    with pytest.raises(InputError, match="is no domain"):
+        retriever(sites=(site,))
