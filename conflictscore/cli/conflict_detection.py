@@ -1,6 +1,7 @@
 """conflictscore bench conflict-detection."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,11 @@ from conflictscore.cli.options import with_model_choice
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
+    from conflictscore.benchmarks.conflict_detection.detect import Judged, PairRow
     from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
     from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures
 
-__all__ = ["conflict_detection"]
+__all__ = ["conflict_detection", "judged_by"]
 
 _LOCAL_GROUPS, _REMOTE_GROUPS = 1, 4
 
@@ -95,6 +97,7 @@ def conflict_detection(
     another contradicts it. The figures stand beside those of always and never saying so.
     """
     from conflictscore.benchmarks.conflict_detection.data import balanced, read_data
+    from conflictscore.benchmarks.conflict_detection.measures import detection_figures
     from conflictscore.benchmarks.harness.statistics import require_statistics
     from conflictscore.prompts import PromptSet
 
@@ -105,26 +108,35 @@ def conflict_detection(
     if page is not None and not page.parent.is_dir():
         raise InputError(f"--page {page}: the folder {page.parent} does not exist")
     opened = open_labeler(settings | {"prompts": PromptSet.open(settings["prompts"], base="paper")})
-    figures = _work(
-        groups,
-        opened,
-        out,
-        concurrency=concurrency or (_LOCAL_GROUPS if opened.local else _REMOTE_GROUPS),
-        retry_failed=retry_failed,
-        quiet=quiet,
+    judged, rows = judged_by(
+        opened, groups, out, concurrency=concurrency, retry_failed=retry_failed, quiet=quiet
     )
+    figures = detection_figures(opened.labeler.name, judged, rows)
     _deliver(figures, as_json=as_json, page=page)
 
 
-def _work(
-    groups: list["ClaimGroup"],
+def judged_by(
     opened: OpenLabeler,
+    groups: Sequence["ClaimGroup"],
     out: Path,
     *,
-    concurrency: int,
+    concurrency: int | None,
     retry_failed: bool,
     quiet: bool,
-) -> "DetectionFigures":
+) -> tuple[list["Judged"], tuple["PairRow", ...]]:
+    """Label every claim against its documents, with progress; a file of verdicts is resumed.
+
+    Args:
+        opened: The labeler.
+        groups: The claims.
+        out: The file of verdicts.
+        concurrency: Claims at a time; None for one on this machine and four elsewhere.
+        retry_failed: Whether a pair that failed in an earlier run is judged again.
+        quiet: Whether no progress is shown.
+
+    Returns:
+        The claims with their labels, and all rows of the file.
+    """
     from rich.console import Console
 
     from conflictscore.benchmarks.conflict_detection.detect import (
@@ -132,7 +144,6 @@ def _work(
         detect,
         judged_groups,
     )
-    from conflictscore.benchmarks.conflict_detection.measures import detection_figures
     from conflictscore.reporting.displays import PairProgress
 
     console = Console(stderr=True, highlight=False)
@@ -148,13 +159,12 @@ def _work(
                     groups,
                     verdicts,
                     cache=opened.cache,
-                    concurrency=concurrency,
+                    concurrency=concurrency or (_LOCAL_GROUPS if opened.local else _REMOTE_GROUPS),
                     retry_failed=retry_failed,
                     on_pair=lambda label: progress.pair(label.error),
                 )
             )
-        judged = list(judged_groups(groups, verdicts))
-        return detection_figures(verdicts.labeler, judged, verdicts.rows)
+        return list(judged_groups(groups, verdicts)), verdicts.rows
 
 
 def _deliver(figures: "DetectionFigures", *, as_json: bool, page: Path | None) -> None:

@@ -1,0 +1,133 @@
+"""The figures of validity, as a record and as tables."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from conflictscore.benchmarks.harness.figures import Interval
+from conflictscore.benchmarks.validity.label_noise import DIFFERENCES, NoiseFigures, Power
+from conflictscore.benchmarks.validity.tracking import MadeFigures, PartFigures
+from conflictscore.records import Record
+from conflictscore.reporting.figure_text import one_line, percent
+from conflictscore.reporting.plain_table import Card
+
+__all__ = ["ValidityFigures", "validity_cards"]
+
+_SIGNS = {1: "more", -1: "less"}
+
+
+class ValidityFigures(Record):
+    """All figures of a run."""
+
+    labeler: str
+    parts: tuple[PartFigures, ...] = ()
+    """Answers that people judged, by set and part."""
+    made: MadeFigures | None = None
+    noise: tuple[NoiseFigures, ...] = ()
+    """By set."""
+
+
+def validity_cards(figures: ValidityFigures) -> Iterator[Card]:
+    """The tables of a run, in order."""
+    for part in figures.parts:
+        levels = list(part.measures[0].means)
+        yield Card(
+            title=f"{part.set}, {part.part}: {part.answers:,} answers to {part.questions:,}"
+            " questions",
+            columns=("measure", "better has", *(f"people {level}" for level in levels), "rho"),
+            rows=tuple(
+                (
+                    one.measure,
+                    _SIGNS[one.expected],
+                    *(_figure(one.means[level]) for level in levels),
+                    _figure(one.rho),
+                )
+                for one in part.measures
+            ),
+            note="means by people's value, 1 being best, and Spearman's rho with it; 95 % intervals"
+            " resample questions",
+        )
+    if figures.made:
+        yield from _made(figures.made)
+    for one in figures.noise:
+        yield from _noise(one)
+
+
+def _made(figures: MadeFigures) -> Iterator[Card]:
+    names = [name for name in figures.forms[0].means if name != "words"]
+    yield Card(
+        title=f"Made answers to {figures.questions:,} questions, by form",
+        columns=("measure", *(form.form for form in figures.forms)),
+        rows=tuple(
+            (name, *(_figure(form.means[name]) for form in figures.forms)) for name in names
+        ),
+        note="means; 95 % intervals resample questions",
+    )
+    yield Card(
+        title="Does a measure prefer what a reader prefers?",
+        columns=("a reader prefers", "to", "measure", "so does it", "tie", "the other"),
+        rows=tuple(
+            (
+                one.better,
+                one.worse,
+                one.measure,
+                f"{percent(one.right.value)} % ({one.right.count:,})",
+                f"{one.same:,}",
+                f"{one.wrong:,}",
+            )
+            for one in figures.order
+        ),
+        note="questions",
+    )
+
+
+def _noise(figures: NoiseFigures) -> Iterator[Card]:
+    name = one_line(figures.set)
+    yield Card(
+        title=f"Wrong labels, {name}: {figures.claims:,} claims, {figures.documents:,} documents",
+        columns=("labels", "right %", "CS-C", "CS-R", "CS-C keeps", "CS-R keeps"),
+        rows=tuple(
+            (
+                one.name,
+                percent(one.accuracy),
+                _figure(one.cs_c),
+                _figure(one.cs_r),
+                _figure(one.by_cs_c.kept),
+                _figure(one.by_cs_r.kept),
+            )
+            for one in figures.conditions
+        ),
+        note="keeps: the share of a true difference between two systems that is seen; intervals"
+        " resample claims",
+    )
+    shown = ", ".join(f"{one:g}" for one in DIFFERENCES)
+    yield Card(
+        title=f"Questions needed, {name}",
+        columns=("labels", *(f"{m}: {w}" for m in ("CS-C", "CS-R") for w in ("n", "in order %"))),
+        rows=tuple((one.name, *_powers((one.by_cs_c, one.by_cs_r))) for one in figures.conditions),
+        note=f"n: to find a true difference in CS-C of {shown} between two systems in 80 % of"
+        " studies (5 %, two-sided), each with 5 claims an answer, 30 % of one's in conflict; in"
+        " order: with 100 questions and a difference of .1",
+    )
+    yield Card(
+        title=f"Corrected by the other half's confusion table, {name}",
+        columns=("labels", "measure", "people", "seen", "corrected"),
+        rows=tuple(
+            (one.labels, one.measure, *map(_figure, (one.people, one.seen, one.corrected)))
+            for one in figures.corrections
+        ),
+        note="95 % intervals resample claims; the correction takes errors as independent",
+    )
+
+
+def _powers(powers: Sequence[Power]) -> Iterable[str]:
+    for one in powers:
+        yield ", ".join("never" if n is None else f"{n:,}" for n in one.questions.values())
+        yield percent(one.order_right)
+
+
+def _figure(value: Interval) -> str:
+    if value.value is None:
+        return "none"
+    words = f"{value.value:.2f}"
+    if value.low is None or value.high is None:
+        return words
+    return f"{words} [{value.low:.2f}, {value.high:.2f}]"
