@@ -13,6 +13,8 @@ from measurements.accuracy_chart import Point, accuracy_chart
 
 __all__ = ["main"]
 
+_NAMES = {"its table, at random": ", table", "the labeler": ", labeler"}
+
 
 @click.command(help=__doc__)
 @click.argument("figures", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -22,7 +24,7 @@ def main(figures: Path, chart: Path) -> None:
     sets = ValidityFigures.model_validate(json.loads(figures.read_text("utf-8"))).noise
     points = [
         Point(
-            name=f"{one.name}, {noise.set}" if one.name.startswith(("its", "the")) else noise.set,
+            name=noise.set + _NAMES.get(one.name, ""),
             cost=100 * (1 - one.accuracy),
             value=max(0.0, kept.value),
             low=None if kept.low is None else max(0.0, kept.low),

@@ -225,8 +225,8 @@ def bootstrapped(
             resample, NaN where there is none.
 
     Returns:
-        The interval, ``n`` being the rows; no bounds where too few resamples have the statistic, or
-        all have the same.
+        The interval, ``n`` being the rows; no bounds where more than 5 % of the resamples do not
+        have the statistic, since the others would say too much, or where all have the same.
     """
     kept = [block[~np.isnan(block).any(axis=1)] for block in blocks]
     kept = [block for block in kept if len(block)]
@@ -240,7 +240,7 @@ def bootstrapped(
     if np.isnan(value):
         return Interval(value=None, n=rows)
     known = [one for one in others if not np.isnan(one)]
-    if len(known) < _RESAMPLES // 2 or max(known) - min(known) < _SAME:
+    if len(known) < 0.95 * _RESAMPLES or max(known) - min(known) < _SAME:
         return Interval(value=value, n=rows)
     low, high = map(float, np.percentile(known, [2.5, 97.5]))
     return Interval(value=value, low=low, high=high, n=rows)
