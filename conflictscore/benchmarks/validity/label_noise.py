@@ -143,7 +143,7 @@ def noise_figures(name: str, judged: Sequence[Judged]) -> NoiseFigures:
         set=name,
         claims=len(claims.gold),
         documents=int(there.sum()),
-        table=tuple(tuple(map(int, row)) for row in table),  # type: ignore[misc]
+        table=tuple((int(s), int(c), int(i)) for s, c, i in table),
         accuracy=proportion(int(table.trace()), int(table.sum())),
         conditions=tuple(_condition(way, labels, claims.gold) for way, labels in ways.items()),
         corrections=tuple(

@@ -163,9 +163,6 @@ def track(name: str, answers: Sequence[JudgedAnswer], labels: Labels) -> tuple[P
         name: Of the set.
         answers: Answers with people's values.
         labels: Of all their groups.
-
-    Raises:
-        ConfigurationError: The extra [bench] is not installed.
     """
     scored = [(answer, measures(answer, labels)) for answer in answers]
     parts = sorted({answer.part for answer in answers})

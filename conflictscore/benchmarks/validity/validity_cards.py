@@ -1,6 +1,6 @@
 """The figures of validity, as a record and as tables."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 from conflictscore.benchmarks.harness.figures import Interval
 from conflictscore.benchmarks.validity.label_noise import DIFFERENCES, NoiseFigures, Power
@@ -12,6 +12,7 @@ from conflictscore.reporting.plain_table import Card
 __all__ = ["ValidityFigures", "validity_cards"]
 
 _SIGNS = {1: "more", -1: "less"}
+_SHOWN = ("CS-C", "CS-R", "claims covered", "documents supporting")
 
 
 class ValidityFigures(Record):
@@ -52,14 +53,13 @@ def validity_cards(figures: ValidityFigures) -> Iterator[Card]:
 
 
 def _made(figures: MadeFigures) -> Iterator[Card]:
-    names = [name for name in figures.forms[0].means if name != "words"]
     yield Card(
-        title=f"Made answers to {figures.questions:,} questions, by form",
-        columns=("measure", *(form.form for form in figures.forms)),
+        title=f"Made answers to {figures.questions:,} questions",
+        columns=("form", *_SHOWN),
         rows=tuple(
-            (name, *(_figure(form.means[name]) for form in figures.forms)) for name in names
+            (form.form, *(_figure(form.means[name]) for name in _SHOWN)) for form in figures.forms
         ),
-        note="means; 95 % intervals resample questions",
+        note="means; 95 % intervals resample questions. The other measures: --json",
     )
     yield Card(
         title="Does a measure prefer what a reader prefers?",
@@ -83,29 +83,28 @@ def _noise(figures: NoiseFigures) -> Iterator[Card]:
     name = one_line(figures.set)
     yield Card(
         title=f"Wrong labels, {name}: {figures.claims:,} claims, {figures.documents:,} documents",
-        columns=("labels", "right %", "CS-C", "CS-R", "CS-C keeps", "CS-R keeps"),
+        columns=("labels", "right %", "CS-C", "CS-R"),
         rows=tuple(
-            (
-                one.name,
-                percent(one.accuracy),
-                _figure(one.cs_c),
-                _figure(one.cs_r),
-                _figure(one.by_cs_c.kept),
-                _figure(one.by_cs_r.kept),
-            )
+            (one.name, percent(one.accuracy), _figure(one.cs_c), _figure(one.cs_r))
             for one in figures.conditions
         ),
-        note="keeps: the share of a true difference between two systems that is seen; intervals"
-        " resample claims",
+        note="95 % intervals resample claims",
     )
     shown = ", ".join(f"{one:g}" for one in DIFFERENCES)
     yield Card(
-        title=f"Questions needed, {name}",
-        columns=("labels", *(f"{m}: {w}" for m in ("CS-C", "CS-R") for w in ("n", "in order %"))),
-        rows=tuple((one.name, *_powers((one.by_cs_c, one.by_cs_r))) for one in figures.conditions),
-        note=f"n: to find a true difference in CS-C of {shown} between two systems in 80 % of"
-        " studies (5 %, two-sided), each with 5 claims an answer, 30 % of one's in conflict; in"
-        " order: with 100 questions and a difference of .1",
+        title=f"What tells two systems apart, {name}",
+        columns=("labels", "measure", "keeps", "questions", "in order %"),
+        rows=tuple(
+            (one.name, measure, *_power(power))
+            for measure, powers in (
+                ("CS-C", [one.by_cs_c for one in figures.conditions]),
+                ("CS-R", [one.by_cs_r for one in figures.conditions]),
+            )
+            for one, power in zip(figures.conditions, powers, strict=True)
+        ),
+        note="keeps: the share of a true difference that is seen; intervals resample claims\n"
+        f"questions: to find a difference in CS-C of {shown} in 80 % of studies (5 %, two-sided),\n"
+        "with 5 claims an answer, 30 % of one system's in conflict; in order: with 100 and .1",
     )
     yield Card(
         title=f"Corrected by the other half's confusion table, {name}",
@@ -118,10 +117,9 @@ def _noise(figures: NoiseFigures) -> Iterator[Card]:
     )
 
 
-def _powers(powers: Sequence[Power]) -> Iterable[str]:
-    for one in powers:
-        yield ", ".join("never" if n is None else f"{n:,}" for n in one.questions.values())
-        yield percent(one.order_right)
+def _power(power: Power) -> tuple[str, str, str]:
+    needed = ("never" if n is None else f"{n:,}" for n in power.questions.values())
+    return _figure(power.kept), " / ".join(needed), percent(power.order_right)
 
 
 def _figure(value: Interval) -> str:
