@@ -19,7 +19,7 @@ import click
 from measurements.batch_replies import batch_reply
 from measurements.peer_replies import ragas_reply, ragchecker_reply
 
-__all__ = ["main"]
+__all__ = ["main", "reply_to"]
 
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _CLAIM = re.compile(r"<claim>\s*(.*?)\s*</claim>", re.DOTALL)
@@ -57,7 +57,7 @@ class _Ways:
             drawn -= share
         kind = "malformed" if drawn < self.malformed else "answered"
         self.asked[kind] += 1
-        text = _MALFORMED if kind == "malformed" else _reply(body, self.claims)
+        text = _MALFORMED if kind == "malformed" else reply_to(body, self.claims)
         return _http(_completion(body, text))
 
 
@@ -105,7 +105,7 @@ async def _serve(ways: _Ways) -> None:
         await server.serve_forever()
 
 
-def _reply(body: dict[str, Any], claims: int) -> str:
+def reply_to(body: dict[str, Any], claims: int = 6) -> str:
     """What the model says to this prompt."""
     said = [message["content"] for message in body["messages"]]
     prompt = said[-3] if said[-1].startswith("That reply could not be used") else said[-1]
