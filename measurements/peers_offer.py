@@ -3,8 +3,8 @@
 Each library is installed into an environment of its own under ``--work`` (and stays there for the
 next time), without pip's cache, and its size, time and import time are taken before anything else
 is installed beside it. The tries are the snippets of ``peers_offer.toml``: each runs in that
-environment, in an empty folder, without any network but an OpenAI-compatible server on loopback
-whose replies are made up, and with no key but a dummy. What the last line of its output says is
+environment, in an empty folder, against an OpenAI-compatible server on loopback whose replies
+are made up, with a dummy key. What the last line of its output says is
 the cell; where it fails, the cell is "no" with the last line of the error. A few rows cannot be
 tried by a program and are read in the peer's documentation: they say so, with the page.
 """
