@@ -1,8 +1,10 @@
 """A campaign against the foundations: kills, faults, floods, address tricks, fuzz; one table.
 
-Each part makes cases from a seed until its share of the time is up. Nothing leaves this machine:
-the service, its upstream and what must never be reached listen on the loopback interface. The exit
-code is 1 where anything broke; the same seed finds most of it again.
+Each part makes cases from a seed until its share of the time is up, and its row is printed as it
+ends. SIGTERM and Ctrl-C end it after the case at work, with the table of what was done. Nothing
+leaves this machine: the service, its upstream and what must never be reached listen on the loopback
+interface. The exit code is 1 where anything broke, and otherwise 128 and the signal's number where
+one ended it; the same seed finds most of what broke again.
 """
 
 import asyncio
@@ -12,6 +14,7 @@ import logging
 import random
 import re
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -86,9 +89,11 @@ def _kills(chance: random.Random, folder: Path) -> Generator[Case]:
     while True:
         with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:  # noqa: S603 - our own
             assert writer.stdout is not None  # noqa: S101 - for the type checker
-            first = int(writer.stdout.readline())
-            time.sleep(chance.uniform(0, 0.05))
-            writer.kill()
+            try:
+                first = int(writer.stdout.readline())
+                time.sleep(chance.uniform(0, 0.05))
+            finally:
+                writer.kill()
             said = writer.stdout.read().split(b"\n")[:-1]
         last = int(said[-1]) if said else first
         lines = [json.loads(line.text)["n"] for line in RecordLines(folder / "records.jsonl")]
@@ -380,16 +385,27 @@ def _mutated(chance: random.Random, value: Any) -> Any:
     return value
 
 
-def campaign(parts: Mapping[str, Part], *, seconds: float, seed: int) -> dict[str, Outcome]:
+def campaign(
+    parts: Mapping[str, Part],
+    *,
+    seconds: float,
+    seed: int,
+    stopped: Callable[[], bool] = lambda: False,
+    ended: Callable[[str, Outcome], None] = lambda name, outcome: None,
+) -> dict[str, Outcome]:
     """Run parts, each for its share of the time, and at least one case of each.
 
     Args:
         parts: Some of ``PARTS``.
         seconds: For all of them together.
         seed: Of the first part; each further one adds one.
+        stopped: Whether to end now; asked after each case. Parts not begun are then left out.
+        ended: Is told what came of each part, as it ends.
     """
     outcomes = {}
     for number, (name, part) in enumerate(parts.items()):
+        if stopped():
+            break
         outcome = outcomes[name] = Outcome()
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
@@ -398,17 +414,18 @@ def campaign(parts: Mapping[str, Part], *, seconds: float, seed: int) -> dict[st
                 for broke in cases:
                     outcome.cases += 1
                     outcome.broken += [broke] if broke else []
-                    if time.monotonic() - began >= seconds / len(parts):
+                    if stopped() or time.monotonic() - began >= seconds / len(parts):
                         break
             except Exception as error:  # noqa: BLE001 - what a part did not expect is what it found
                 outcome.broken.append(f"{type(error).__name__}: {error}")
             finally:
                 cases.close()
         outcome.seconds = time.monotonic() - began
+        ended(name, outcome)
     return outcomes
 
 
-@click.command()
+@click.command(help=__doc__)
 @click.option("--seconds", default=60.0, show_default=True, help="For all parts together.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--only", multiple=True, type=click.Choice([*PARTS]), help="These parts alone.")
@@ -416,16 +433,32 @@ def main(seconds: float, seed: int, only: tuple[str, ...]) -> None:
     """Run the campaign, and print what held and what broke."""
     logging.disable()  # what is refused is logged, as it should be
     chosen = {name: part for name, part in PARTS.items() if not only or name in only}
-    outcomes = campaign(chosen, seconds=seconds, seed=seed)
+    signals: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        signals.append(number)
+        signal.signal(number, signal.SIG_DFL)  # a second one does not wait for the case at work
+
+    def row(name: str, outcome: Outcome) -> None:
+        cut = "  cut short" if signals else ""
+        told = f"{outcome.cases:>8} {len(outcome.broken):>6} {outcome.seconds:>8.1f}{cut}"
+        click.echo(f"{name:<8} {told}")
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
     click.echo(f"{'':<8} {'cases':>8} {'broke':>6} {'seconds':>8}   seed {seed}")
-    for name, outcome in outcomes.items():
-        row = f"{outcome.cases:>8} {len(outcome.broken):>6} {outcome.seconds:>8.1f}"
-        click.echo(f"{name:<8} {row}")
+    outcomes = campaign(
+        chosen, seconds=seconds, seed=seed, stopped=lambda: bool(signals), ended=row
+    )
+    for name in [one for one in chosen if one not in outcomes]:
+        click.echo(f"{name:<8} not begun")
     for name, outcome in outcomes.items():
         for broke in outcome.broken[:_SHOWN]:
             click.echo(f"{name}: {broke}")
     if any(outcome.broken for outcome in outcomes.values()):
         raise SystemExit(1)
+    if signals:
+        raise SystemExit(128 + signals[0])
 
 
 if __name__ == "__main__":
