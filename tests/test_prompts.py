@@ -32,6 +32,7 @@ NEWER = {
     "look_further",
     "label_rules_paper",
     *("madam_reader", "madam_reader_again", "madam_sum"),
+    "data_marking",
 }
 _RETRY = "Not usable: $reason. Once more."
 

@@ -63,11 +63,12 @@ class NotedPrompts(PromptSet):
     def __init__(self, prompts: PromptSet) -> None:
         """Take the templates of a set."""
         vars(self).update(vars(prompts))
+        self._noted = prompts
         self.rendered: dict[str, tuple[str, Mapping[str, Any]]] = {}
 
     def render(self, name: str, **fields: str | int) -> str:
         """Fill a template, and note it."""
-        text = super().render(name, **fields)
+        text = self._noted.render(name, **fields)
         self.rendered[text] = name, fields
         return text
 

@@ -176,9 +176,11 @@ class Setup:
             ConfigurationError: A template that is to stand in for another has other placeholders.
         """
         context = self.context
-        if not benchmark.wording:
+        if not benchmark.wording and benchmark.prompts is None:
             return self
         prompts = context.prompts.worded(benchmark.wording)
+        if benchmark.prompts is not None:
+            prompts = benchmark.prompts(prompts)
         return replace(
             self,
             context=self._context(context.generator, context.decomposer, prompts, context.cache),

@@ -1,8 +1,10 @@
 """The questions: each as it is, with a harmless sentence in a document, and with each attack."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
+from typing import Literal
 
 from conflictscore.benchmarks.conflict_detection.groups import statement
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
@@ -11,6 +13,7 @@ from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.selection import lot, question_id, shuffled_options
 from conflictscore.benchmarks.injection import ENTRY
 from conflictscore.benchmarks.injection.attacks import Carrier, attacked, read_instructions
+from conflictscore.benchmarks.injection.defences import DefendedPrompts
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.ramdocs.benchmark import read_ramdocs
 from conflictscore.benchmarks.wikicontradict import benchmark as wikicontradict
@@ -23,7 +26,16 @@ CLEAN = "clean"
 _VARIANTS = 1 + len(Carrier)
 
 
-def injection(data: Sequence[str], form: Form, seed: int) -> Benchmark:
+def injection(
+    data: Sequence[str],
+    form: Form,
+    seed: int,
+    *,
+    no_marks: bool = False,
+    data_marking: bool = False,
+    attacked_first: bool = False,
+    attacked_last: bool = False,
+) -> Benchmark:
     """The benchmark as the harness runs it: seven questions for each of the data's.
 
     They differ in one document, which is drawn by the seed. The sets take turns, so that the first
@@ -33,10 +45,18 @@ def injection(data: Sequence[str], form: Form, seed: int) -> Benchmark:
         data: ``instructions:FILE`` and ``SET:FILE`` of one or more sets.
         form: ``multiple-choice``.
         seed: Of the order of options, and of the document and instruction of each question.
+        no_marks: See :class:`~conflictscore.benchmarks.injection.defences.DefendedPrompts`.
+        data_marking: The same.
+        attacked_first: Whether the document that the seed draws is put before all others.
+        attacked_last: Whether it is put after all others.
 
     Raises:
-        InputError: A source is unknown, missing or cannot be used.
+        InputError: A source is unknown, missing or cannot be used; or a document is to be first
+            and last.
     """
+    if attacked_first and attacked_last:
+        raise InputError("the changed document is to be first and last; give one of the two")
+    moved_to: Literal[0, -1] | None = 0 if attacked_first else -1 if attacked_last else None
     files = dict(_named(source) for source in data)
     if "instructions" not in files or len(files) == 1:
         raise InputError(
@@ -51,10 +71,15 @@ def injection(data: Sequence[str], form: Form, seed: int) -> Benchmark:
         questions=tuple(
             variant
             for number, question in enumerate(taken)
-            for variant in _variants(question, instructions[number % len(instructions)], seed)
+            for variant in _variants(
+                question, instructions[number % len(instructions)], seed, moved_to
+            )
         ),
         offered=ENTRY.methods,
         hashes={name: sha256_of_file(path) for name, path in files.items()},
+        prompts=partial(DefendedPrompts, marks=not no_marks, data_marking=data_marking)
+        if no_marks or data_marking
+        else None,
         notes=(
             f"every {_VARIANTS} questions are one, clean and changed: give --limit a multiple of"
             f" {_VARIANTS}",
@@ -70,9 +95,17 @@ def _named(source: str) -> tuple[str, Path]:
     return name, Path(path)
 
 
-def _variants(question: Question, instruction: str, seed: int) -> Iterator[Question]:
-    yield question.model_copy(update={"id": f"{question.id}:{CLEAN}", "category": CLEAN})
+def _variants(
+    question: Question, instruction: str, seed: int, moved_to: Literal[0, -1] | None
+) -> Iterator[Question]:
     place = lot("attacked document", seed, question.id)[0] % len(question.documents)
+    if moved_to is not None:
+        drawn = question.documents[place]
+        others = [*question.documents[:place], *question.documents[place + 1 :]]
+        ordered = (drawn, *others) if moved_to == 0 else (*others, drawn)
+        question = question.model_copy(update={"documents": ordered})
+        place = moved_to
+    yield question.model_copy(update={"id": f"{question.id}:{CLEAN}", "category": CLEAN})
     wrong = question.options[1 - (question.gold or 0)]
     for carrier in Carrier:
         documents = [dict(document) for document in question.documents]
