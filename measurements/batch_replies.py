@@ -3,13 +3,15 @@
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 __all__ = ["batch_reply"]
 
 _FIELDS = '"verdicts", a list, one on each'
 _ID = r'(?: id="(\d+)")?'
 _CLAIM = re.compile(rf'<claim{_ID}(?: documents="([\d, ]+)")?>\s*(.*?)\s*</claim>', re.DOTALL)
-_DOCUMENT = re.compile(rf"<document{_ID}>\s*(.*?)\s*</document>", re.DOTALL)
+_DOCUMENT = re.compile(rf'<document{_ID} mark="\w+">\s*(.*?)\s*</document', re.DOTALL)
+_LISTED = '"supports", "contradicts" and "irrelevant"'
 
 
 def batch_reply(prompt: str, label: Callable[[str, str], str]) -> str | None:
@@ -22,11 +24,16 @@ def batch_reply(prompt: str, label: Callable[[str, str], str]) -> str | None:
     if _FIELDS not in prompt:
         return None
     documents = _DOCUMENT.findall(prompt)
-    verdicts = []
+    verdicts: list[dict[str, Any]] = []
     for claim_id, only, claim in _CLAIM.findall(prompt):
-        for document_id, document in documents:
-            if only and document_id not in only.split(", "):
-                continue
+        asked = [one for one in documents if not only or one[0] in only.split(", ")]
+        if _LISTED in prompt:
+            lists: dict[str, list[int]] = {"supports": [], "contradicts": [], "irrelevant": []}
+            for document_id, document in asked:
+                lists[label(claim, document).lower()].append(int(document_id))
+            verdicts.append({"claim": int(claim_id), **lists})
+            continue
+        for document_id, document in asked:
             ids = {"claim": claim_id, "document": document_id}
             said = {"snippet": "", "reason": "As it says.", "answer": label(claim, document)}
             verdicts.append({**{key: int(its) for key, its in ids.items() if its}, **said})

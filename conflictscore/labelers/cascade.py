@@ -2,19 +2,15 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import Calibration
 from conflictscore.labelers.protocol import Labeler, Pair, has_learned
-from conflictscore.labelers.verdicts import judging
-from conflictscore.models.usage import UsageMeter
+from conflictscore.labelers.stages import Place, TwoStages, decided_by
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.scripts import script_of
-from conflictscore.storage.cache import ContentCache
-from conflictscore.threads import together
 
 __all__ = ["WORDS", "Cascade", "Certain", "open_cascade"]
 
@@ -28,10 +24,6 @@ _LEAST_WORDS = 3
 """A claim of fewer telling words may well be put in others."""
 _FIRST_WITHOUT_SPACES = "\u0e00"
 """All scripts without spaces between words, such as Thai and Han, are from this letter on."""
-"""So many letters of a text show its script."""
-
-Place = tuple[int, int]
-"""Numbers of a claim and a document."""
 
 
 class Certain(NamedTuple):
@@ -56,7 +48,7 @@ class Certain(NamedTuple):
         return least is not None and verdict.score is not None and verdict.score >= least
 
 
-class Cascade:
+class Cascade(TwoStages):
     """Three stages; the first that is certain of a pair decides it, and its label says which.
 
     First the cheap labeler, where its score is high enough. Then the words: what it finds
@@ -65,11 +57,6 @@ class Cascade:
     gets what is left, and beside that every verdict of the cheap labeler on which alone a conflict
     rests: one that is the only one of its side, where the cheap labeler or the judge has found the
     other side.
-
-    So a verdict may change with the documents beside it, and is found anew each time. What can be
-    kept are the verdicts of the cheap labeler and of the judge, each as their own.
-
-    A pair that the judge could not label is unlabelled, whatever the cheap labeler said of it.
     """
 
     def __init__(
@@ -84,18 +71,10 @@ class Cascade:
             certain: When a cheap verdict may stand; by default from a score of 0.9 on, whichever
                 the label.
         """
-        self._cheap, self._set_judge = cheap, judge
         self._certain = Certain() if certain is None else certain
-        self.name = f"cascade({cheap.name}, {judge.name if judge else 'the judge of the run'})"
-        self.identity: dict[str, Any] | None = None
-        if judge is not None and cheap.identity is not None and judge.identity is not None:
-            self.identity = {
-                "labeler": "cascade",
-                "cheap": dict(cheap.identity),
-                "judge": dict(judge.identity),
-                "certain": self._certain._asdict(),
-                "no_shared_words": [_LEAST_LETTERS, _STEM_LETTERS, _LEAST_WORDS],
-            }
+        words = [_LEAST_LETTERS, _STEM_LETTERS, _LEAST_WORDS]
+        settings = {"certain": self._certain._asdict(), "no_shared_words": words}
+        super().__init__("cascade", cheap, judge, settings)
 
     @property
     def complete(self) -> bool:
@@ -110,84 +89,26 @@ class Cascade:
         """The same cascade with each of its labelers changed."""
         return Cascade(change(self._cheap), change(self._judge), self._certain)
 
-    @property
-    def _judge(self) -> Labeler:
-        if self._set_judge is None:
-            raise ConfigurationError(f"{self.name} has no judge: give it one, or give it to a run")
-        return self._set_judge
-
-    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
-        """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
-        verdict = await self._cheap.label(claim, document, meter)
-        if (settled := self._settled((claim, document), verdict)) is not None:
-            return settled
-        return _decided_by(self._judge, await self._judge.label(claim, document, meter))
-
-    async def label_all(
-        self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
-    ) -> None:
-        """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
-        await self.label_in_stages(pairs, meter, on_label)
-
-    async def label_in_stages(
-        self,
-        pairs: Sequence[Pair],
-        meter: UsageMeter,
-        on_label: Callable[[EvidenceLabel], None],
-        cache: ContentCache | None = None,
-    ) -> None:
-        """Judge many; see :class:`~conflictscore.labelers.protocol.StagedLabeler`."""
-        judge = self._judge
-        at = {_place(pair): pair for pair in pairs}
-        hard, sides = dict(at), dict[Place, EvidenceLabel]()
-
-        def weigh(verdict: EvidenceLabel) -> None:
-            place = (verdict.claim, verdict.document)
-            if (settled := self._settled(at[place], verdict)) is None:
-                return
-            del hard[place]
-            if settled.label is Label.IRRELEVANT:  # no conflict can rest on it
-                on_label(settled)
-            else:
-                sides[place] = settled
-
-        async def ask(
-            labeler: Labeler, pairs: Iterable[Pair], tell: Callable[[EvidenceLabel], None]
-        ) -> None:
-            async with together() as start:
-                for work in judging(labeler, list(pairs), tell, meter=meter, cache=cache):
-                    start(work)
-
-        judged: list[EvidenceLabel] = []
-
-        def hear(verdict: EvidenceLabel) -> None:
-            judged.append(verdict)
-            on_label(_decided_by(judge, verdict))
-
-        await ask(self._cheap, pairs, weigh)
-        try:
-            while True:
-                for place in _deciding(sides.values(), judged):
-                    del sides[place]
-                    hard[place] = at[place]
-                if not hard:
-                    break
-                awaited = {claim for claim, _ in hard}
-                for place in [place for place in sides if place[0] not in awaited]:
-                    on_label(sides.pop(place))
-                await ask(judge, hard.values(), hear)
-                hard.clear()
-        finally:  # they stand, even where the budget or the time ends with the judge
-            for verdict in sides.values():
-                on_label(verdict)
-
     def _settled(self, pair: Pair, verdict: EvidenceLabel) -> EvidenceLabel | None:
-        """What the cheap labeler said, with the stage by which it stands; None where it may not."""
         if self._certain.allows(verdict) and has_learned(self._cheap, pair[0]):
-            return _decided_by(self._cheap, verdict)
+            return decided_by(self._cheap, verdict)
         if verdict.label is Label.IRRELEVANT and _share_no_word(*pair):
             return verdict.model_copy(update={"stage": WORDS})
         return None
+
+    def _deciding(
+        self, cheap: Collection[EvidenceLabel], judged: Sequence[EvidenceLabel]
+    ) -> list[Place]:
+        """Those without which their claim would have only one side."""
+        sides: dict[int, dict[Label, list[Place | None]]] = {}
+        for verdict in judged:
+            if verdict.label in (Label.SUPPORTS, Label.CONTRADICTS):
+                sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(None)
+        for verdict in cheap:
+            place = (verdict.claim, verdict.document)
+            sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(place)
+        opposed = (side for both in sides.values() if len(both) == 2 for side in both.values())
+        return [side[0] for side in opposed if len(side) == 1 and side[0] is not None]
 
 
 def open_cascade(
@@ -209,28 +130,6 @@ def open_cascade(
 
     scores = None if certain is None else Certain.from_score(certain)
     return Cascade(open_nli(nli_model, calibration), certain=scores)
-
-
-def _place(pair: Pair) -> Place:
-    return pair[0].number, pair[1].number
-
-
-def _deciding(cheap: Iterable[EvidenceLabel], judged: Iterable[EvidenceLabel]) -> list[Place]:
-    """The cheap verdicts without which their claim would have only one side."""
-    sides: dict[int, dict[Label, list[Place | None]]] = {}
-    for verdict in judged:
-        if verdict.label in (Label.SUPPORTS, Label.CONTRADICTS):
-            sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(None)
-    for verdict in cheap:
-        place = (verdict.claim, verdict.document)
-        sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(place)
-    opposed = (side for both in sides.values() if len(both) == 2 for side in both.values())
-    return [side[0] for side in opposed if len(side) == 1 and side[0] is not None]
-
-
-def _decided_by(labeler: Labeler, verdict: EvidenceLabel) -> EvidenceLabel:
-    """The verdict with its stage: the labeler, or the one within it that decided."""
-    return verdict.model_copy(update={"stage": verdict.stage or labeler.name})
 
 
 def _share_no_word(claim: Claim, document: Document) -> bool:

@@ -29,6 +29,7 @@ LabelerName = Literal[
     "choice",
     "nli",
     "cascade",
+    "screened",
     "per-document",
     "per-claim",
     "matrix",
@@ -117,6 +118,11 @@ LABELERS: Mapping[str, LabelerKind] = {
         needs="judge",
         options=("nli_model", "certain", "calibration"),
         extra="nli",
+    ),
+    "screened": LabelerKind(
+        "one call for up to 8 claims and 16 documents, then json for each verdict that decides"
+        " whether a claim is disputed",
+        "screened:open_screened",
     ),
     "per-document": LabelerKind(
         "up to 8 claims and one document in a call",
