@@ -14,12 +14,17 @@ _DOCUMENT = re.compile(rf'<document{_ID} mark="\w+">\s*(.*?)\s*</document', re.D
 _LISTED = '"supports", "contradicts" and "irrelevant"'
 
 
-def batch_reply(prompt: str, label: Callable[[str, str], str]) -> str | None:
+def batch_reply(
+    prompt: str,
+    label: Callable[[str, str], str],
+    snippet: Callable[[str, str], str] = lambda label, document: "",
+) -> str | None:
     """A verdict on every pair that a prompt asks for, as JSON; None for a prompt of another kind.
 
     Args:
         prompt: The prompt.
         label: The label of the text of a claim and that of a document.
+        snippet: What is quoted for a label of the text of a document.
     """
     if _FIELDS not in prompt:
         return None
@@ -35,6 +40,8 @@ def batch_reply(prompt: str, label: Callable[[str, str], str]) -> str | None:
             continue
         for document_id, document in asked:
             ids = {"claim": claim_id, "document": document_id}
-            said = {"snippet": "", "reason": "As it says.", "answer": label(claim, document)}
+            answer = label(claim, document)
+            quoted = snippet(answer, document)
+            said = {"snippet": quoted, "reason": "As it says.", "answer": answer}
             verdicts.append({**{key: int(its) for key, its in ids.items() if its}, **said})
     return json.dumps({"verdicts": verdicts})

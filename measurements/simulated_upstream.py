@@ -11,12 +11,16 @@ import json
 import random
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import click
 
+from conflictscore.tokens import count_tokens
 from measurements.batch_replies import batch_reply
+from measurements.erring_judge import ErringJudge
 from measurements.peer_replies import ragas_reply, ragchecker_reply
 
 __all__ = ["main", "reply_to"]
@@ -24,8 +28,9 @@ __all__ = ["main", "reply_to"]
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _CLAIM = re.compile(r"<claim>\s*(.*?)\s*</claim>", re.DOTALL)
 _NUMBER = re.compile(r"Ledger number (\d+)")
-_TOKENS = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
-
+_TOKENS = {"prompt_tokens": 100, "completion_tokens": 20}
+_COUNTED = "gpt-4.1-mini"
+"""Whose tokens are counted."""
 
 _MALFORMED = '{"claim": "The lamp was first l'
 
@@ -41,6 +46,7 @@ class _Ways:
     refusing: float
     places: asyncio.Semaphore
     chance: random.Random
+    judge: ErringJudge | None
     asked: dict[str, int] = field(
         default_factory=lambda: {"calls": 0, "answered": 0, "malformed": 0, "500": 0, "429": 0}
     )
@@ -57,8 +63,15 @@ class _Ways:
             drawn -= share
         kind = "malformed" if drawn < self.malformed else "answered"
         self.asked[kind] += 1
-        text = _MALFORMED if kind == "malformed" else reply_to(body, self.claims)
-        return _http(_completion(body, text))
+        if kind == "malformed":
+            return _http(_completion(body, _MALFORMED))
+        if self.judge is None:
+            return _http(_completion(body, reply_to(body, self.claims)))
+        text = self.judge.reply(_asked(body))
+        said = "\n".join(message["content"] for message in body["messages"])
+        tokens = {"prompt_tokens": count_tokens(said, _COUNTED).n}
+        tokens["completion_tokens"] = count_tokens(text, _COUNTED).n
+        return _http(_completion(body, text, tokens))
 
 
 @click.command(help=__doc__)
@@ -69,6 +82,11 @@ class _Ways:
 @click.option("--failing", default=0.0, show_default=True, help="Share that gets HTTP 500.")
 @click.option("--refusing", default=0.0, show_default=True, help="Share that gets HTTP 429.")
 @click.option("--seed", default=0, show_default=True, help="Decides which those are.")
+@click.option(
+    "--judge",
+    type=click.Path(path_type=Path, exists=True),
+    help="An ErringJudge as written down; it replies, and tokens are counted.",
+)
 def main(
     delay: float,
     claims: int,
@@ -77,11 +95,13 @@ def main(
     failing: float,
     refusing: float,
     seed: int,
+    judge: Path | None,
 ) -> None:
     """See the module."""
     chance = random.Random(seed)  # noqa: S311 - no secret
     slots = asyncio.Semaphore(places)
-    asyncio.run(_serve(_Ways(delay, claims, malformed, failing, refusing, slots, chance)))
+    erring = None if judge is None else ErringJudge.read(judge)
+    asyncio.run(_serve(_Ways(delay, claims, malformed, failing, refusing, slots, chance, erring)))
 
 
 async def _serve(ways: _Ways) -> None:
@@ -105,10 +125,15 @@ async def _serve(ways: _Ways) -> None:
         await server.serve_forever()
 
 
+def _asked(body: dict[str, Any]) -> str:
+    """The prompt, also where it is asked again after a reply that could not be used."""
+    said = [str(message["content"]) for message in body["messages"]]
+    return said[-3] if said[-1].startswith("That reply could not be used") else said[-1]
+
+
 def reply_to(body: dict[str, Any], claims: int = 6) -> str:
     """What the model says to this prompt."""
-    said = [message["content"] for message in body["messages"]]
-    prompt = said[-3] if said[-1].startswith("That reply could not be used") else said[-1]
+    prompt = _asked(body)
     if '"document_snippet"' in prompt:
         return json.dumps(_verdict(prompt))
     if (batch := batch_reply(prompt, _label)) is not None:
@@ -148,7 +173,9 @@ def _label(claim: str, document: str) -> str:
     return "SUPPORTS"
 
 
-def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
+def _completion(
+    body: dict[str, Any], text: str, tokens: Mapping[str, int] = _TOKENS
+) -> dict[str, Any]:
     message = {"role": "assistant", "content": text}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     return {
@@ -157,7 +184,7 @@ def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
         "created": int(time.time()),
         "model": body["model"],
         "choices": [choice],
-        "usage": _TOKENS,
+        "usage": {**tokens, "total_tokens": sum(tokens.values())},
     }
 
 
