@@ -27,8 +27,8 @@ PUBLIC = {
     """,
     "conflictscore.labelers": """
         BatchJudge Calibration Cascade Certain ChoiceJudge FittedCalibration JsonJudge LABELERS
-        Labeler LabelerFactory LabelerKind LabelerName NliLabeler Pair TableLabeler label_table
-        make_labeler
+        Labeler LabelerFactory LabelerKind LabelerName NliLabeler Pair Screened TableLabeler
+        label_table make_labeler
     """,
     "conflictscore.middleware": """
         ConflictScoreMiddleware SelfCorrectingChatModel ServiceSettings create_app self_correct

@@ -17,6 +17,7 @@ from conflictscore.benchmarks.harness.setup import Setup
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.nli.labeler import NliLabeler
+from conflictscore.labelers.screened import Screened
 from conflictscore.models.prices import PriceTable
 from conflictscore.reporting.figure_text import counted, money, one_line, percent
 from conflictscore.reporting.plain_table import add_row, heading, plain_table
@@ -89,6 +90,11 @@ def _labels_note(setup: Setup) -> str | None:
             return (
                 "Note: labels are an upper bound: every pair is counted, and the cascade"
                 " asks its judge about the hard ones only"
+            )
+        case Screened():
+            return (
+                "Note: labels are an upper bound: every claim is counted as disputed, so that its"
+                " sides are judged again"
             )
         case NliLabeler():
             return "Note: labels are made on this machine, by no call"

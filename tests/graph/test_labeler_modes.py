@@ -45,6 +45,12 @@ def test_a_batch_finds_what_single_calls_find_in_fewer_calls(
     assert together.asked == {"decompose": 1, "batch": calls}
 
 
+def test_what_a_screen_finds_is_borne_out_by_single_calls_where_it_decides() -> None:
+    singly, together = World(decomposition=CLAIMS), World(decomposition=CLAIMS)
+    assert sides(scored("screened", together)) == sides(scored("json", singly))
+    assert together.asked == {"decompose": 1, "batch": 1, "label": 4}
+
+
 def test_a_whole_answer_is_its_one_claim_and_is_not_taken_apart() -> None:
     world = World()
     report = scored("whole-answer", world, answer="  The lamp was lit in 1871.\nOr so. ")
@@ -68,7 +74,7 @@ def test_how_many_claims_are_salient_is_a_setting() -> None:
     assert report["coverage"] == 0.25
 
 
-@pytest.mark.parametrize("labeler", ["per-document", "per-claim", "matrix", "whole-answer"])
+@pytest.mark.parametrize("labeler", ["screened", "per-document", "matrix", "whole-answer"])
 def test_an_answer_is_corrected_whatever_judges_it(labeler: LabelerName) -> None:
     world = World()
     with OpenAIServer(world) as server:
