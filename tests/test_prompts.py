@@ -31,6 +31,7 @@ NEWER = {
     *("revise_remove", "revise_keep", "revise_keep_unsettled"),
     "look_further",
     "label_rules_paper",
+    "label_screen",
     *("madam_reader", "madam_reader_again", "madam_sum"),
     "data_marking",
 }

@@ -12,7 +12,7 @@ from conflictscore.labelers.quotes import stands_in
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 
-__all__ = ["MODES", "Batch", "BatchName", "Mode", "Open", "prompt_of", "read_reply"]
+__all__ = ["MODES", "Batch", "BatchMode", "BatchName", "Open", "prompt_of", "read_reply"]
 
 BatchName = Literal["per-document", "per-claim", "matrix", "screen"]
 
@@ -25,7 +25,7 @@ _LISTS = {"supports": "SUPPORTS", "contradicts": "CONTRADICTS", "irrelevant": "I
 
 
 @dataclass(frozen=True)
-class Mode:
+class BatchMode:
     """The shape of a call, which also decides what a verdict must name."""
 
     template: str
@@ -79,11 +79,11 @@ class Mode:
         }
 
 
-MODES: Mapping[BatchName, Mode] = {
-    "per-document": Mode("label_per_document", claims=8, documents=1),
-    "per-claim": Mode("label_per_claim", claims=1, documents=64),
-    "matrix": Mode("label_matrix", claims=8, documents=16),
-    "screen": Mode("label_screen", claims=8, documents=16, verdict_tokens=8, listed=True),
+MODES: Mapping[BatchName, BatchMode] = {
+    "per-document": BatchMode("label_per_document", claims=8, documents=1),
+    "per-claim": BatchMode("label_per_claim", claims=1, documents=64),
+    "matrix": BatchMode("label_matrix", claims=8, documents=16),
+    "screen": BatchMode("label_screen", claims=8, documents=16, verdict_tokens=8, listed=True),
 }
 
 
@@ -123,7 +123,7 @@ Open = list[tuple[Pair, str]]
 """Pairs that are without a verdict still, each with the reason."""
 
 
-def prompt_of(batch: Batch, mode: Mode, prompts: PromptSet) -> str:
+def prompt_of(batch: Batch, mode: BatchMode, prompts: PromptSet) -> str:
     """Rules, documents, claims: the prefix up to the claims is the same for all claims."""
     documents, claims = batch.document_ids(), batch.claim_ids()
     fields = {"rules": prompts.render("label_rules_brief")}
@@ -150,7 +150,7 @@ def prompt_of(batch: Batch, mode: Mode, prompts: PromptSet) -> str:
 
 
 def read_reply(
-    reply: Mapping[str, Any], batch: Batch, mode: Mode
+    reply: Mapping[str, Any], batch: Batch, mode: BatchMode
 ) -> tuple[list[EvidenceLabel], Open]:
     """Read a reply; every pair that was asked for is in one of the two lists.
 
@@ -192,7 +192,9 @@ def _apart(listed: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
                 yield {**named, "snippet": "", "reason": "", "answer": answer}
 
 
-def _label(said: list[Mapping[str, Any]], pair: Pair, batch: Batch, mode: Mode) -> EvidenceLabel:
+def _label(
+    said: list[Mapping[str, Any]], pair: Pair, batch: Batch, mode: BatchMode
+) -> EvidenceLabel:
     if len(said) != 1:
         raise ValueError(f"has {len(said)} verdicts" if said else "has no verdict under its ids")
     try:

@@ -9,7 +9,7 @@ import pytest
 from conflictscore.errors import BudgetError
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings
-from conflictscore.labelers import Screened, TableLabeler, label_table
+from conflictscore.labelers import Labeler, Screened, TableLabeler, label_table
 from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.screened import open_screened
@@ -186,7 +186,10 @@ async def test_what_json_said_before_costs_nothing_here_and_the_other_way_round(
     world, cache = Screen("CSII"), ContentCache(tmp_path / "verdicts.sqlite")
     claims, documents = table(["CSII"], "CSII")
     with OpenAIServer(world) as server:
-        judges = [JsonJudge(calling(server), PROMPTS), open_screened(calling(server), PROMPTS)]
+        judges: list[Labeler] = [
+            JsonJudge(calling(server), PROMPTS),
+            open_screened(calling(server), PROMPTS),
+        ]
         for labeler in judges:
             rows = await label_table(labeler, claims, documents, meter=UsageMeter(), cache=cache)
         assert (world.asked["label"], world.asked["batch"]) == (4, 1)
