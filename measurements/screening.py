@@ -93,7 +93,7 @@ class _Judged(NamedTuple):
     show_default=True,
     help="Shares of wrong labels, alone and in a batch.",
 )
-@click.option("--most", "bounds", multiple=True, type=int, default=(4,), show_default=True)
+@click.option("--most", "bounds", multiple=True, type=int, default=(2, 4), show_default=True)
 @click.option("--answers", default=100, show_default=True, help="A row of the table.")
 @click.option("--faults", is_flag=True, help="With 20 % malformed, 5 % HTTP 500, 5 % HTTP 429.")
 @click.option("--model", help="A spec of a model that judges, instead of the simulated one.")

@@ -175,9 +175,9 @@ async def test_where_the_budget_ends_what_is_known_is_kept_and_not_paid_for_agai
         paid = len(server.requests)
         labeler, meter = open_screened(calling(server), PROMPTS), UsageMeter()
         [row] = await label_table(labeler, claims, documents, meter=meter, cache=cache)
-        assert len(server.requests) == paid + 3
-    assert "".join(map(_letter, row.labels)) == "CCSS"
-    assert (world.asked["batch"], paid, meter.usage.calls) == (1, 2, 3)
+        assert len(server.requests) == paid + 1
+    assert "".join(map(_letter, row.labels)) == "CCss"
+    assert (world.asked["batch"], paid, meter.usage.calls) == (1, 2, 1)
 
 
 async def test_what_json_said_before_costs_nothing_here_and_the_other_way_round(
@@ -203,7 +203,7 @@ async def test_a_run_takes_it_by_name_and_its_identity_is_that_of_both_stages() 
         assert labeler.name == "screened(screen(scripted), json(scripted))"
         assert isinstance(labeler, TableLabeler)
         one = open_screened(calling(server), PROMPTS)
-        other = screened_by(calling(server), 2)
+        other = screened_by(calling(server), 9)
     identity = json.loads(json.dumps(dict(one.identity or {})))
     assert (identity["cheap"]["labeler"], identity["judge"]["labeler"]) == ("screen", "json")
     assert one.identity != other.identity
