@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from conflictscore.middleware.service.annotation import disagreement_note, unchecked_note
+from conflictscore.middleware.service.answer_stream import Completion
 from conflictscore.middleware.service.completions import (
-    Completion,
     completion_of,
     text_of,
     usage_of,

@@ -1,33 +1,28 @@
 """OpenAI's chat completions, whole and as a stream of chunks."""
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conflictscore.middleware.service.refusals import RefusedError, internal_error
+from conflictscore.middleware.service.answer_stream import AnswerStream, Completion
+from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.service import Ticket
-from conflictscore.middleware.service.wire import ALIVE, frame
+from conflictscore.middleware.service.wire import frame
 from conflictscore.models.usage import known_tokens
 from conflictscore.records import Run, Usage
 
 __all__ = [
-    "Completion",
     "CompletionStream",
     "completion_of",
+    "pieces_of",
     "text_of",
     "usage_of",
     "why_no_text",
 ]
 
-Completion = dict[str, Any]
-"""OpenAI's chat completion; ours has ``conflictscore`` beside its fields."""
-
 _PIECE = re.compile(r"\S+\s*|\s+")
 _WORDS_A_CHUNK = 4
 _DONE = b"data: [DONE]\n\n"
-_CHUNK_SECONDS = 50.0
-"""Some clients wait only so long for a chunk, and do not count comments."""
 
 
 def completion_of(
@@ -121,8 +116,15 @@ def why_no_text(completion: Mapping[str, Any]) -> str | None:
     return None if text_of(completion).strip() else "the reply has no text"
 
 
-class CompletionStream:
-    """One chat completion as a stream of chunks, with signs of life while there is no text yet.
+def pieces_of(text: str) -> Iterator[str]:
+    """A text a few words at a time, as a stream has it."""
+    words = _PIECE.findall(text)
+    for start in range(0, len(words), _WORDS_A_CHUNK):
+        yield "".join(words[start : start + _WORDS_A_CHUNK])
+
+
+class CompletionStream(AnswerStream):
+    """One chat completion as a stream of chunks.
 
     Args:
         ticket: The request.
@@ -131,7 +133,8 @@ class CompletionStream:
     """
 
     def __init__(self, ticket: Ticket, *, include_usage: bool, heartbeat: float) -> None:
-        self._include_usage, self._heartbeat = include_usage, heartbeat
+        super().__init__(heartbeat)
+        self._include_usage = include_usage
         self._common = {
             "id": f"chatcmpl-{ticket.run_id}",
             "object": "chat.completion.chunk",
@@ -139,54 +142,21 @@ class CompletionStream:
             "model": ticket.model,
         }
 
-    async def frames(
-        self, work: "asyncio.Task[Completion]", standing: "asyncio.Future[Completion]"
-    ) -> AsyncIterator[bytes]:
-        """The text once it is final, the rest once the work is done.
-
-        Args:
-            work: Results in the completion.
-            standing: Results in it earlier, where its text is final before the work is done.
-        """
-        said, silent = False, 0.0
+    def _opening(self) -> Iterator[bytes]:
         yield self._chunk({"role": "assistant", "content": ""})
-        while not work.done():
-            waiting: set[asyncio.Future[Completion]] = {work} if said else {work, standing}
-            done, _ = await asyncio.wait(
-                waiting, timeout=self._heartbeat, return_when=asyncio.FIRST_COMPLETED
-            )
-            if standing in done:
-                for chunk in self._message(standing.result()):
-                    yield chunk
-                said, silent = True, 0.0
-            elif not done:
-                silent += self._heartbeat
-                if silent < _CHUNK_SECONDS:
-                    yield ALIVE
-                else:
-                    yield self._chunk({"content": ""})
-                    silent = 0.0
-        try:
-            completion = work.result()
-        except Exception as error:  # noqa: BLE001 - the headers are out: there is no status to send
-            refusal = error if isinstance(error, RefusedError) else internal_error(error)
-            yield frame(refusal.body())
-            return
-        if not said:
-            for chunk in self._message(completion):
-                yield chunk
-        for chunk in self._ending(completion):
-            yield chunk
-        yield _DONE
+
+    def _waiting(self) -> bytes:
+        return self._chunk({"content": ""})
+
+    def _failure(self, refusal: RefusedError) -> bytes:
+        return frame(refusal.body())
 
     def _message(self, completion: Completion) -> Iterator[bytes]:
         """The messages: text in pieces, anything else in one."""
         for choice in completion["choices"]:
             index, message = choice.get("index", 0), choice["message"]
             text, content = _split(message.get("content"))
-            words = _PIECE.findall(text)
-            for start in range(0, len(words), _WORDS_A_CHUNK):
-                piece = "".join(words[start : start + _WORDS_A_CHUNK])
+            for piece in pieces_of(text):
                 yield self._chunk({"content": piece}, index)
             others = {**message, "content": content}
             rest = {k: v for k, v in others.items() if k != "role" and v}
@@ -204,6 +174,7 @@ class CompletionStream:
             yield self._chunk({}, choice.get("index", 0), finish, **last)
         if self._include_usage:
             yield frame({**self._common, "choices": [], "usage": completion["usage"]})
+        yield _DONE
 
     def _chunk(
         self, delta: Mapping[str, Any], index: int = 0, finish: str | None = None, **beside: Any

@@ -9,12 +9,13 @@ from typing import Any
 
 from fastapi.responses import Response
 
+from conflictscore.middleware.service.answer_stream import Completion
 from conflictscore.middleware.service.completions import text_of, usage_of, why_no_text
 from conflictscore.middleware.service.loop_run import LoopRun
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service import STOPPED, Line, Service, Ticket
-from conflictscore.middleware.service.upstream import UpstreamReply, read_completion
+from conflictscore.middleware.service.upstream import UpstreamReply, read_completion, unreadable
 from conflictscore.middleware.service.wire import EventStream, frame
 from conflictscore.records import Run, RunStatus, Usage
 
@@ -45,6 +46,23 @@ class Relay:
         self._line = service.lines()[0]
         self._events = False
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that tell a client of the run."""
+        status = RunStatus.PASSED_THROUGH if self._request.unchecked else RunStatus.OBSERVED
+        return self._ticket.headers(status, "no" if self._request.unchecked else None)
+
+    async def completion(self) -> Completion:
+        """The upstream's reply to a request that is not streamed, read.
+
+        Raises:
+            RefusedError: There is none, as for :meth:`response`, or it is something else.
+        """
+        completion = read_completion(bytes((await self.response()).body))
+        if completion is None:
+            raise unreadable()
+        return completion
+
     async def response(self) -> Response:
         """The upstream's reply.
 
@@ -58,9 +76,7 @@ class Relay:
             self._close(RunStatus.FAILED, str(refusal))
             raise
         self._events = "event-stream" in reply.content_type
-        status = RunStatus.PASSED_THROUGH if self._request.unchecked else RunStatus.OBSERVED
-        checked = "no" if self._request.unchecked else None
-        headers = {**self._ticket.headers(status, checked), "content-type": reply.content_type}
+        headers = {**self.headers, "content-type": reply.content_type}
         if data is not None:
             self._ticket.account.count(self._used(data))
         if data is None:

@@ -22,7 +22,7 @@ from conflictscore.middleware.service.wire import header_value
 from conflictscore.models.failures import trouble_of
 from conflictscore.models.language_model import LanguageModel
 
-__all__ = ["OWN_NAME", "Upstream", "UpstreamReply", "read_completion"]
+__all__ = ["OWN_NAME", "Upstream", "UpstreamReply", "read_completion", "unreadable"]
 
 OWN_NAME = "conflictscore"
 """The model name that every deployment answers to."""
@@ -120,11 +120,7 @@ class Upstream:
             data = await reply.read()
         completion = read_completion(data)
         if completion is None:
-            raise RefusedError(
-                502,
-                "the upstream sent something that is not a chat completion",
-                code="upstream_unreadable",
-            )
+            raise unreadable()
         return completion
 
 
@@ -137,6 +133,12 @@ def read_completion(data: bytes) -> dict[str, Any] | None:
         return None
     whole = bool(messages) and all(isinstance(message, dict) for message in messages)
     return completion if whole and isinstance(completion, dict) else None
+
+
+def unreadable() -> RefusedError:
+    """The error of a reply that is something else."""
+    said = "the upstream sent something that is not a chat completion"
+    return RefusedError(502, said, code="upstream_unreadable")
 
 
 @contextmanager

@@ -13,9 +13,10 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from conflictscore.middleware.service import completions
+from conflictscore.middleware.service import answer_stream
+from conflictscore.middleware.service.answer_stream import Completion
 from conflictscore.middleware.service.budgets import Account, Budgets
-from conflictscore.middleware.service.completions import Completion, CompletionStream
+from conflictscore.middleware.service.completions import CompletionStream
 from conflictscore.middleware.service.keys import Allowance
 from conflictscore.middleware.service.service import Ticket
 from conflictscore.middleware.service.wire import ALIVE
@@ -56,7 +57,7 @@ def reply(text: str) -> Completion:
 async def test_comments_keep_a_silent_stream_awake_and_now_and_then_a_chunk(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(completions, "_CHUNK_SECONDS", 0.05)
+    monkeypatch.setattr(answer_stream, "_CHUNK_SECONDS", 0.05)
     finished: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
 
     async def work() -> Completion:

@@ -1,0 +1,87 @@
+"""An answer as server-sent events, with signs of life while there is no text yet."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from conflictscore.middleware.service.refusals import RefusedError, internal_error
+from conflictscore.middleware.service.wire import ALIVE
+
+__all__ = ["AnswerStream", "Completion"]
+
+Completion = dict[str, Any]
+"""OpenAI's chat completion; ours has ``conflictscore`` beside its fields."""
+
+_CHUNK_SECONDS = 50.0
+"""Some clients wait only so long for an event, and do not count comments."""
+
+
+class AnswerStream(ABC):
+    """The text of a completion once it is final, and the rest once all work on it is done.
+
+    Args:
+        heartbeat: Seconds between two signs of life.
+    """
+
+    def __init__(self, heartbeat: float) -> None:
+        self._heartbeat = heartbeat
+
+    async def frames(
+        self, work: "asyncio.Task[Completion]", standing: "asyncio.Future[Completion]"
+    ) -> AsyncIterator[bytes]:
+        """The events.
+
+        Args:
+            work: Results in the completion.
+            standing: Results in it earlier, where its text is final before the work is done.
+        """
+        said, silent = False, 0.0
+        for event in self._opening():
+            yield event
+        while not work.done():
+            waiting: set[asyncio.Future[Completion]] = {work} if said else {work, standing}
+            done, _ = await asyncio.wait(
+                waiting, timeout=self._heartbeat, return_when=asyncio.FIRST_COMPLETED
+            )
+            if standing in done:
+                for event in self._message(standing.result()):
+                    yield event
+                said, silent = True, 0.0
+            elif not done:
+                silent += self._heartbeat
+                if silent < _CHUNK_SECONDS:
+                    yield ALIVE
+                else:
+                    yield self._waiting()
+                    silent = 0.0
+        try:
+            completion = work.result()
+        except Exception as error:  # noqa: BLE001 - the headers are out: there is no status to send
+            yield self._failure(error if isinstance(error, RefusedError) else internal_error(error))
+            return
+        if not said:
+            for event in self._message(completion):
+                yield event
+        for event in self._ending(completion):
+            yield event
+
+    @abstractmethod
+    def _opening(self) -> Iterator[bytes]:
+        """What comes at once."""
+
+    @abstractmethod
+    def _waiting(self) -> bytes:
+        """An event that says nothing new."""
+
+    @abstractmethod
+    def _message(self, completion: Completion) -> Iterator[bytes]:
+        """What the answer says."""
+
+    @abstractmethod
+    def _ending(self, completion: Completion) -> Iterator[bytes]:
+        """What is known at the end."""
+
+    @abstractmethod
+    def _failure(self, refusal: RefusedError) -> bytes:
+        """The end of an answer that failed."""
