@@ -267,10 +267,10 @@ def serve(
 ) -> None:
     """Serve checked answers over HTTP, with OpenAI's API.
 
-    POST /v1/chat/completions takes what any OpenAI client sends, streamed or not. The header
-    x-conflictscore-run-id names each answer's run, and GET /v1/runs/ID gives all its evidence.
-    There are /v1/models, /healthz and /metrics as well. The chat page is at /, and at /runs is the
-    page where runs are looked through and reviewed.
+    POST /v1/chat/completions and /v1/responses take what any OpenAI client sends, streamed or not.
+    The header x-conflictscore-run-id names each answer's run, and GET /v1/runs/ID gives all its
+    evidence. There are /v1/models, /healthz and /metrics as well. The chat page is at /, and at
+    /runs is the page where runs are looked through and reviewed.
 
     Callers' keys are checked here and go no further; the model gets the key in OPENAI_API_KEY.
     """

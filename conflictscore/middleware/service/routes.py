@@ -11,12 +11,15 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from conflictscore.middleware.service.admission import read_body
+from conflictscore.middleware.service.answer_stream import Completion
 from conflictscore.middleware.service.checked_answer import CheckedAnswer
-from conflictscore.middleware.service.completions import Completion, CompletionStream
+from conflictscore.middleware.service.completions import CompletionStream
 from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError
 from conflictscore.middleware.service.relay import Relay
 from conflictscore.middleware.service.requests import ChatRequest, read_chat, read_json, read_run
+from conflictscore.middleware.service.responses import ResponseForm
+from conflictscore.middleware.service.responses_request import read_responses
 from conflictscore.middleware.service.service import Service, Ticket
 from conflictscore.middleware.service.stepwise import Stepwise, with_markup
 from conflictscore.middleware.service.telemetry import CONTENT_TYPE
@@ -94,15 +97,43 @@ async def chat(request: Request, service: Shared, caller: Caller, admission: Adm
         raise
 
 
+@routes.post("/v1/responses")
+async def responses(
+    request: Request, service: Shared, caller: Caller, admission: Admission
+) -> Response:
+    """The same as a response, streamed or not."""
+    wanted = read_responses(admission.body)
+    asked = wanted.chat
+    service.check_model(asked.model)
+    ticket = service.begin(caller.name, asked.model, admission.deadline)
+    form = ResponseForm(wanted, ticket)
+    try:
+        if service.settings.mode == "observe" or asked.unchecked:
+            relay = Relay(service, asked, ticket, admission.held)
+            work, headers = asyncio.create_task(relay.completion()), relay.headers
+            standing: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+        else:
+            work, standing = _checking(service, asked, ticket, early=form.streamed)
+            headers = ticket.headers("pending")
+        if form.streamed:
+            admission.held.push_async_callback(_stop, work)
+            stream = form.stream(service.settings.heartbeat)
+            return EventStream(stream.frames(work, standing), headers)
+        response = form.whole(await _while_there(request, _whole(service, work, standing)))
+        if beside := response.get("conflictscore"):
+            headers = ticket.headers(beside["status"], beside["checked"])
+        return JsonResponse(response, headers=headers)
+    except RefusedError as refusal:
+        refusal.run = ticket.headers("failed", "no")
+        raise
+
+
 async def _answered(
     request: Request, service: Service, asked: ChatRequest, ticket: Ticket, held: AsyncExitStack
 ) -> Response:
     if service.settings.mode == "observe" or asked.unchecked:
         return await _while_there(request, Relay(service, asked, ticket, held).response())
-    standing: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-    early = asked.stream or (service.settings.answer_early and service.background.has_room)
-    answering = CheckedAnswer(service, asked, ticket, standing.set_result if early else None)
-    work = asyncio.create_task(answering.completion())
+    work, standing = _checking(service, asked, ticket, early=asked.stream)
     if asked.stream:
         held.push_async_callback(_stop, work)
         stream = CompletionStream(
@@ -112,6 +143,16 @@ async def _answered(
     completion = await _while_there(request, _whole(service, work, standing))
     beside = completion["conflictscore"]
     return JsonResponse(completion, headers=ticket.headers(beside["status"], beside["checked"]))
+
+
+def _checking(
+    service: Service, asked: ChatRequest, ticket: Ticket, *, early: bool
+) -> "tuple[asyncio.Task[Completion], asyncio.Future[Completion]]":
+    """The work on a checked answer, and what has its text as soon as that is final, if wanted."""
+    standing: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+    early = early or (service.settings.answer_early and service.background.has_room)
+    answering = CheckedAnswer(service, asked, ticket, standing.set_result if early else None)
+    return asyncio.create_task(answering.completion()), standing
 
 
 async def _whole(
