@@ -21,7 +21,17 @@ from platformdirs import user_cache_path
 from conflictscore.errors import ConfigurationError
 from conflictscore.storage.private_files import DATABASE_FAILURES, connect, private_folder
 
-__all__ = ["CacheEngine", "ContentCache", "SQLiteEngine", "cache_dir", "content_key"]
+__all__ = [
+    "STORE",
+    "CacheEngine",
+    "ContentCache",
+    "SQLiteEngine",
+    "cache_dir",
+    "content_key",
+]
+
+STORE = "CONFLICTSCORE_STORE"
+"""The variable that names the PostgreSQL database in which verdicts and replies are kept."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +51,8 @@ def cache_dir() -> Path:
 class CacheEngine(Protocol):
     """Texts by key, shared by threads and processes; a `ContentCache` stands on one.
 
+    There are :class:`SQLiteEngine` and :class:`~conflictscore.storage.postgres.PostgresEngine`.
+
     A failure of the engine is raised as ``ConfigurationError``, in one line that tells a way out.
     """
 
@@ -48,7 +60,7 @@ class CacheEngine(Protocol):
         """The values there are for keys of 64 hexadecimal digits each."""
 
     def put(self, key: str, value: str) -> None:
-        """Store a value, in place of an earlier one; kept from when this returns."""
+        """Store a value, in place of an earlier one; found by this process from then on."""
 
     def close(self) -> None:
         """Let go of what the engine holds."""
@@ -73,11 +85,18 @@ class ContentCache:
         """
         self._engine = SQLiteEngine(Path(where)) if isinstance(where, str | Path) else where
         self._warned = False
-        self._rests_until = 0.0
 
     @classmethod
     def default(cls) -> "ContentCache":
-        """The cache in the user's cache folder."""
+        """The cache in the store of ``CONFLICTSCORE_STORE``, or else in the user's cache folder.
+
+        Raises:
+            ConfigurationError: It cannot be used.
+        """
+        if url := os.environ.get(STORE):
+            from conflictscore.storage.postgres import PostgresEngine, shared_tables
+
+            return cls(PostgresEngine(shared_tables(url)))
         return cls(cache_dir() / "verdicts.sqlite")
 
     def get(self, content: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -101,13 +120,9 @@ class ContentCache:
 
     def keep(self, key: str, value: Mapping[str, Any]) -> None:
         """Store a value by its content's :func:`content_key`, as :meth:`put` does."""
-        text = json.dumps(value)
-        if time.monotonic() < self._rests_until:
-            return
         try:
-            self._engine.put(key, text)
+            self._engine.put(key, json.dumps(value))
         except ConfigurationError as error:
-            self._rests_until = time.monotonic() + _REST_SECONDS
             self._warn(error)
 
     def close(self) -> None:
@@ -130,6 +145,7 @@ class SQLiteEngine:
             ConfigurationError: The file may not be written, or is no SQLite database.
         """
         self._path = path
+        self._rests_until = 0.0
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         try:
@@ -149,8 +165,14 @@ class SQLiteEngine:
         return {key: bytes(value).decode(errors="replace") for key, value in rows}
 
     def put(self, key: str, value: str) -> None:
-        """See :class:`CacheEngine`."""
-        self._execute("INSERT OR REPLACE INTO cache VALUES (?, ?)", key, value)
+        """See :class:`CacheEngine`; it is kept from when this returns, whatever happens then."""
+        if time.monotonic() < self._rests_until:
+            return
+        try:
+            self._execute("INSERT OR REPLACE INTO cache VALUES (?, ?)", key, value)
+        except ConfigurationError:
+            self._rests_until = time.monotonic() + _REST_SECONDS
+            raise
 
     def close(self) -> None:
         """Close the file."""

@@ -1,8 +1,11 @@
 """What each caller has spent today (UTC), in requests, tokens and dollars, kept over restarts."""
 
+import logging
 import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import compress
+from math import inf
 from pathlib import Path
 
 from conflictscore.errors import ConfigurationError
@@ -11,9 +14,32 @@ from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.models.prices import Price
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Usage
-from conflictscore.storage.private_files import DATABASE_FAILURES, connect
+from conflictscore.storage.database import Database, SQLiteTables
 
 __all__ = ["Account", "Budgets"]
+
+_log = logging.getLogger(__name__)
+
+_Place = tuple[str, str]
+"""A day and a name."""
+_Amounts = tuple[int, float]
+"""Tokens and US dollars."""
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS spent (day TEXT NOT NULL, name TEXT NOT NULL,"
+    " requests BIGINT NOT NULL, tokens BIGINT NOT NULL, usd DOUBLE PRECISION NOT NULL,"
+    " PRIMARY KEY (day, name))"
+)
+_SPENT = "INSERT INTO spent VALUES ($1, $2, $3, $4, $5) ON CONFLICT (day, name)"
+_PAY = (
+    f"{_SPENT} DO UPDATE SET tokens = spent.tokens + excluded.tokens,"
+    " usd = spent.usd + excluded.usd"
+)
+_ADMIT = (
+    "UPDATE spent SET requests = requests + 1 WHERE day = $1 AND name = $2"
+    " AND requests < CAST($3 AS DOUBLE PRECISION) AND tokens < CAST($4 AS DOUBLE PRECISION)"
+    " AND usd < CAST($5 AS DOUBLE PRECISION) RETURNING requests"
+)
+_LOOK_UP = "SELECT requests, tokens, usd FROM spent WHERE day = $1 AND name = $2"
 
 
 class Budgets:
@@ -25,31 +51,41 @@ class Budgets:
     """
 
     def __init__(
-        self, daily: Allowance, prices: Sequence[Price | None], path: Path | None = None
+        self,
+        daily: Allowance,
+        prices: Sequence[Price | None],
+        path: Path | None = None,
+        store: Database | None = None,
     ) -> None:
         """Open the books.
 
         Args:
             daily: What a caller without limits of their own may spend in a day.
             prices: Of the models; a call counts at the highest. None where one is not known.
-            path: An SQLite file; None keeps them in memory.
+            path: An SQLite file, which processes may share; None keeps them in memory.
+            store: A database in its place.
 
         Raises:
-            ConfigurationError: The file cannot be used.
+            ConfigurationError: The file or the store cannot be used.
         """
-        self._daily, self._path = daily, path
+        self._daily = daily
+        self._database = store or SQLiteTables(
+            path,
+            unusable=lambda error: ConfigurationError(
+                f"--spent-file {path}: cannot be used ({error})"
+            ),
+        )
         self._prices = None if None in prices else [price for price in prices if price]
         self._silent = False
         self._lock = threading.Lock()
-        try:
-            self._file = connect(path or Path(":memory:"))
-            self._file.execute(
-                "CREATE TABLE IF NOT EXISTS spent (day TEXT NOT NULL, name TEXT NOT NULL,"
-                " requests INTEGER NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,"
-                " PRIMARY KEY (day, name)) WITHOUT ROWID"
-            )
-        except DATABASE_FAILURES as error:
-            raise ConfigurationError(f"--spent-file {path}: cannot be used ({error})") from error
+        self._owed: dict[_Place, _Amounts] = {}
+        self._paying = False
+        self._database.make(_TABLE)
+
+    @property
+    def remote(self) -> bool:
+        """Whether to admit somebody may take a while."""
+        return self._database.remote
 
     def admit(self, caller: KeyHolder) -> None:
         """Count a request.
@@ -66,14 +102,23 @@ class Budgets:
             self._silent and (limits.tokens is not None or limits.usd is not None)
         ):
             raise _unkept("what its model uses or costs is not known")
+        place = (f"{now:%Y-%m-%d}", caller.name)
+        most = [inf if limit is None else float(limit) for limit in limits]
         try:
-            spent = self._spent(now, caller.name)
-            for kind, limit, used in zip(Allowance._fields, limits, spent, strict=True):
-                if limit is not None and used >= limit:
-                    raise _used_up(kind, now)
-            self._add(now, caller.name, requests=1)
-        except DATABASE_FAILURES as error:
-            raise _unkept(type(error).__name__) from error
+            while owed := self._next_owed():
+                self._pay(*owed)
+            for last in (False, True):
+                # one statement, so that no two processes give the last request away
+                if self._database.execute(_ADMIT, *place, *most):
+                    return
+                if not last:
+                    self._database.execute(f"{_SPENT} DO NOTHING", *place, 0, 0, 0.0)
+            [spent] = self._database.execute(_LOOK_UP, *place)
+        except ConfigurationError as error:
+            _log.error("%s; nobody with an allowance is served", error)
+            raise _unkept("its store cannot be used") from error
+        over = (used >= limit for used, limit in zip(spent, most, strict=True))
+        raise _used_up(next(compress(Allowance._fields, over), "requests"), now)
 
     def cost(self, usage: Usage) -> float | None:
         """US dollars, at the highest price; None where it is not known."""
@@ -82,39 +127,52 @@ class Budgets:
         return max(known) if known and len(known) == len(costs) else None
 
     def add(self, name: str, usage: Usage) -> None:
-        """Count what a call cost; what cannot be kept is refused when the next request comes."""
+        """Count what a call cost; until that is kept, nobody with an allowance is admitted."""
         cost = self.cost(usage)
         unpriced = self._prices is not None and cost is None
         if usage.calls and (unpriced or not usage.input_tokens):
             self._silent = True
         tokens = usage.input_tokens + usage.output_tokens
-        try:
-            self._add(datetime.now(UTC), name, tokens=tokens, usd=cost or 0.0)
-        except DATABASE_FAILURES:
-            self._silent = True
+        self._owe((f"{datetime.now(UTC):%Y-%m-%d}", name), (tokens, cost or 0.0))
+        self._pay_later()
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the database, where it is nobody else's."""
+        if not self._database.remote:
+            self._database.close()
 
-    def _spent(self, now: datetime, name: str) -> tuple[float, ...]:
+    def _owe(self, place: _Place, amounts: _Amounts) -> None:
         with self._lock:
-            row: tuple[float, ...] | None = self._file.execute(
-                "SELECT requests, tokens, usd FROM spent WHERE day = ? AND name = ?",
-                (f"{now:%Y-%m-%d}", name),
-            ).fetchone()
-        return row or (0, 0, 0.0)
+            tokens, usd = self._owed.get(place, (0, 0.0))
+            self._owed[place] = (tokens + amounts[0], usd + amounts[1])
 
-    def _add(
-        self, now: datetime, name: str, *, requests: int = 0, tokens: int = 0, usd: float = 0.0
-    ) -> None:
+    def _next_owed(self) -> tuple[_Place, _Amounts] | None:
         with self._lock:
-            self._file.execute(
-                "INSERT INTO spent VALUES (?, ?, ?, ?, ?) ON CONFLICT (day, name) DO UPDATE SET"
-                " requests = requests + excluded.requests, tokens = tokens + excluded.tokens,"
-                " usd = usd + excluded.usd",
-                (f"{now:%Y-%m-%d}", name, requests, tokens, usd),
-            )
+            return self._owed.popitem() if self._owed else None
+
+    def _pay(self, place: _Place, amounts: _Amounts) -> None:
+        try:
+            self._database.execute(_PAY, *place, 0, *amounts)
+        except ConfigurationError:
+            self._owe(place, amounts)
+            raise
+
+    def _pay_later(self) -> None:
+        """Write what is owed, one sum after the other: many calls are one sum by then."""
+        with self._lock:
+            if self._paying or not self._owed:
+                return
+            self._paying = True
+            place, amounts = self._owed.popitem()
+
+        def paid(error: ConfigurationError | None) -> None:
+            self._paying = False
+            if error is None:
+                self._pay_later()
+            else:
+                self._owe(place, amounts)
+
+        self._database.later(_PAY, *place, 0, *amounts, done=paid)
 
 
 class Account(UsageMeter):

@@ -1,22 +1,47 @@
 """The runs that can be asked for afterwards, bounded in number and in bytes."""
 
-import contextlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.markup import without_markdown
-from conflictscore.storage.private_files import DATABASE_FAILURES, connect
+from conflictscore.storage.database import Database, SQLiteTables, Value
 
-__all__ = ["KeptRuns", "ListedRun", "RunFilter"]
+__all__ = ["RUNNING", "KeptRuns", "ListedRun", "RunFilter"]
+
+RUNNING: Mapping[str, Any] = {}
+"""Stands for a run that is being worked on."""
 
 _BUSY_SECONDS = 10.0
 _SHOWN_CHARS = 300
 _SEARCHED_CHARS = 8000
 _MOST_WORDS = 8
 _DISPUTED = frozenset({"corrected", "kept", "annotated"})
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
+    " used BIGINT NOT NULL, run TEXT NOT NULL, size BIGINT NOT NULL DEFAULT 0)",
+    "CREATE TABLE IF NOT EXISTS running (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
+    " until BIGINT NOT NULL)",
+)
+_BY_USE = "CREATE INDEX IF NOT EXISTS runs_by_use ON runs (used, id, size)"
+_LISTS = (
+    "DROP INDEX IF EXISTS by_use",
+    "CREATE TABLE IF NOT EXISTS listed (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
+    " created INTEGER NOT NULL, status TEXT NOT NULL, method TEXT NOT NULL,"
+    " flipped INTEGER NOT NULL, disputed INTEGER NOT NULL, question TEXT NOT NULL,"
+    " answer TEXT NOT NULL, searched TEXT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS by_time ON listed (created)",
+)
+_KEEP = "INSERT INTO runs VALUES ($1, $2, $3, $4, $5)"
+_TAKEN = "SELECT count(*), coalesce(sum(size), 0) FROM runs"
+_MAKE_ROOM = (
+    "DELETE FROM runs WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER latest AS place,"
+    " sum(size) OVER latest AS bytes FROM runs WINDOW latest AS (ORDER BY used DESC, id DESC))"
+    " AS kept WHERE place > $1 OR bytes > $2)"
+)
 
 
 class ListedRun(NamedTuple):
@@ -67,71 +92,94 @@ class RunFilter(NamedTuple):
 
 
 class KeptRuns:
-    """Finished runs in SQLite, in memory or in a file, each for the owner of one key.
+    """Finished runs, each for the owner of one key, and which ones are being worked on.
 
     Where there is no room for another one, the least recently used run goes.
-
-    Args:
-        most: The most runs.
-        most_bytes: The most bytes that they take. A run that is larger than that is not kept.
-        path: The file; None keeps them in memory. A new one can be read by its owner only, since
-            it holds what was asked and answered.
-
-    Raises:
-        ConfigurationError: The file cannot be used.
     """
 
-    def __init__(self, *, most: int, most_bytes: int, path: Path | None = None) -> None:
-        self._most, self._most_bytes, self._path = most, most_bytes, path
+    def __init__(
+        self,
+        *,
+        most: int,
+        most_bytes: int,
+        path: Path | None = None,
+        store: Database | None = None,
+        lasts: float = 3600.0,
+    ) -> None:
+        """Open what they are kept in.
+
+        Args:
+            most: The most runs.
+            most_bytes: The most bytes that they take. A run that is larger than that is not kept.
+            path: An SQLite file, which processes may share; None keeps them in memory. A new one
+                can be read by its owner only, since it holds what was asked and answered.
+            store: A database in its place. It has no lists.
+            lasts: Seconds after which another process takes a run for given up.
+
+        Raises:
+            ConfigurationError: The file or the store cannot be used.
+        """
+        self._most, self._most_bytes, self._lasts = most, most_bytes, lasts
+        self._path = path
         self._running: dict[str, str] = {}
-        try:
-            self._file = connect(path or Path(":memory:"), timeout=_BUSY_SECONDS)
-        except DATABASE_FAILURES as error:
-            raise self._unusable(error) from error
-        self._one(
-            "CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
-            " used INTEGER NOT NULL, run TEXT NOT NULL)"
-        )
-        self._one("CREATE INDEX IF NOT EXISTS by_use ON runs (used)")
-        self._one(
-            "CREATE TABLE IF NOT EXISTS listed (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
-            " created INTEGER NOT NULL, status TEXT NOT NULL, method TEXT NOT NULL,"
-            " flipped INTEGER NOT NULL, disputed INTEGER NOT NULL, question TEXT NOT NULL,"
-            " answer TEXT NOT NULL, searched TEXT NOT NULL)"
-        )
-        self._one("CREATE INDEX IF NOT EXISTS by_time ON listed (created)")
-        unlisted = "FROM runs WHERE id NOT IN (SELECT id FROM listed) LIMIT 1"
-        while row := self._one(f"SELECT id, owner, run {unlisted}"):
-            self._list(row[0], row[1], json.loads(row[2]))
-        row = self._one("SELECT coalesce(max(used), 0), coalesce(sum(length(run)), 0) FROM runs")
-        self._clock, self._bytes = row or (0, 0)
+        self._database = store or SQLiteTables(path, unusable=self._unusable, timeout=_BUSY_SECONDS)
+        self._lists = not self._database.remote
+        self._database.make(*_TABLES)
+        if self._lists:
+            columns = self._database.execute("SELECT name FROM pragma_table_info('runs')")
+            if ("size",) not in columns:  # a file of an earlier version
+                self._database.execute("ALTER TABLE runs ADD COLUMN size BIGINT NOT NULL DEFAULT 0")
+                self._database.execute("UPDATE runs SET size = length(run)")
+            self._database.make(*_LISTS)
+            unlisted = "FROM runs WHERE id NOT IN (SELECT id FROM listed) LIMIT 1"
+            while row := self._one(f"SELECT id, owner, run {unlisted}"):
+                self._list(row[0], row[1], json.loads(row[2]))
+        self._database.make(_BY_USE)
 
     def begin(self, run_id: str, owner: str) -> None:
         """Announce a run that is being worked on."""
         self._running[run_id] = owner
+        until = int(time.time() + self._lasts)
+        announced = "INSERT INTO running VALUES ($1, $2, $3)"
+        self._database.later(announced, run_id, owner, until, done=_ignored)
 
-    def finish(self, run_id: str, run: Mapping[str, Any]) -> None:
+    def finish(
+        self, run_id: str, run: Mapping[str, Any], failed: Callable[[], None] = lambda: None
+    ) -> None:
         """Keep a run that was announced.
+
+        Args:
+            run_id: The run.
+            run: Its record, as plain JSON.
+            failed: Told later that a store did not take it.
 
         Raises:
             ConfigurationError: The file can no longer be written.
         """
         owner = self._running.pop(run_id)
+        over = "DELETE FROM running WHERE id = $1 OR until < $2"
+        self._database.later(over, run_id, int(time.time()), done=_ignored)
         text = json.dumps(run)
         if len(text) > self._most_bytes:
             return
-        self._clock += 1
-        self._one("INSERT INTO runs VALUES (?, ?, ?, ?)", run_id, owner, self._clock, text)
-        self._bytes += len(text)
-        self._list(run_id, owner, run)
-        [count] = self._one("SELECT count(*) FROM runs") or (0,)
-        while count > self._most or self._bytes > self._most_bytes:
-            row = self._one("SELECT id, length(run) FROM runs ORDER BY used LIMIT 1")
-            if row is None:
-                return
-            self._one("DELETE FROM runs WHERE id = ?", row[0])
-            self._one("DELETE FROM listed WHERE id = ?", row[0])
-            count, self._bytes = count - 1, self._bytes - row[1]
+        row = (run_id, owner, time.time_ns(), text, len(text))
+        if self._lists:
+            self._database.execute(_KEEP, *row)
+            self._list(run_id, owner, run)
+            [count, size] = self._one(_TAKEN) or (0, 0)
+            if count > self._most or size > self._most_bytes:
+                self._database.execute(_MAKE_ROOM, self._most, self._most_bytes)
+                self._database.execute("DELETE FROM listed WHERE id NOT IN (SELECT id FROM runs)")
+            return
+
+        def kept(error: ConfigurationError | None) -> None:
+            if error is None:
+                most = (self._most, self._most_bytes)
+                self._database.later(_MAKE_ROOM, *most, done=_ignored)
+            else:
+                failed()
+
+        self._database.later(_KEEP, *row, done=kept)
 
     def listed(self, sought: RunFilter, most: int, after: int = 0) -> tuple[int, list[ListedRun]]:
         """How many runs there are, and some of them, newest first.
@@ -149,7 +197,7 @@ class KeptRuns:
         columns = "id, created, status, method, flipped, disputed, question, answer"
         order = "ORDER BY created DESC, listed.rowid DESC LIMIT ? OFFSET ?"
         [count] = self._one(f"SELECT count(*) {found}", *values) or (0,)
-        rows = self._all(f"SELECT {columns} {found} {order}", *values, most, after)
+        rows = self._database.execute(f"SELECT {columns} {found} {order}", *values, most, after)
         return count, [
             ListedRun._make((*row[:4], bool(row[4]), bool(row[5]), *row[6:])) for row in rows
         ]
@@ -168,25 +216,43 @@ class KeptRuns:
         """A finished run of this owner's, or of anybody's; None where there is none.
 
         Raises:
-            ConfigurationError: The file can no longer be read.
+            ConfigurationError: The database can no longer be read.
         """
-        self._clock += 1
-        mine = "SELECT run FROM runs WHERE id = ? AND owner = coalesce(?, owner)"
+        mine = "SELECT run FROM runs WHERE id = $1 AND owner = coalesce($2, owner)"
         row = self._one(mine, run_id, owner)
         if row is None:
             return None
-        with contextlib.suppress(ConfigurationError):  # a full disk
-            self._one("UPDATE runs SET used = ? WHERE id = ?", self._clock, run_id)
+        used = "UPDATE runs SET used = $2 WHERE id = $1"
+        self._database.later(used, run_id, time.time_ns(), done=_ignored)
         run: dict[str, Any] = json.loads(row[0])
         return run
 
     def is_running(self, run_id: str, owner: str | None) -> bool:
-        """Whether a run of this owner's, or of anybody's, is being worked on."""
-        return run_id in self._running and owner in (None, self._running[run_id])
+        """Whether a run of this owner's, or of anybody's, is being worked on, by any process.
+
+        Raises:
+            ConfigurationError: The database can no longer be read.
+        """
+        if run_id in self._running:
+            return owner in (None, self._running[run_id])
+        mine = "SELECT 1 FROM running WHERE id = $1 AND owner = coalesce($2, owner) AND until > $3"
+        return self._one(mine, run_id, owner, int(time.time())) is not None
+
+    def look_up(self, run_id: str, owner: str | None) -> Mapping[str, Any] | None:
+        """A run of this owner's, or of anybody's: its record, ``RUNNING``, or None for no such run.
+
+        Raises:
+            ConfigurationError: The database can no longer be read.
+        """
+        found = self.get(run_id, owner)
+        if found is None and self.is_running(run_id, owner):
+            return RUNNING
+        return found or self.get(run_id, owner)  # it may have been finished in between
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        if self._lists:
+            self._database.close()
 
     def _list(self, run_id: str, owner: str, run: Mapping[str, Any]) -> None:
         """Keep what lists and searches need of a run."""
@@ -209,21 +275,19 @@ class KeptRuns:
         whole = [v.encode(errors="replace").decode() if isinstance(v, str) else v for v in row]
         self._one("INSERT OR REPLACE INTO listed VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *whole)
 
-    def _one(self, statement: str, *values: str | int | None) -> tuple[Any, ...] | None:
+    def _one(self, statement: str, *values: Value) -> Sequence[Any] | None:
         """The first row that a statement gives, if any."""
-        return next(iter(self._all(statement, *values)), None)
-
-    def _all(self, statement: str, *values: str | int | None) -> list[tuple[Any, ...]]:
-        try:
-            return self._file.execute(statement, values).fetchall()
-        except DATABASE_FAILURES as error:
-            raise self._unusable(error) from error
+        return next(iter(self._database.execute(statement, *values)), None)
 
     def _unusable(self, error: Exception) -> ConfigurationError:
         return ConfigurationError(
             f"the file of runs {self._path or 'in memory'} cannot be used ({error}); choose another"
             " --runs-file"
         )
+
+
+def _ignored(error: ConfigurationError | None) -> None:
+    """On a full disk, or without its store, what is kept stays."""
 
 
 def _ids(names: Collection[str] | None) -> str | None:

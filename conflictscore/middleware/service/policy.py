@@ -55,6 +55,9 @@ class ServiceSettings:
     """The file that keeps what was spent across restarts; by default it is in memory."""
     prices: Path | None = None
     """Your own prices (TOML), in place of the published ones."""
+    store: str | None = field(default=None, repr=False)
+    """The PostgreSQL database (``postgresql://…``) that keeps runs and what was spent, for all
+    services that name it, in place of both files."""
     audit_log: Path | None = None
     """The file that gets a line for every run; None for none."""
     audit_content: bool = False

@@ -1,6 +1,7 @@
 """The routes of the API."""
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AsyncExitStack
@@ -10,10 +11,12 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
+from conflictscore.errors import ConfigurationError
 from conflictscore.middleware.service.admission import read_body
 from conflictscore.middleware.service.answer_stream import Completion
 from conflictscore.middleware.service.checked_answer import CheckedAnswer
 from conflictscore.middleware.service.completions import CompletionStream
+from conflictscore.middleware.service.kept_runs import RUNNING
 from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError
 from conflictscore.middleware.service.relay import Relay
@@ -26,8 +29,11 @@ from conflictscore.middleware.service.telemetry import CONTENT_TYPE
 from conflictscore.middleware.service.upstream import OWN_NAME
 from conflictscore.middleware.service.wire import EventStream, JsonResponse
 from conflictscore.retrieval.opening import described
+from conflictscore.threads import in_thread
 
 __all__ = ["routes"]
+
+_log = logging.getLogger(__name__)
 
 routes = APIRouter()
 
@@ -77,7 +83,10 @@ async def admitted(request: Request, service: Shared, caller: Caller) -> AsyncIt
     share = service.share(caller.name)
     async with share.one(deadline), service.slots.one(deadline), AsyncExitStack() as held:
         body = read_json(data)
-        service.budgets.admit(caller)
+        if service.budgets.remote:
+            await in_thread(lambda: service.budgets.admit(caller))
+        else:
+            service.budgets.admit(caller)
         yield Admitted(deadline, body, held)
 
 
@@ -221,12 +230,16 @@ async def run(
 @routes.get("/v1/runs/{run_id}")
 async def finished_run(run_id: str, service: Shared, caller: Caller, markup: str = "") -> Response:
     """The whole record of a run; 202 while it is still running."""
-    found = service.runs.get(run_id, caller.reads)
-    if found is not None:
-        return JsonResponse(with_markup(found) if markup == "true" else found)
-    if service.runs.is_running(run_id, caller.reads):
+    try:
+        found = await in_thread(lambda: service.runs.look_up(run_id, caller.reads))
+    except ConfigurationError as error:
+        _log.error("%s", error)
+        raise RefusedError(503, "no run can be read just now", code="runs_not_kept") from error
+    if found is RUNNING:
         known = {"run_id": run_id, "object": "conflictscore.run", "status": "running"}
         return JsonResponse(known, 202, {"retry-after": "1"})
+    if found is not None:
+        return JsonResponse(with_markup(found) if markup == "true" else found)
     raise RefusedError(404, "there is no such run, or it is no longer kept", code="run_not_found")
 
 

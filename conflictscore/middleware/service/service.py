@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -28,6 +29,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.prices import Price, PriceTable
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import RUN_DETAILS, Run, RunStatus
+from conflictscore.storage.postgres import shared_tables
 
 __all__ = ["STOPPED", "Line", "Service", "Ticket"]
 
@@ -137,13 +139,18 @@ class Service:
         self._shares: dict[str, Slots] = {}
         self.graph = build_self_correction_graph(context)
         self.metrics = Metrics()
+        store = None if settings.store is None else shared_tables(settings.store)
         self.runs = KeptRuns(
-            most=settings.runs_kept, most_bytes=settings.runs_bytes, path=settings.runs_file
+            most=settings.runs_kept,
+            most_bytes=settings.runs_bytes,
+            path=settings.runs_file,
+            store=store,
+            lasts=settings.timeout + settings.grace,
         )
         daily = (settings.requests_per_day, settings.tokens_per_day, settings.usd_per_day)
         models = [m for one in (context, *fallbacks) for m in (one.generator, one.decomposer)]
         prices = _prices(models, settings.prices)
-        self.budgets = Budgets(Allowance(*daily), prices, settings.spent_file)
+        self.budgets = Budgets(Allowance(*daily), prices, settings.spent_file, store)
         if settings.usd_per_day is not None and None in prices:
             raise ConfigurationError(
                 "a budget in US dollars needs the price of every model, and one is not known; name"
@@ -223,10 +230,11 @@ class Service:
             self.audit.add(ticket.caller, run, ticket.account, **about)
             if self.audit.failing:
                 self.metrics.failure("audit_log")
+        failed = partial(self.failed, "runs_file", ticket)
         try:
-            self.runs.finish(ticket.run_id, record)
+            self.runs.finish(ticket.run_id, record, failed)
         except ConfigurationError:
-            self.failed("runs_file", ticket)
+            failed()
         return record
 
     @contextmanager

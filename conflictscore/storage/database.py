@@ -1,0 +1,96 @@
+"""Tables that threads and processes share: an SQLite file here, PostgreSQL in `postgres.py`."""
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.storage.private_files import DATABASE_FAILURES, connect
+
+__all__ = ["Database", "Done", "SQLiteTables", "Value"]
+
+Value = str | int | float | None
+Done = Callable[[ConfigurationError | None], None]
+"""Told how a statement ended, from any thread."""
+
+
+class Database(Protocol):
+    """Runs statements in the SQL that SQLite and PostgreSQL have in common.
+
+    In a statement, ``$1`` stands for the first value. A failure is raised, or told, as
+    ``ConfigurationError``, in one line without a value or a password.
+
+    Attributes:
+        remote: Whether a statement may have to wait for another machine.
+    """
+
+    remote: bool
+
+    def make(self, *tables: str) -> None:
+        """Make tables by ``CREATE … IF NOT EXISTS``, whoever else does so at the same time."""
+
+    def execute(self, statement: str, *values: Value) -> Sequence[Sequence[Any]]:
+        """Run a statement; the rows that it gives. It has happened when this returns."""
+
+    def later(self, statement: str, *values: Value, done: Done) -> None:
+        """Run a statement as soon as that can be without waiting, in no order with others."""
+
+    def close(self) -> None:
+        """Let go of what it holds."""
+
+
+class SQLiteTables:
+    """One SQLite file, or a database in memory; see :class:`Database`."""
+
+    remote = False
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        unusable: Callable[[Exception], ConfigurationError],
+        timeout: float = 5.0,
+    ) -> None:
+        """Open the file, and make it where there is none.
+
+        Args:
+            path: The file; None for memory.
+            unusable: Says in one line that the file cannot be used.
+            timeout: Seconds to wait for another process that writes.
+
+        Raises:
+            ConfigurationError: The file cannot be used.
+        """
+        self._unusable = unusable
+        self._lock = threading.Lock()
+        try:
+            self._file = connect(path or Path(":memory:"), timeout=timeout)
+        except DATABASE_FAILURES as error:
+            raise unusable(error) from error
+
+    def make(self, *tables: str) -> None:
+        """See :class:`Database`."""
+        for table in tables:
+            self.execute(table)
+
+    def execute(self, statement: str, *values: Value) -> Sequence[Sequence[Any]]:
+        """See :class:`Database`."""
+        try:
+            with self._lock:
+                return self._file.execute(statement.replace("$", "?"), values).fetchall()
+        except DATABASE_FAILURES as error:
+            raise self._unusable(error) from error
+
+    def later(self, statement: str, *values: Value, done: Done) -> None:
+        """See :class:`Database`; it is done at once."""
+        try:
+            self.execute(statement, *values)
+        except ConfigurationError as error:
+            done(error)
+        else:
+            done(None)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()

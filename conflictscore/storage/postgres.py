@@ -1,0 +1,316 @@
+"""PostgreSQL as the store that processes and machines share: verdicts, replies, runs, budgets.
+
+Every exchange happens on an event loop in a thread of its own, so that whoever waits for one waits
+for a bounded time, whatever the server or the network does. After a failure nothing is tried for a
+few seconds, and everybody is told so at once.
+"""
+
+import asyncio
+import atexit
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import lru_cache
+from itertools import islice
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from conflictscore.errors import ConfigurationError, install_hint
+from conflictscore.storage.database import Done, Value
+
+__all__ = ["PostgresEngine", "PostgresTables", "shared_tables", "shown_store"]
+
+T = TypeVar("T")
+Work = Callable[[Any], Awaitable[T]]
+"""What is done with a connection."""
+
+_SCHEMES = ("postgresql", "postgres")
+_SCHEMA = "conflictscore"
+_MAKING = 0x636F6E66
+"""The number of the lock under which tables are made."""
+_CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
+_CONNECTIONS = 4
+_OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
+"""Classes of errors that say nothing about the server."""
+_BATCH = 500
+_MOST_UNWRITTEN = 20_000
+"""Values that wait for a server that is away; any more are dropped."""
+
+
+class PostgresTables:
+    """The tables in a PostgreSQL database; see :class:`~conflictscore.storage.database.Database`.
+
+    They lie in the schema ``conflictscore``, which is made where there is none.
+    """
+
+    remote = True
+
+    def __init__(self, url: str) -> None:
+        """Connect, and make the schema.
+
+        Args:
+            url: ``postgresql://user:password@host:port/database``, as libpq takes it; what
+                ``PGPASSWORD`` and its like say is honoured.
+
+        Raises:
+            ConfigurationError: asyncpg is missing, the address is wrong, or the server cannot be
+                reached or used.
+        """
+        try:
+            self._where = shown_store(url)
+            import asyncpg
+        except ImportError:
+            raise ConfigurationError(
+                f"store {self._where} needs a package: {install_hint('postgres')}"
+            ) from None
+        self._failures = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+        self._rests_until, self._trouble = 0.0, ""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="postgres", daemon=True)
+        self._thread.start()
+        try:
+            self._pool = asyncio.run_coroutine_threadsafe(_pool(url), self._loop).result(_CONNECT_S)
+            self.make(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
+        except BaseException as error:
+            self._end()
+            if isinstance(error, (*self._failures, ValueError)):
+                raise self._unusable(_reason(error)) from None
+            raise
+        atexit.register(self.close)
+
+    def make(self, *tables: str) -> None:
+        """Make tables, one process after the other.
+
+        Raises:
+            ConfigurationError: They cannot be made.
+        """
+
+        async def made(connection: Any) -> None:
+            async with connection.transaction():
+                # two who make one at the same time may fail
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", _MAKING)
+                for table in tables:
+                    await connection.execute(table)
+
+        self.wait(made)
+
+    def execute(self, statement: str, *values: Value) -> Sequence[Sequence[Any]]:
+        """See :class:`~conflictscore.storage.database.Database`."""
+
+        async def fetched(connection: Any) -> Sequence[Sequence[Any]]:
+            return [tuple(row) for row in await connection.fetch(statement, *values)]
+
+        return self.wait(fetched)
+
+    def later(self, statement: str, *values: Value, done: Done) -> None:
+        """See :class:`~conflictscore.storage.database.Database`."""
+
+        async def executed() -> None:
+            try:
+                await self.connected(lambda connection: connection.execute(statement, *values))
+            except ConfigurationError as error:
+                done(error)
+            else:
+                done(None)
+
+        self.start(executed())
+
+    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Run something on the loop of the connections."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def wait(self, work: "Work[T]") -> T:
+        """Do something with a connection, and wait for it, a few seconds at most.
+
+        Raises:
+            ConfigurationError: It failed, or took too long.
+        """
+        if time.monotonic() < self._rests_until:
+            raise self._unusable(self._trouble)
+        future = self.start(self.connected(work))
+        try:
+            return future.result(2 * _PATIENCE_S)
+        except TimeoutError as error:  # not even the connection could be let go of in time
+            future.cancel()
+            raise self._failed(error) from None
+
+    async def connected(self, work: "Work[T]") -> T:
+        """Do something with a connection, on the loop of the connections.
+
+        Raises:
+            ConfigurationError: It failed, took too long, or something else just did.
+        """
+        if time.monotonic() < self._rests_until:
+            raise self._unusable(self._trouble)
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                async with self._pool.acquire(timeout=_PATIENCE_S) as connection:
+                    return await work(connection)
+        except self._failures as error:
+            raise self._failed(error) from None
+
+    def close(self) -> None:
+        """Close all connections, once what was begun is done, as far as that is soon."""
+        if self._loop.is_running():
+            with suppress(TimeoutError):
+                self.start(self._settled()).result(_CLOSE_S)
+            self._loop.call_soon_threadsafe(self._pool.terminate)
+            self._end()
+
+    async def _settled(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        if others:
+            await asyncio.wait(others, timeout=_PATIENCE_S)
+
+    def _end(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_CLOSE_S)
+
+    def _failed(self, error: BaseException) -> ConfigurationError:
+        reason = _reason(error)
+        if str(getattr(error, "sqlstate", ""))[:2] not in _OF_STATEMENTS:
+            self._trouble, self._rests_until = reason, time.monotonic() + _REST_S
+        return self._unusable(reason)
+
+    def _unusable(self, reason: str) -> ConfigurationError:
+        return ConfigurationError(f"store {self._where} cannot be used ({reason})")
+
+
+class PostgresEngine:
+    """The cache in a PostgreSQL database; see :class:`~conflictscore.storage.cache.CacheEngine`.
+
+    Values are written behind those who give them, many at a time: the end of the process lets them
+    finish, and a kill costs what it has been given in the last few milliseconds. While the server
+    is away they wait for it.
+    """
+
+    def __init__(self, tables: PostgresTables) -> None:
+        """Make the table where there is none.
+
+        Raises:
+            ConfigurationError: It cannot be made.
+        """
+        self._tables = tables
+        self._lock = threading.Lock()
+        self._unwritten: dict[str, str] = {}
+        self._writing: Future[None] | None = None
+        self._trouble: ConfigurationError | None = None
+        tables.make(
+            f"CREATE TABLE IF NOT EXISTS {_SCHEMA}.cache"
+            " (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
+        )
+        atexit.register(self.close)  # before the connections are, which were there first
+
+    def find(self, keys: Sequence[str]) -> Mapping[str, str]:
+        """See :class:`~conflictscore.storage.cache.CacheEngine`."""
+        with self._lock:
+            mine = {key: self._unwritten[key] for key in keys if key in self._unwritten}
+        wanted = [key for key in keys if key not in mine]
+
+        async def found(connection: Any) -> dict[str, str]:
+            return dict(
+                await connection.fetch("SELECT key, value FROM cache WHERE key = ANY($1)", wanted)
+            )
+
+        return {**mine, **(self._tables.wait(found) if wanted else {})}
+
+    def put(self, key: str, value: str) -> None:
+        """See :class:`~conflictscore.storage.cache.CacheEngine`."""
+        with self._lock:
+            trouble, self._trouble = self._trouble, None
+            if len(self._unwritten) < _MOST_UNWRITTEN:
+                self._unwritten[key] = value
+            if self._writing is None:
+                self._writing = self._tables.start(self._write())
+        if trouble is not None:
+            raise trouble
+
+    def close(self) -> None:
+        """Wait until all is written, as far as that is soon."""
+        with self._lock:
+            writing, away = self._writing, self._trouble
+        if writing is not None and away is None:
+            with suppress(TimeoutError):
+                writing.result(_CLOSE_S)
+
+    async def _write(self) -> None:
+        """Write all there is, in batches, and those in order: so no two wait for each other."""
+        while True:
+            with self._lock:
+                batch = dict(sorted(islice(self._unwritten.items(), _BATCH)))
+                if not batch:
+                    self._writing = None
+                    return
+            try:
+                await self._tables.connected(
+                    lambda connection, batch=batch: connection.execute(  # type: ignore[misc]
+                        "INSERT INTO cache SELECT * FROM unnest($1::text[], $2::text[])"
+                        " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+                        [*batch],
+                        [*batch.values()],
+                    )
+                )
+            except ConfigurationError as error:
+                with self._lock:
+                    self._trouble = error
+                await asyncio.sleep(_REST_S)
+                continue
+            with self._lock:
+                for key, value in batch.items():
+                    if self._unwritten.get(key) is value:
+                        del self._unwritten[key]
+
+
+@lru_cache
+def shared_tables(url: str) -> PostgresTables:
+    """The tables at an address, with the same connections for all who ask.
+
+    Raises:
+        ConfigurationError: As of :class:`PostgresTables`.
+    """
+    return PostgresTables(url)
+
+
+async def _pool(url: str) -> Any:
+    import asyncpg
+
+    return await asyncpg.create_pool(
+        url,
+        min_size=1,
+        max_size=_CONNECTIONS,
+        timeout=_PATIENCE_S,
+        server_settings={"search_path": _SCHEMA, "application_name": "conflictscore"},
+    )
+
+
+def shown_store(url: str) -> str:
+    """An address without what is secret in it.
+
+    Raises:
+        ConfigurationError: It is no address of a store.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        parts = None
+    if parts is None or parts.scheme not in _SCHEMES:
+        raise ConfigurationError(
+            "the store must be postgresql://user:password@host:port/database, with special"
+            " characters of the password as %XX"
+        )
+    place = f"{host or ''}{f':{port}' if port else ''}"
+    return f"postgresql://{place}{parts.path}"
+
+
+def _reason(error: BaseException) -> str:
+    """The first line of what the server or the system says; it quotes no value."""
+    if isinstance(error, TimeoutError):
+        return "it does not answer in time"
+    if isinstance(error, OSError):
+        return error.strerror or "it cannot be reached"
+    if isinstance(error, ValueError):
+        return "its address cannot be read"
+    return (str(error).splitlines() or [type(error).__name__])[0]
