@@ -278,7 +278,7 @@ async def _pool(url: str) -> Any:
 
     return await asyncpg.create_pool(
         url,
-        min_size=1,
+        min_size=0,  # it would tell the log of each connection that it cannot make
         max_size=_CONNECTIONS,
         timeout=_PATIENCE_S,
         server_settings={"search_path": _SCHEMA, "application_name": "conflictscore"},

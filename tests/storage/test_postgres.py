@@ -1,0 +1,245 @@
+"""Verdicts, runs and budgets in PostgreSQL, on a real server that is stopped and held up."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pytest
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.middleware.service.budgets import Account, Budgets
+from conflictscore.middleware.service.kept_runs import RUNNING, KeptRuns
+from conflictscore.middleware.service.keys import Allowance, KeyHolder
+from conflictscore.middleware.service.refusals import RefusedError
+from conflictscore.models.prices import Price
+from conflictscore.records import Usage
+from conflictscore.storage import postgres
+from conflictscore.storage.cache import ContentCache
+from conflictscore.storage.postgres import PostgresEngine, PostgresTables
+from tests.middleware.service.serving import until
+from tests.postgres_server import PostgresServer, postgres_server
+
+ME = KeyHolder("me")
+PAID = Price(input=1.0, output=2.0, source="a test")
+USED = Usage(calls=1, input_tokens=100, output_tokens=50)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresServer]:
+    """The server with no tables in it, and a store that soon asks it again."""
+    monkeypatch.setattr(postgres, "_REST_S", 0.05)
+    yield running
+    with opened(running) as tables:
+        tables.execute("DROP SCHEMA conflictscore CASCADE")
+
+
+@contextmanager
+def opened(server: PostgresServer) -> Iterator[PostgresTables]:
+    with closing(PostgresTables(server.url)) as tables:
+        yield tables
+
+
+def finish(runs: KeptRuns, name: str, **run: Any) -> None:
+    runs.begin(name, "me")
+    runs.finish(name, {"run": name, **run})
+    until(lambda: runs.get(name, "me"))
+
+
+def kept(tables: PostgresTables) -> list[str]:
+    return [name for (name,) in tables.execute("SELECT id FROM runs ORDER BY id")]
+
+
+class TestCache:
+    def test_what_one_process_stored_another_one_finds(self, server: PostgresServer) -> None:
+        odd = {"text": "a\ud83d \0 $1 '; --", "claim": "x"}
+        program = (
+            "from conflictscore.storage.cache import ContentCache\n"
+            "cache = ContentCache.default()\n"
+            "for n in range(1200): cache.put({'n': n}, {'v': n})\n"
+            "cache.put({'text': 'a\\ud83d \\0 $1 \\'; --', 'claim': 'x'}, {'r': 'b\\udc00\\0'})\n"
+        )
+        env = {"CONFLICTSCORE_STORE": server.url, "PYTHONPATH": ":".join(sys.path)}
+        subprocess.run([sys.executable, "-c", program], check=True, env=env)
+
+        with opened(server) as tables:
+            cache = ContentCache(PostgresEngine(tables))
+            assert [cache.get({"n": n}) for n in (0, 1199, 1200)] == [{"v": 0}, {"v": 1199}, None]
+            assert cache.get(odd) == {"r": "b\udc00\0"}
+
+    def test_many_who_write_the_same_at_once_do_not_wait_for_each_other_for_ever(
+        self, server: PostgresServer
+    ) -> None:
+        with opened(server) as one, opened(server) as other:
+            caches = [ContentCache(PostgresEngine(tables)) for tables in (one, other)]
+
+            def write(number: int) -> None:
+                for n in range(100) if number % 2 else reversed(range(100)):
+                    caches[number % 2].put({"n": n}, {"v": n})
+
+            with ThreadPoolExecutor(4) as threads:
+                list(threads.map(write, range(4)))
+            for cache in caches:
+                assert all(cache.get({"n": n}) == {"v": n} for n in range(100))
+                cache.close()
+
+    def test_a_server_that_goes_away_is_a_miss_and_a_warning_and_comes_back(
+        self, server: PostgresServer, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with opened(server) as tables:
+            cache = ContentCache(PostgresEngine(tables))
+            cache.put({"n": 1}, {"v": 1})
+            cache.close()
+            server.stop()
+            try:
+                assert cache.get({"n": 1}) is None
+                cache.put({"n": 2}, {"v": 2})
+                assert cache.get({"n": 2}) == {"v": 2}, "what this process knows, it knows"
+            finally:
+                server.start()
+            until(lambda: cache.get({"n": 1}))
+            with opened(server) as elsewhere:
+                other = ContentCache(PostgresEngine(elsewhere))
+                until(lambda: other.get({"n": 2}) == {"v": 2})
+        [record] = caplog.records
+        assert record.levelname == "WARNING"
+        assert "store postgresql:///postgres cannot be used" in record.getMessage()
+        assert "SECRET" not in caplog.text
+
+    def test_a_server_that_says_nothing_holds_nobody_up_for_long(
+        self, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postgres, "_PATIENCE_S", 0.2)
+        with opened(server) as tables:
+            cache = ContentCache(PostgresEngine(tables))
+            with server.held_up():
+                assert cache.get({"n": 1}) is None
+            cache.put({"n": 1}, {"v": 1})
+            until(lambda: cache.get({"n": 1}))
+
+
+class TestOpening:
+    @pytest.mark.parametrize(
+        ("url", "complaint"),
+        [
+            ("redis://u:SECRET@here", "the store must be postgresql://"),
+            ("postgresql://u:SE/CRET@here:SECRET", "the store must be postgresql://"),
+            ("postgresql://u:SECRET@127.0.0.1:1/x", "store postgresql://127.0.0.1:1/x cannot be"),
+            ("postgresql://u:SECRET@/x?host=/nowhere", "store postgresql:///x cannot be used"),
+            ("postgresql://u:SECRET@/x?sslmode=odd", "store postgresql:///x cannot be used"),
+        ],
+    )
+    def test_a_store_that_cannot_be_used_is_told_in_one_line(
+        self, url: str, complaint: str
+    ) -> None:
+        with pytest.raises(ConfigurationError, match=complaint) as caught:
+            PostgresTables(url)
+        assert "SECRET" not in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    def test_a_database_that_is_not_there_is_named(self, server: PostgresServer) -> None:
+        PostgresTables(server.url).close()
+        with pytest.raises(ConfigurationError, match='database "missing" does not exist'):
+            PostgresTables(server.url.replace("/postgres?", "/missing?"))
+
+
+class TestRuns:
+    def test_processes_share_runs_and_those_in_progress_within_the_same_bounds(
+        self, server: PostgresServer
+    ) -> None:
+        with opened(server) as one, opened(server) as other:
+            mine = KeptRuns(most=2, most_bytes=1000, store=one)
+            yours = KeptRuns(most=2, most_bytes=1000, store=other)
+            mine.begin("x", "me")
+            until(lambda: yours.look_up("x", "me") is RUNNING)
+            assert yours.look_up("x", "you") is None
+            for name in "abc":
+                finish(mine, name)
+            until(lambda: kept(other) == ["b", "c"])
+            assert yours.look_up("c", None) == {"run": "c"}
+            finish(mine, "d", text="x" * 970)
+            until(lambda: kept(other) == ["d"])
+
+    def test_without_its_store_a_run_is_told_to_be_lost(self, server: PostgresServer) -> None:
+        failures: list[str] = []
+        with opened(server) as tables:
+            runs = KeptRuns(most=2, most_bytes=1000, store=tables)
+            server.stop()
+            try:
+                runs.begin("a", "me")
+                runs.finish("a", {}, lambda: failures.append("a"))
+                until(lambda: failures)
+                with pytest.raises(ConfigurationError):
+                    runs.get("a", "me")
+            finally:
+                server.start()
+
+
+class TestBudgets:
+    def test_two_services_spend_one_budget_to_the_last_request(
+        self, server: PostgresServer
+    ) -> None:
+        with opened(server) as one, opened(server) as other:
+            books = [Budgets(Allowance(requests=50), [PAID], store=s) for s in (one, other)]
+
+            def ask(number: int) -> bool:
+                try:
+                    books[number % 2].admit(ME)
+                except RefusedError as refused:
+                    return refused.code != "budget_used_up"
+                return True
+
+            with ThreadPoolExecutor(8) as threads:
+                assert sum(threads.map(ask, range(80))) == 50
+
+    def test_what_one_service_spends_is_missing_at_the_other(self, server: PostgresServer) -> None:
+        with opened(server) as one, opened(server) as other:
+            mine = Budgets(Allowance(tokens=300), [PAID], store=one)
+            yours = Budgets(Allowance(tokens=300), [PAID], store=other)
+            account = Account(mine, "me")
+            for _ in range(2):
+                account.count(USED)
+
+            def refused() -> bool:
+                try:
+                    yours.admit(ME)
+                except RefusedError as refusal:
+                    return refusal.status == 429
+                return False
+
+            until(refused)
+            yours.admit(KeyHolder("you"))
+
+    def test_without_its_store_nobody_with_an_allowance_is_served_and_nothing_is_forgotten(
+        self, server: PostgresServer, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with opened(server) as tables:
+            books = Budgets(Allowance(tokens=150), [PAID], store=tables)
+            books.admit(ME)
+            server.stop()
+            try:
+                Account(books, "me").count(USED)
+                with pytest.raises(RefusedError) as refused:
+                    books.admit(ME)
+                assert (refused.value.status, refused.value.code) == (503, "budget_not_kept")
+            finally:
+                server.start()
+
+            def code() -> str | None:
+                try:
+                    books.admit(ME)
+                except RefusedError as refusal:
+                    return refusal.code
+                return None
+
+            until(lambda: code() == "budget_used_up")
+        assert "nobody with an allowance is served" in caplog.text
+        assert "SECRET" not in caplog.text
