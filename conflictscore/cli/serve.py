@@ -26,6 +26,7 @@ from conflictscore.cli.options import (
     with_search_options,
 )
 from conflictscore.errors import InputError
+from conflictscore.storage.cache import STORE
 
 if TYPE_CHECKING:
     from conflictscore.middleware.service.connections import Server
@@ -161,6 +162,13 @@ Then, with any OpenAI client:
     help="Keep what was spent across restarts (SQLite). Default: in memory.",
 )
 @click.option(
+    "--store",
+    metavar="URL",
+    envvar="CONFLICTSCORE_STORE",
+    help="A PostgreSQL database, postgresql://…, that keeps runs, what was spent, verdicts and"
+    " replies for every service that names it (extra [postgres]), in place of the files.",
+)
+@click.option(
     "--audit-log",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
@@ -287,6 +295,8 @@ def serve(
             f"--host {host} can be reached from other machines: give --key-file FILE, or say"
             " --no-auth to let everybody in"
         )
+    if options["store"]:  # verdicts and replies are kept there too, wherever a cache is opened
+        os.environ[STORE] = options["store"]
     mode = options["mode"]
     if options["regeneration"] == "typed" and mode != "correct":
         raise InputError(
