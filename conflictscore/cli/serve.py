@@ -166,7 +166,8 @@ Then, with any OpenAI client:
     metavar="URL",
     envvar="CONFLICTSCORE_STORE",
     help="A PostgreSQL database, postgresql://…, that keeps runs, what was spent, verdicts and"
-    " replies for every service that names it (extra [postgres]), in place of the files.",
+    " replies for every service that names it (extra [postgres]), in place of the files. There is no"
+    " runs page then.",
 )
 @click.option(
     "--audit-log",
@@ -317,7 +318,8 @@ def serve(
         for spec in fallback
     ]
     app = create_app(context, settings, fallbacks=instead)
-    add_runs_page(app)
+    if not options["store"]:  # it lists the runs of one SQLite file
+        add_runs_page(app)
     logging.basicConfig(format="%(levelname)s: %(message)s")
     if log_format == "json":
         logging.getLogger().handlers[0].setFormatter(_JsonLines())
