@@ -1,13 +1,11 @@
 """conflictscore serve."""
 
-import json
 import logging
 import os
 import signal
 import socket
 from collections.abc import Callable
 from dataclasses import fields
-from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +15,7 @@ from urllib.request import getproxies
 import click
 
 from conflictscore.cli.common import open_context, open_retriever, run_async
+from conflictscore.cli.json_log import JsonLines
 from conflictscore.cli.options import (
     ManyDocs,
     with_correction_options,
@@ -166,8 +165,8 @@ Then, with any OpenAI client:
     metavar="URL",
     envvar="CONFLICTSCORE_STORE",
     help="A PostgreSQL database, postgresql://…, that keeps runs, what was spent, verdicts and"
-    " replies for every service that names it (extra [postgres]), in place of the files. There is no"
-    " runs page then.",
+    " replies for every service that names it (extra [postgres]), in place of the files; there is"
+    " no runs page then.",
 )
 @click.option(
     "--audit-log",
@@ -322,12 +321,12 @@ def serve(
         add_runs_page(app)
     logging.basicConfig(format="%(levelname)s: %(message)s")
     if log_format == "json":
-        logging.getLogger().handlers[0].setFormatter(_JsonLines())
+        logging.getLogger().handlers[0].setFormatter(JsonLines())
 
     def say(message: str) -> None:
         if log_format == "json":
             record = logging.LogRecord(__name__, logging.INFO, "", 0, message, None, None)
-            message = _JsonLines().format(record)
+            message = JsonLines().format(record)
         click.echo(message, err=True)
 
     def listening(address: str) -> None:
@@ -393,19 +392,3 @@ def _named(spec: str) -> dict[str, str | None]:
         return {"model": name, "base_url": f"http{url}"}
     elsewhere = ":" in spec or spec == "local"
     return {"model": spec, **({"base_url": None} if elsewhere else {})}
-
-
-class _JsonLines(logging.Formatter):
-    """Each record as a line of JSON."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """See the base class."""
-        line = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line)
