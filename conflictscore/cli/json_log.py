@@ -4,10 +4,10 @@ import json
 import logging
 from datetime import UTC, datetime
 
-__all__ = ["JsonLines"]
+__all__ = ["JsonLogFormatter"]
 
 
-class JsonLines(logging.Formatter):
+class JsonLogFormatter(logging.Formatter):
     """Each record as a line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:

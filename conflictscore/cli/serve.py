@@ -15,7 +15,7 @@ from urllib.request import getproxies
 import click
 
 from conflictscore.cli.common import open_context, open_retriever, run_async
-from conflictscore.cli.json_log import JsonLines
+from conflictscore.cli.json_log import JsonLogFormatter
 from conflictscore.cli.options import (
     ManyDocs,
     with_correction_options,
@@ -321,12 +321,12 @@ def serve(
         add_runs_page(app)
     logging.basicConfig(format="%(levelname)s: %(message)s")
     if log_format == "json":
-        logging.getLogger().handlers[0].setFormatter(JsonLines())
+        logging.getLogger().handlers[0].setFormatter(JsonLogFormatter())
 
     def say(message: str) -> None:
         if log_format == "json":
             record = logging.LogRecord(__name__, logging.INFO, "", 0, message, None, None)
-            message = JsonLines().format(record)
+            message = JsonLogFormatter().format(record)
         click.echo(message, err=True)
 
     def listening(address: str) -> None:

@@ -23,7 +23,7 @@ from conflictscore.storage.database import Done, Value
 __all__ = ["PostgresEngine", "PostgresTables", "shared_tables", "shown_store"]
 
 T = TypeVar("T")
-Work = Callable[[Any], Awaitable[T]]
+Exchange = Callable[[Any], Awaitable[T]]
 """What is done with a connection."""
 
 _SCHEMES = ("postgresql", "postgres")
@@ -121,7 +121,7 @@ class PostgresTables:
         """Run something on the loop of the connections."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def wait(self, work: "Work[T]") -> T:
+    def wait(self, work: "Exchange[T]") -> T:
         """Do something with a connection, and wait for it, a few seconds at most.
 
         Raises:
@@ -136,7 +136,7 @@ class PostgresTables:
             future.cancel()
             raise self._failed(error) from None
 
-    async def connected(self, work: "Work[T]") -> T:
+    async def connected(self, work: "Exchange[T]") -> T:
         """Do something with a connection, on the loop of the connections.
 
         Raises:
