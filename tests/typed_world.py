@@ -18,9 +18,9 @@ _MARKS = {
 class TypedWorld(World):
     """What the model says; several classifications are given one a call."""
 
-    classification: str | list[str] = "TYPE: outdated\nREASON: The log is of a later day."
+    classification: str | list[str] = "REASON: The log is of a later day.\nTYPE: outdated"
     cited: str = "It was lit in 1874 [2]."
-    typed_answer: str = "TYPE: outdated\nREASON: The log is newer.\nANSWER: It was lit in 1874 [2]."
+    typed_answer: str = "REASON: The log is newer.\nTYPE: outdated\nANSWER: It was lit in 1874 [2]."
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         prompt = next(m["content"] for m in request.messages if m["role"] == "user")

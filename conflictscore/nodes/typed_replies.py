@@ -31,9 +31,9 @@ class TypedAnswer(NamedTuple):
 
 
 def read_type(reply: str) -> Classified:
-    """The two lines ``TYPE: …`` and ``REASON: …``.
+    """The two lines ``REASON: …`` and ``TYPE: …``, in either order.
 
-    The type is as clear where a small model leaves the second line out.
+    The type is as clear where a small model leaves the reason out.
 
     Raises:
         ValueError: The reply has another form, or names no type or several; says what is wrong.
@@ -41,28 +41,28 @@ def read_type(reply: str) -> Classified:
     lines = [line.strip() for line in reply.splitlines() if line.strip()]
     if not 1 <= len(lines) <= 2:
         raise ValueError(f"it had {len(lines)} lines instead of two")
-    kind = _kind(lines[0])
-    if len(lines) == 1:
-        return Classified(kind)
-    reason = _said(lines[1], "REASON")
-    if reason is None:
-        raise ValueError('its second line did not begin with "REASON:"')
-    return Classified(kind, reason or None)
+    kind, rest = _kind(lines)
+    if rest and _said(rest[0], "REASON") is None:
+        raise ValueError('its other line did not begin with "REASON:"')
+    return Classified(kind, _reason(rest))
 
 
 def read_typed_answer(reply: str) -> TypedAnswer:
-    """``TYPE: …``, a reason that may be left out, and ``ANSWER: …``, the answer up to the end.
+    """``REASON: …``, which may be left out, ``TYPE: …``, and ``ANSWER: …`` up to the end.
+
+    Reason and type may change places.
 
     Raises:
         ValueError: There is no type, no line that begins the answer, or no answer.
     """
     lines = reply.strip().splitlines()
-    kind = _kind(lines[0] if lines else "")
-    for start, line in enumerate(lines[1:], start=1):
+    for start, line in enumerate(lines):
         first = _said(line, "ANSWER")
         if first is not None:
+            kind, rest = _kind(lines[:start])
             answer = read_text("\n".join([first, *lines[start + 1 :]]))
-            return TypedAnswer(Classified(kind, _reason(lines[1:start])), answer)
+            return TypedAnswer(Classified(kind, _reason(rest)), answer)
+    _kind(lines)
     raise ValueError('the line "ANSWER:" was missing')
 
 
@@ -86,14 +86,17 @@ def inline_citations(answer: str, documents: Collection[int]) -> tuple[int, ...]
     return tuple(sorted(cited))
 
 
-def _kind(line: str) -> ConflictType:
-    said = _said(line.strip(), "TYPE")
-    if said is None:
-        raise ValueError('its first line did not begin with "TYPE:"')
-    kind = _NAMES.get(tuple(re.findall(r"\w+", said.casefold().replace("_", " "))))
+def _kind(lines: list[str]) -> tuple[ConflictType, list[str]]:
+    """The type that one of the lines names, and the other lines."""
+    said = [_said(line.strip(), "TYPE") for line in lines]
+    if (there := len(said) - said.count(None)) != 1:
+        raise ValueError(f'it had {there or "no"} lines that began with "TYPE:" instead of one')
+    place = next(place for place, one in enumerate(said) if one is not None)
+    words = re.findall(r"\w+", (said[place] or "").casefold().replace("_", " "))
+    kind = _NAMES.get(tuple(words))
     if kind is None:
         raise ValueError(f"its type was none of {', '.join(ConflictType)}")
-    return kind
+    return kind, [*lines[:place], *lines[place + 1 :]]
 
 
 def _said(line: str, name: str) -> str | None:

@@ -62,6 +62,8 @@ def test_pipeline_tells_the_type_first_and_answers_with_it(
     assert state["conflict_type_reason"] == "The log is of a later day."
     [prompt] = world.prompts["cite"]
     assert "How the documents relate: outdated" in prompt
+    [told] = world.prompts["classify"]
+    assert told.rindex("REASON:") < told.rindex("TYPE:")  # so the type follows from it
     assert "Go by the newest information." in prompt
     assert (state["draft"]["text"], state["cited"]) == ("It was lit in 1874 [2].", [2])
     assert state["usage"]["calls"] == 2
@@ -93,6 +95,7 @@ def test_taxonomy_aware_does_both_in_one_call_that_is_told_all_types(
     )
     assert (state["draft"]["text"], state["cited"]) == ("It was lit in 1874 [2].", [2])
     [prompt] = world.prompts["classify_and_cite"]
+    assert prompt.rindex("REASON:") < prompt.rindex("TYPE:") < prompt.rindex("ANSWER:")
     for kind in ConflictType:
         assert prompt.count(f"\n{kind}: ") == 2
 

@@ -77,7 +77,7 @@ def test_the_model_that_tells_the_type_reads_definitions_dates_and_documents(
 def test_the_answer_is_asked_for_as_the_type_asks(
     model: ChatOpenAI, world: TypedWorld, kind: ConflictType, options: list[str]
 ) -> None:
-    world.classification = f"TYPE: {kind}\nREASON: So it is."
+    world.classification = f"REASON: So it is.\nTYPE: {kind}"
     if options:
         world.answer, world.regenerated = "(A)", "B – It was 1874.\nJustification: The log (Doc 2)."
 
@@ -131,7 +131,7 @@ def test_a_type_that_cannot_be_read_is_asked_for_once_more(
 @pytest.mark.parametrize(
     ("broken", "problem"),
     [
-        ("They disagree.", 'its first line did not begin with "TYPE:"'),
+        ("They disagree.", 'it had no lines that began with "TYPE:"'),
         (Fault(400, message="no such luck"), "no such luck"),
     ],
 )

@@ -33,7 +33,8 @@ _REPLIES = st.lists(
 def test_the_two_lines_are_read_whatever_the_type_and_the_reason(
     kind: ConflictType, reason: str
 ) -> None:
-    assert read_type(f"TYPE: {kind}\nREASON: {reason}") == Classified(kind, reason)
+    two = [f"REASON: {reason}", f"TYPE: {kind}"]
+    assert read_type("\n".join(two)) == read_type("\n".join(two[::-1])) == Classified(kind, reason)
 
 
 @pytest.mark.parametrize(
@@ -56,14 +57,14 @@ def test_small_departures_from_the_form_are_read(reply: str, kind: str, reason: 
     [
         ("", "it had 0 lines instead of two"),
         ("TYPE: outdated\nREASON: a\nb", "it had 3 lines instead of two"),
-        ("outdated", 'its first line did not begin with "TYPE:"'),
-        ("REASON: a\nTYPE: outdated", 'its first line did not begin with "TYPE:"'),
+        ("outdated", 'it had no lines that began with "TYPE:" instead of one'),
+        ("TYPE: outdated\nTYPE: outdated", 'it had 2 lines that began with "TYPE:"'),
         ("TYPE:", "its type was none of no-conflict, complementary, conflicting-opinions,"),
         ("TYPE: outdated, misinformation", "its type was none of"),
         ("TYPE: not outdated", "its type was none of"),
         ("TYPE: one of no-conflict, complementary", "its type was none of"),
         ("TYPE: conflict", "its type was none of"),
-        ("TYPE: outdated\nBecause.", 'its second line did not begin with "REASON:"'),
+        ("TYPE: outdated\nBecause.", 'its other line did not begin with "REASON:"'),
     ],
 )
 def test_anything_else_is_refused_with_the_reason(reply: str, problem: str) -> None:
@@ -72,22 +73,23 @@ def test_anything_else_is_refused_with_the_reason(reply: str, problem: str) -> N
 
 
 @given(_REPLIES)
-def test_a_reply_is_never_given_a_type_that_its_first_line_does_not_name(reply: str) -> None:
+def test_a_reply_is_never_given_a_type_that_no_line_of_it_names(reply: str) -> None:
     with suppress(ValueError):
         kind, _ = read_type(reply)
-        first = reply.strip().splitlines()[0].casefold().replace("_", "-").replace(" ", "-")
-        assert kind.value.split("-")[-1] in first
-        assert "type" in first
+        lines = reply.casefold().replace("_", "-").replace(" ", "-").splitlines()
+        assert any("type" in line and kind.value.split("-")[-1] in line for line in lines)
 
 
 # The answer with its type
 
 
 def test_type_reason_and_an_answer_of_many_lines_are_read() -> None:
-    reply = "TYPE: outdated\nREASON: One is\nnewer.\nANSWER: It was 1874 [2].\n\nBefore: 1871 [1]."
+    reply = "REASON: One is\nnewer.\nTYPE: outdated\nANSWER: It was 1874 [2].\n\nTYPE: B [1]."
     (kind, reason), answer = read_typed_answer(reply)
     assert (kind, reason) == (ConflictType.OUTDATED, "One is newer.")
-    assert answer == "It was 1874 [2].\n\nBefore: 1871 [1]."
+    assert answer == "It was 1874 [2].\n\nTYPE: B [1]."
+    swapped = "TYPE: outdated\nREASON: One is\nnewer.\nANSWER: It was 1874 [2]."
+    assert read_typed_answer(swapped) == ((ConflictType.OUTDATED, "One is newer."), answer[:16])
 
 
 @pytest.mark.parametrize("between", ["", "REASON:\n"])
@@ -99,8 +101,8 @@ def test_an_answer_is_read_without_a_reason(between: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
-        ("", 'its first line did not begin with "TYPE:"'),
-        ("ANSWER: In 1874.", 'its first line did not begin with "TYPE:"'),
+        ("", 'it had no lines that began with "TYPE:"'),
+        ("ANSWER: In 1874.\nTYPE: outdated", 'it had no lines that began with "TYPE:"'),
         ("TYPE: unclear\nANSWER: In 1874.", "its type was none of"),
         ("TYPE: outdated\nIn 1874.", 'the line "ANSWER:" was missing'),
         ("TYPE: outdated\nANSWER: \n", "it was empty"),
