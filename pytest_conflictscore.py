@@ -62,7 +62,7 @@ def conflict_score(
     ) -> "Run":
         __tracebackhide__ = True
         from conflictscore import score
-        from conflictscore.reporting.failing_claims import failure_lines
+        from conflictscore.reporting.failing_claims import failing_run
 
         limit = _set(request.config, "conflict_threshold") if threshold is None else threshold
         try:
@@ -73,8 +73,8 @@ def conflict_score(
         run = score(answer, documents, **{**given, **conflict_settings, **settings})[0]
         if run.report is not None:
             request.node.user_properties += [("cs_r", run.report.cs_r), ("cs_c", run.report.cs_c)]
-        if lines := failure_lines(run, limit):
-            pytest.fail("\n".join(lines), pytrace=False)
+        if failing := failing_run(run, limit):
+            pytest.fail("\n".join(failing.lines()), pytrace=False)
         if run.checked == "partly" and run.report:
             told = f"only {run.report.coverage:.0%} of the pairs of claim and document have a label"
             request.node.warn(pytest.PytestWarning(told))

@@ -1,10 +1,12 @@
 """conflictscore score-file."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -18,11 +20,18 @@ from conflictscore.errors import ConflictScoreError, InputError
 
 if TYPE_CHECKING:
     from conflictscore.nodes.state import RunContext
+    from conflictscore.records import Document
+    from conflictscore.reporting.failing_claims import FailingAnswer
     from conflictscore.scoring_files.engine import Engine
     from conflictscore.scoring_files.rows import Columns, Source
     from conflictscore.scoring_files.scoring import Summary
 
 __all__ = ["score_file"]
+
+_NAMED_ROWS = 10
+"""How many failing rows the error line names."""
+_SHOWN_ROWS = 50
+"""How many are shown with their evidence."""
 
 _EXAMPLES = """\b
 Examples:
@@ -31,6 +40,7 @@ Examples:
   conflictscore score-file ragas.csv --out scored.jsonl --columns answer=reply,documents=found
   conflictscore score-file answers.parquet --out scored.parquet --engine ray --workers 8
   conflictscore score-file answers.jsonl --out scored.jsonl --retry-failed
+  conflictscore score-file answers.jsonl --out scored.jsonl --fail-over 0.2 --summary failing.md
 """
 
 
@@ -83,6 +93,26 @@ Examples:
     help="Score again the rows that failed, or have a pair without a verdict.",
 )
 @click.option(
+    "--fail-over",
+    type=click.FloatRange(min=0, max=1),
+    metavar="X",
+    help="Fail, with exit code 1, where the CS-R of a row is above X, 0 to 1, and where a row could"
+    " not be checked. Each failing claim is printed with its evidence.",
+)
+@click.option(
+    "--min-coverage",
+    type=click.FloatRange(min=0, max=1),
+    metavar="SHARE",
+    help="With --fail-over: the least share of labelled pairs, 0 to 1, with which a row counts as"
+    " checked. Default: 0.5.",
+)
+@click.option(
+    "--summary",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.md",
+    help="With --fail-over: append what failed, with its evidence, to this file as Markdown.",
+)
+@click.option(
     "--dry-run",
     is_flag=True,
     help="Only read the input: count rows, documents and faults; no model is called.",
@@ -100,6 +130,9 @@ def score_file(
     engine: str,
     workers: int | None,
     retry_failed: bool,
+    fail_over: float | None,
+    min_coverage: float | None,
+    summary: Path | None,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
@@ -112,6 +145,9 @@ def score_file(
     such a list as JSON, or one text. The output has the same rows in the same order, with all their
     fields and one more, `conflictscore`: `row`, `error`, `report` and `notes`. You can stop it at
     any time: the same command resumes, and nothing is judged twice.
+
+    With --fail-over the exit code says whether every row passed: 0, or 1 where one exceeds it, has
+    no score, or has too few labels.
     """
     from conflictscore.scoring_files.engine import rows_at_a_time
     from conflictscore.scoring_files.scoring import open_source
@@ -121,6 +157,7 @@ def score_file(
     if engine == "ray" and (settings["max_calls"] or settings["max_tokens"]):
         raise InputError("--max-calls and --max-tokens go with --engine local")
     opened = open_source(source, _columns(columns))
+    gate = _gate(opened, fail_over, min_coverage, summary)
     if dry_run:
         _dry_run(opened)
         return
@@ -129,8 +166,9 @@ def score_file(
     context = open_context(settings)
     rows = concurrency or rows_at_a_time(context)
     chosen = _engine(engine, context, settings, concurrency=rows, workers=workers)
-    summary = _run(opened, out, context, chosen, retry_failed=retry_failed, quiet=quiet)
-    _deliver(summary, out, as_json=as_json)
+    result = _run(opened, out, context, chosen, retry_failed=retry_failed, quiet=quiet)
+    verdict = gate.judge(opened, out) if gate else None
+    _deliver(result, verdict, out, as_json=as_json)
 
 
 def _columns(given: str | None) -> "Columns":
@@ -200,17 +238,116 @@ def _dry_run(source: "Source") -> None:
     )
 
 
-def _deliver(summary: "Summary", out: Path, *, as_json: bool) -> None:
+class _Verdict(NamedTuple):
+    """What a gate says of a scored file."""
+
+    title: str
+    """The result, in a sentence."""
+    failing: Mapping[int, str]
+    """Why each row fails that does, in a few words, by its number."""
+    lines: Sequence[str]
+    """The failing rows and their claims with the evidence, as far as they are shown."""
+
+    @property
+    def line(self) -> str:
+        """Which rows fail, and why, in one line."""
+        named = [f"row {row} ({why})" for row, why in islice(self.failing.items(), _NAMED_ROWS)]
+        more = len(self.failing) - len(named)
+        return f"{self.title}: {', '.join(named)}" + (f" and {more:,} more" if more else "")
+
+
+@dataclass(frozen=True)
+class _Gate:
+    """What the rows of a scored file must keep to."""
+
+    limit: float
+    min_coverage: float
+    page: Path | None
+
+    def judge(self, source: "Source", out: Path) -> _Verdict:
+        """Hold a file to it, and add to the page."""
+        from conflictscore.reporting.failing_claims import failing_markdown
+        from conflictscore.reporting.figure_text import counted
+        from conflictscore.scoring_files.scoring import outcomes_of
+
+        failing: dict[int, str] = {}
+        shown: dict[int, Mapping[str, Any]] = {}
+        for outcome in outcomes_of(out):
+            if answer := self._failing(outcome):
+                failing[outcome["row"]] = answer.brief
+                if len(shown) < _SHOWN_ROWS:
+                    shown[outcome["row"]] = outcome
+        told = list(self._told(source, shown)) if shown else []
+        how = "fails" if len(failing) == 1 else "fail"
+        of = f"{len(failing):,} of {counted(source.total, 'row')}"
+        title = f"{out}: {of} {how} (--fail-over {self.limit:g})"
+        if self.page:
+            with self.page.open("a", encoding="utf-8") as file:
+                file.write(failing_markdown(title, told, len(failing) - len(told)))
+        lines = []
+        for name, answer in told:
+            first, *claims = answer.lines()
+            lines += [f"{name}: {first}", *(f"  {claim}" for claim in claims)]
+        return _Verdict(title, failing, lines)
+
+    def _failing(
+        self, outcome: Mapping[str, Any], documents: "Sequence[Document]" = ()
+    ) -> "FailingAnswer | None":
+        from conflictscore.reporting.failing_claims import failing_row
+
+        return failing_row(outcome, documents, threshold=self.limit, min_coverage=self.min_coverage)
+
+    def _told(
+        self, source: "Source", outcomes: Mapping[int, Mapping[str, Any]]
+    ) -> "Iterator[tuple[str, FailingAnswer]]":
+        """The failing rows with the texts that stand in the input."""
+        from conflictscore.nodes.retrieve import given_documents
+        from conflictscore.reporting.figure_text import one_line
+        from conflictscore.retrieval.duplicates import mark_duplicates
+        from conflictscore.scoring_files.rows import task_of
+
+        for row in source.rows(outcomes.__contains__):
+            outcome, name = outcomes[row.number], f"row {row.number}"
+            documents: Sequence[Document] = ()
+            if outcome["report"]:
+                task = task_of(row)
+                name += f", “{one_line(task.answer)}”"
+                documents = mark_duplicates(given_documents({"documents": task.documents}))
+            if answer := self._failing(outcome, documents):
+                yield name, answer
+
+
+def _gate(
+    source: "Source", limit: float | None, min_coverage: float | None, page: Path | None
+) -> _Gate | None:
+    """The gate that the options describe; None for none."""
+    if limit is None:
+        if min_coverage is not None or page is not None:
+            raise InputError("--min-coverage and --summary go with --fail-over")
+        return None
+    if not source.total:
+        raise InputError(f"{source.path}: has no rows, so that --fail-over has nothing to check")
+    try:
+        if page:
+            page.open("a").close()
+    except OSError as error:
+        raise InputError(f"--summary {page}: cannot be written ({error.strerror})") from None
+    return _Gate(limit, 0.5 if min_coverage is None else min_coverage, page)
+
+
+def _deliver(summary: "Summary", verdict: _Verdict | None, out: Path, *, as_json: bool) -> None:
     """Print the result of the run, and raise where rows failed."""
     for note in summary.notes:
         click.echo(f"Note: {note}", err=True)
-    counts = {
+    counts: dict[str, Any] = {
         "rows": summary.rows,
         "scored_now": summary.scored,
         "failed": summary.failed,
         "incomplete": summary.incomplete,
         "usage": summary.usage.to_json(),
     }
+    if verdict:
+        counts["failing"] = verdict.failing
     if as_json:
         click.echo(json.dumps(counts))
     else:
@@ -224,6 +361,10 @@ def _deliver(summary: "Summary", out: Path, *, as_json: bool) -> None:
             f" {used.calls:,} calls, {used.cached_calls:,} from the cache, {tokens_in(used)},"
             f" {used.output_tokens:,} out"
         )
+        if verdict:
+            click.echo("\n".join([*verdict.lines, verdict.title]))
+    if verdict and verdict.failing:
+        raise ConflictScoreError(verdict.line)
     if summary.failed:
         raise ConflictScoreError(
             f"{out}: {summary.failed:,} of {summary.rows:,} rows failed; each says why in"

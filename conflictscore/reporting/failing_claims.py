@@ -1,21 +1,56 @@
-"""Which claims of an answer fail a threshold, for a test or a CI log: one line a claim."""
+"""Answers held to a threshold: which of them fail, by which claims, and on what evidence."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from conflictscore.metric import contradiction_share
 from conflictscore.nodes.conflict_details import witnesses
-from conflictscore.records import ClaimEvidence, Document, Label, Run
-from conflictscore.reporting.figure_text import one_line
+from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label, Run
+from conflictscore.reporting.figure_text import counted, one_line
 from conflictscore.scoring_files.engine import why_unscored
 
-__all__ = ["failure_lines"]
+__all__ = ["FailingAnswer", "FailingClaim", "failing_markdown", "failing_row", "failing_run"]
 
 _SHOWN_WITNESSES = 3
 _SHOWN_CHARS = 160
+_SAME = 1e-9
+"""A mean of shares may miss the threshold that it equals by a rounding error."""
+_PAGE_CHARS = 200_000
+"""GitHub shows a summary of 1 MiB at most, in bytes."""
+_SIDES = (("contradicted by", Label.CONTRADICTS), ("supported by", Label.SUPPORTS))
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
 
-def failure_lines(run: Run, threshold: float) -> list[str]:
-    """Why an answer fails: its scores, then each failing claim with its evidence; else nothing.
+class FailingClaim(NamedTuple):
+    """A claim whose share of contradiction is above the threshold."""
+
+    number: int
+    text: str
+    sides: tuple[tuple[str, str], ...]
+    """``contradicted by`` and ``supported by``, each with the documents and what they say."""
+
+
+class FailingAnswer(NamedTuple):
+    """Why an answer fails."""
+
+    why: str
+    """In a sentence, with its scores."""
+    brief: str
+    """In a few words."""
+    claims: tuple[FailingClaim, ...] = ()
+
+    def lines(self) -> list[str]:
+        """The reason, then one line a failing claim with its evidence."""
+        told = [
+            f"claim {claim.number} “{claim.text}” "
+            + "; ".join(f"{word}: {side}" for word, side in claim.sides)
+            for claim in self.claims
+        ]
+        return [self.why, *told]
+
+
+def failing_run(run: Run, threshold: float) -> FailingAnswer | None:
+    """Why a scored answer fails; None where it passes.
 
     An answer fails where its CS-R is above the threshold, and where it could not be checked. A
     claim fails where its own share of contradiction, |D-| / (|D+| + |D-|), is above it: CS-R is the
@@ -26,30 +61,71 @@ def failure_lines(run: Run, threshold: float) -> list[str]:
         threshold: The highest CS-R that passes, in [0, 1].
     """
     report = run.report
-    if report is None or report.cs_c is None or report.cs_r is None:
-        reason = run.reason if report is None else why_unscored(report)
-        return [f"the answer has no score: {one_line(reason or 'it makes no claim')}"]
-    scores = f"CS-R {report.cs_r:.2f}, CS-C {report.cs_c:.2f}, coverage {report.coverage:.0%}"
-    if report.cs_r > threshold:
-        once = {} if report.duplicates_vote else report.duplicates
-        failing = [c for c in report.claims if (contradiction_share(c, once) or 0) > threshold]
-        told = [_told(claim, run.documents) for claim in failing]
-        return [f"the answer is above the threshold of {threshold:g}: {scores}", *told]
-    if run.checked == "no":
-        return [f"too few pairs of claim and document have a label: {scores}"]
-    return []
+    unscored = run.reason if report is None else why_unscored(report)
+    summary = report.summary() if report else None
+    return _failing(summary, run.documents, threshold, unscored, too_few=run.checked == "no")
 
 
-def _told(evidence: ClaimEvidence, documents: Sequence[Document]) -> str:
-    sides = [
-        f"{word}: {side}"
-        for word, label in (
-            ("contradicted by", Label.CONTRADICTS),
-            ("supported by", Label.SUPPORTS),
+def failing_row(
+    outcome: Mapping[str, Any],
+    documents: Sequence[Document],
+    *,
+    threshold: float,
+    min_coverage: float,
+) -> FailingAnswer | None:
+    """Why a row of a scored file fails, as :func:`failing_run`; None where it passes.
+
+    Args:
+        outcome: What ``score-file`` added to the row.
+        documents: Those of the row; without them, its claims come without evidence.
+        threshold: The highest CS-R that passes, in [0, 1].
+        min_coverage: The least share of labelled pairs that passes, in [0, 1].
+    """
+    report = outcome["report"]
+    too_few = ((report or {}).get("coverage") or 0) < min_coverage
+    return _failing(report, documents, threshold, outcome["error"], too_few=too_few)
+
+
+def _failing(
+    report: Mapping[str, Any] | None,
+    documents: Sequence[Document],
+    threshold: float,
+    unscored: str | None,
+    *,
+    too_few: bool,
+) -> FailingAnswer | None:
+    if report is None or report["cs_r"] is None:
+        reason = one_line(unscored or "it makes no claim")
+        return FailingAnswer(f"the answer has no score: {reason}", "no score")
+    cs_r, coverage = report["cs_r"], f"coverage {report['coverage']:.0%}"
+    scores = f"CS-R {cs_r:.2f}, CS-C {report['cs_c']:.2f}, {coverage}"
+    if cs_r > threshold + _SAME:
+        claims = tuple(
+            _told(number, claim, documents)
+            for number, claim in enumerate(report["claims"], start=1)
+            if _share(claim, each=report["duplicates_vote"]) > threshold + _SAME
         )
-        if (side := _side(evidence, label, documents))
-    ]
-    return f"claim {evidence.claim.number} “{one_line(evidence.claim.text)}” {'; '.join(sides)}"
+        which = f"claim{'s' * (len(claims) > 1)} {', '.join(str(one.number) for one in claims)}"
+        why = f"the answer is above the threshold of {threshold:g}: {scores}"
+        return FailingAnswer(why, f"CS-R {cs_r:.2f}, {which}", claims)
+    if too_few:
+        why = f"too few pairs of claim and document have a label: {scores}"
+        return FailingAnswer(why, coverage)
+    return None
+
+
+def _share(claim: Mapping[str, Any], *, each: bool) -> float:
+    """|D-| / (|D+| + |D-|), where near-duplicates count ``each`` or once; 0 without evidence."""
+    names = ("supports", "contradicts")
+    sides = [len(claim[name]) if each else claim[f"independent_{name}"] for name in names]
+    return sides[1] / sum(sides) if sum(sides) else 0.0
+
+
+def _told(number: int, claim: Mapping[str, Any], documents: Sequence[Document]) -> FailingClaim:
+    labels = tuple(EvidenceLabel(claim=number, **label) for label in claim["labels"])
+    evidence = ClaimEvidence(claim=Claim(number=number, text=claim["text"]), labels=labels)
+    sides = [(word, _side(evidence, label, documents)) for word, label in _SIDES]
+    return FailingClaim(number, one_line(claim["text"]), tuple(side for side in sides if side[1]))
 
 
 def _side(evidence: ClaimEvidence, label: Label, documents: Sequence[Document]) -> str:
@@ -62,3 +138,39 @@ def _side(evidence: ClaimEvidence, label: Label, documents: Sequence[Document]) 
     ]
     more = len(found) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def failing_markdown(
+    title: str, failing: Iterable[tuple[str, FailingAnswer]], left_out: int
+) -> str:
+    """A Markdown page of what fails; nothing of the texts in it acts as markup.
+
+    Args:
+        title: What was checked, and with what result.
+        failing: Those that fail, each with what it is called.
+        left_out: How many more fail.
+    """
+    parts = [f"## {_plain(title)}\n"]
+    length = 0
+    for name, answer in failing:
+        part = "\n".join(_item(name, answer))
+        if (length := length + len(part)) > _PAGE_CHARS:
+            left_out += 1
+        else:
+            parts.append(part)
+    if left_out:
+        parts.append(f"…and {counted(left_out, 'row')} more.")
+    return "\n".join(parts) + "\n"
+
+
+def _item(name: str, answer: FailingAnswer) -> Iterator[str]:
+    yield f"**{_plain(name)}**: {_plain(answer.why)}\n"
+    for claim in answer.claims:
+        yield f"- claim {claim.number} “{_plain(claim.text)}”"
+        yield from (f"  - {word}: {_plain(side)}" for word, side in claim.sides)
+    yield ""
+
+
+def _plain(text: str) -> str:
+    """A line of text as Markdown that shows it letter by letter."""
+    return _PUNCTUATION.sub(r"\\\1", text)

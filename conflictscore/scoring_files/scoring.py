@@ -11,7 +11,7 @@ OUT.jsonl.run/
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,13 +23,14 @@ from conflictscore.errors import InputError, ProviderError
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Record, Usage
 from conflictscore.scoring_files.engine import Engine, Result
-from conflictscore.scoring_files.journal import Journal, unwritable
+from conflictscore.scoring_files.journal import Journal, outcome_in, unwritable
 from conflictscore.scoring_files.parquet import ParquetOutput, ParquetRows
 from conflictscore.scoring_files.rows import Columns, CsvRows, JsonLines, Row, Source
 from conflictscore.storage.locking import lock_folder
 from conflictscore.storage.manifests import differences, write_whole
+from conflictscore.storage.record_file import RecordLines
 
-__all__ = ["RowListener", "Summary", "ascore_file", "open_source"]
+__all__ = ["RowListener", "Summary", "ascore_file", "open_source", "outcomes_of"]
 
 _FAILED_IN_A_ROW = 50
 """So many rows that fail one after the other are not the fault of single rows."""
@@ -115,10 +116,10 @@ async def ascore_file(
         ProviderError: Row after row failed.
     """
     parquet = ParquetOutput(source) if _is_parquet(out) else None
-    folder = out.with_name(f"{out.name}.run")
+    folder = _folder_of(out)
     with _claimed(source, out, folder):
         _begin_or_check(folder / "manifest.json", _manifest(source, context))
-        lines = folder / "rows.jsonl" if parquet else out
+        lines = _lines_of(out)
         journal = Journal(lines, folder / "waiting.sqlite")
         session = _Session(source, journal, carry=parquet is None, listener=listener)
         try:
@@ -129,6 +130,24 @@ async def ascore_file(
         if parquet:
             parquet.write(lines, out)
     return session.summary()
+
+
+def outcomes_of(out: Path) -> Iterator[Mapping[str, Any]]:
+    """What was added to each row of a run that ended, in the order of its rows.
+
+    Raises:
+        InputError: The output cannot be read, or was changed.
+    """
+    lines = _lines_of(out)
+    return (outcome_in(line.text, line.number, lines) for line in RecordLines(lines))
+
+
+def _folder_of(out: Path) -> Path:
+    return out.with_name(f"{out.name}.run")
+
+
+def _lines_of(out: Path) -> Path:
+    return _folder_of(out) / "rows.jsonl" if _is_parquet(out) else out
 
 
 class _Session:

@@ -1,7 +1,9 @@
 """``conflictscore score-file`` as a user types it, against a loopback model server."""
 
+import html
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from markdown_it import MarkdownIt
 
 from conflictscore.cli import OneLineErrors
 from conflictscore.cli.score_file import score_file
@@ -149,13 +152,70 @@ def test_a_dry_run_reads_the_input_and_calls_nobody() -> None:
         (["in.jsonl", "--out", "o.jsonl", "--columns", "reply"], "--columns reply: write answer="),
         (["in.jsonl", "--out", "o.jsonl", "--workers", "2"], "--workers goes with --engine ray"),
         (["in.jsonl", "--out", "no/o.csv", "--model", "openai:x"], "openai:x needs a key"),
+        (["in.jsonl", "--out", "o.jsonl", "--summary", "s.md"], "--min-coverage and --summary go"),
+        (["no-rows.jsonl", "--out", "o.jsonl", "--fail-over", "0"], "no-rows.jsonl: has no rows"),
+        (
+            ["in.jsonl", "--out", "o.jsonl", "--fail-over", "0", "--summary", "no/s.md"],
+            "--summary no/s.md: cannot be written (No such file or directory)",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(args: list[str], line: str) -> None:
+    Path("no-rows.jsonl").touch()
     result = run("score-file", *args)
 
     assert result.exit_code == 2
     assert last_line(result).startswith(f"conflictscore: {line}")
+
+
+def test_a_gate_names_the_rows_that_exceed_it_with_their_claims_and_evidence() -> None:
+    rude = "The lamp was lit in 1874. <img src=x> [a](https://b.test) `c` | d ##[add-mask]e"
+    rows = [
+        {"answer": "The lamp was lit in 1871.", "documents": [*DISAGREEING, rude]},
+        {"response": "The lamp was lit in 1874.", "contexts": [rude]},
+        {"answer": "The lamp was lit in 1871."},
+    ]
+    write_lines(Path("in.jsonl"), rows)
+    with OpenAIServer(World()) as server:
+        failed = run(*command(server, "--fail-over", "0.5", "--summary", "page.md"))
+        write_lines(Path("in.jsonl"), rows[:2])
+        over = ["--out", "two.jsonl", "--json"]
+        equal = run(*command(server, *over, "--fail-over", str(2 / 3), "--summary", "page.md"))
+
+    assert (failed.exit_code, equal.exit_code) == (1, 0)
+    assert last_line(failed) == (
+        "conflictscore: out.jsonl: 2 of 3 rows fail (--fail-over 0.5): row 1 (CS-R 0.67, claim 1),"
+        " row 3 (no score)"
+    )
+    _, row, claim, other, title = failed.stdout.splitlines()
+    assert row.startswith("row 1, “The lamp was lit in 1871.”: the answer is above the threshold")
+    assert claim.startswith(
+        "  claim 1 “The lamp was lit in 1871.” contradicted by: document 2 (Log"
+    )
+    assert other == "row 3: the answer has no score: has no field documents"
+    assert title == "out.jsonl: 2 of 3 rows fail (--fail-over 0.5)"
+    assert json.loads(equal.stdout)["failing"] == {}
+    page = MarkdownIt().render(Path("page.md").read_text("utf-8"))
+    assert f"document 4 “{html.escape(rude)}”" in page
+    assert set(re.findall(r"<(\w+)", page)) == {"h2", "p", "strong", "ul", "li"}
+    assert "two.jsonl: 0 of 2 rows fail" in page
+
+
+def test_a_gate_lets_nothing_pass_that_was_not_checked() -> None:
+    write_lines(Path("in.jsonl"), [{"answer": "It was lit in 1871.", "documents": DISAGREEING}])
+    world = World()
+
+    def answer(request: ChatRequest) -> Any:
+        judging, prompt = '"document_snippet"' in request.prompt, request.prompt
+        unread = judging and "The lamp was lit in 1871." not in prompt
+        return Fault(400, message="unreadable") if unread else world(request)
+
+    with OpenAIServer(answer) as server:
+        first = run(*command(server, "--fail-over", "1"))
+        second = run(*command(server, "--fail-over", "1", "--min-coverage", "0.3"))
+
+    assert (first.exit_code, second.exit_code) == (1, 0)
+    assert last_line(first).endswith("1 of 1 row fails (--fail-over 1): row 1 (coverage 33%)")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is needed")
