@@ -167,10 +167,7 @@ def _tables(groups: Sequence[ClaimGroup], size: int, seed: int) -> Iterator[_Tab
     """So many claims a set, those on the same documents together."""
     sample = with_siblings(balanced(groups, size, seed), groups, size, _CLAIMS, seed)
     for together in in_tables(sample, _CLAIMS):
-        documents = [
-            Document(number=number, text=one.text, title=one.title)
-            for number, one in enumerate(together[0].documents, start=1)
-        ]
+        documents = together[0].shown
         claims = [Claim(number=n, text=one.claim) for n, one in enumerate(together, start=1)]
         yield _Table(claims, documents, [[*one.labels] for one in together])
 

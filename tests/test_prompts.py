@@ -34,6 +34,7 @@ NEWER = {
     "label_screen",
     *("madam_reader", "madam_reader_again", "madam_sum"),
     "data_marking",
+    "write_claim",
 }
 _RETRY = "Not usable: $reason. Once more."
 

@@ -1,7 +1,7 @@
 """What a paper reports beside the figures of a run, and tables that a benchmark has of its own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
@@ -52,8 +52,19 @@ class PaperFigures:
     types: tuple[tuple[str, float], ...] = ()
     """Models with their accuracy, in [0, 1], in telling the type of the conflict."""
     types_source: str = ""
+    smaller: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    """The same measures of other answering models, by the name of the model."""
     tables: tuple[Card, ...] = ()
     """Those that no run can be held against cell by cell."""
+
+    def of(self, model: str) -> "PaperFigures":
+        """The figures of the paper's model that this one is; its first where it is none of them.
+
+        Args:
+            model: As a run names it, such as ``openai:gpt-4.1-nano-2025-04-14``.
+        """
+        named = [name for name in self.smaller if name.casefold() in model.casefold()]
+        return replace(self, model=named[0], measures=self.smaller[named[0]]) if named else self
 
     def value(self, method: str, measure: str) -> float | None:
         """A figure in [0, 1]; None where the paper has none."""
@@ -65,18 +76,20 @@ class PaperFigures:
         return None if value is None or baseline is None else value - baseline
 
 
-def paper_figures(benchmark: str, form: str) -> PaperFigures | None:
+def paper_figures(benchmark: str, form: str, model: str = "") -> PaperFigures | None:
     """What a paper reports for a benchmark.
 
     Args:
         benchmark: The benchmark's name, as ``truthfulqa``.
         form: ``free-form`` or ``multiple-choice``.
+        model: The answering model of the run, for a paper that has several.
 
     Returns:
         None where no paper has figures that can fairly stand beside a run's.
     """
     entry = BENCHMARKS.get(benchmark)
-    return entry.published(form) if entry and entry.published else None
+    paper = entry.published(form) if entry and entry.published else None
+    return paper and paper.of(model)
 
 
 def own_tables(figures: Figures, results: Sequence[QuestionResult] = ()) -> list[Card]:

@@ -134,7 +134,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
         selection=selection,
         settings=settings,
     )
-    _deliver(run, benchmark, _left_out(setup.context.retriever), settings)
+    _deliver(run, benchmark, setup, settings)
     if run.stopped:
         raise run.stopped
     if not any(m.answer for result in run.results for m in result.methods.values()):
@@ -278,7 +278,7 @@ def _left_out(retriever: Any) -> Mapping[str, int]:
 def _deliver(
     run: "BenchmarkRun",
     benchmark: "Benchmark",
-    left_out: Mapping[str, int],
+    setup: "Setup",
     settings: Mapping[str, Any],
 ) -> None:
     from rich.console import Console
@@ -288,7 +288,7 @@ def _deliver(
 
     for note in run.notes:
         click.echo(f"Note: {note}", err=True)
-    for why, count in left_out.items():
+    for why, count in _left_out(setup.context.retriever).items():
         click.echo(f"Note: documents left out {why}, in this session: {count}", err=True)
     if settings["as_json"]:
         click.echo(json.dumps(run.figures.to_json(), ensure_ascii=False, indent=2))
@@ -297,7 +297,7 @@ def _deliver(
             run.figures,
             Console(highlight=False, markup=False, emoji=False),
             title=f"{benchmark.name}, {benchmark.form}",
-            paper=paper_figures(benchmark.name, benchmark.form),
+            paper=paper_figures(benchmark.name, benchmark.form, setup.context.generator.name),
             results=run.results,
             verbose=settings["verbose"],
         )

@@ -1,7 +1,8 @@
 """conflictscore bench conflict-detection."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,12 @@ from conflictscore.cli.options import with_model_choice
 from conflictscore.errors import InputError
 
 if TYPE_CHECKING:
+    from conflictscore.benchmarks.conflict_detection.data import WrittenClaims
     from conflictscore.benchmarks.conflict_detection.detect import Judged, PairRow
     from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
     from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures
+    from conflictscore.models.language_model import LanguageModel
+    from conflictscore.prompts import PromptSet
 
 __all__ = ["conflict_detection", "judged_by"]
 
@@ -24,7 +28,10 @@ _EXAMPLES = """\b
 Examples:
   conflictscore bench conflict-detection --data healthver_groups.jsonl --split dev
   conflictscore bench conflict-detection --data a_groups.jsonl --data b_groups.jsonl --sample 60
-  conflictscore bench conflict-detection --data ambigdocs:test.json --sample 600 --labeler json
+  conflictscore bench conflict-detection --data ambigdocs:test.json --data contraqa:contraqa/ \\
+      --data macnoise-nq:NQ_eval_dev.json --data macnoise-tqa:TQA_eval_dev.json \\
+      --data conflictingqa:pages.jsonl --paper-counts --write-claims openai:gpt-4 \\
+      --model openai:gpt-4.1 --dry-run
 """
 
 
@@ -36,7 +43,7 @@ Examples:
     metavar="FILE",
     help="Claims with their documents (JSON lines: id, claim, docs, has_conflict), or one of"
     " ConflictBench's sources after its name: ambigdocs:FILE, conflictingqa:FILE, contraqa:FOLDER,"
-    " macnoise:FILE. May be given several times.",
+    " macnoise-nq:FILE, macnoise-tqa:FILE. May be given several times.",
 )
 @click.option("--split", metavar="NAME", help="Only the claims of this split, such as dev.")
 @click.option(
@@ -45,6 +52,24 @@ Examples:
     metavar="N",
     help="N claims a file, drawn by --seed: half with conflict and half without, or all there are"
     " of a kind.",
+)
+@click.option(
+    "--paper-counts",
+    is_flag=True,
+    help="Of each source of ConflictBench as many claims with and without conflict as the paper has"
+    " (Table 1), drawn by --seed, or all there are of a kind.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Of these, only the first N claims a file.",
+)
+@click.option(
+    "--write-claims",
+    metavar="SPEC",
+    help="Have this model write each claim from its question and answer, as the paper has GPT-4 do,"
+    " into FILE.claims.jsonl beside --out. Default: fixed words. For ConflictBench's sources.",
 )
 @click.option(
     "--seed",
@@ -75,6 +100,17 @@ Examples:
     help=f"Claims at a time. Default: {_REMOTE_GROUPS}, or {_LOCAL_GROUPS} with the local model.",
 )
 @click.option("--retry-failed", is_flag=True, help="Judge again what failed in an earlier run.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Only estimate the calls, tokens and dollars that are left to spend.",
+)
+@click.option(
+    "--prices",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Your own prices (TOML), in place of the published ones; for --dry-run.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 @with_model_choice
@@ -82,11 +118,16 @@ def conflict_detection(
     data: tuple[str, ...],
     split: str | None,
     sample: int | None,
+    paper_counts: bool,
+    limit: int | None,
+    write_claims: str | None,
     seed: int,
     out: Path,
     page: Path | None,
     concurrency: int | None,
     retry_failed: bool,
+    dry_run: bool,
+    prices: Path | None,
     as_json: bool,
     quiet: bool,
     **settings: Any,
@@ -94,25 +135,131 @@ def conflict_detection(
     """Find the claims that their documents disagree on, and compare with people (Table 2).
 
     Claims are given and are not decomposed. A claim conflicts where a document supports it and
-    another contradicts it. The figures stand beside those of always and never saying so.
+    another contradicts it. The figures stand beside those of always and never saying so, and on
+    ConflictBench's sources beside the paper's.
     """
-    from conflictscore.benchmarks.conflict_detection.data import balanced, read_data
+    from conflictscore.benchmarks.conflict_detection.data import (
+        as_published,
+        balanced,
+        first_of_each,
+        read_data,
+    )
     from conflictscore.benchmarks.conflict_detection.measures import detection_figures
     from conflictscore.benchmarks.harness.statistics import require_statistics
     from conflictscore.prompts import PromptSet
 
     require_statistics()
     groups = read_data(data, split=split, seed=seed)
-    if sample is not None:
+    if sample is not None and paper_counts:
+        raise InputError("give --sample or --paper-counts, not both")
+    if paper_counts:
+        groups = as_published(groups, seed)
+    elif sample is not None:
         groups = balanced(groups, sample, seed)
+    groups = first_of_each(groups, limit)
+    if write_claims and not any(group.question for group in groups):
+        raise InputError(
+            "--write-claims: the claims of these files are given, and have no question to be"
+            " written from; it is for ConflictBench's sources, such as ambigdocs:FILE"
+        )
     if page is not None and not page.parent.is_dir():
         raise InputError(f"--page {page}: the folder {page.parent} does not exist")
-    opened = open_labeler(settings | {"prompts": PromptSet.open(settings["prompts"], base="paper")})
+    settings["prompts"] = PromptSet.open(settings["prompts"], base="paper")
+    opened = open_labeler(settings)
+    writer = _writer(write_claims, settings) if write_claims else None
+    if dry_run:
+        _dry_run(opened, groups, writer, out, prices, {**settings, "as_json": as_json})
+        return
+    if writer is not None:
+        groups = _written(writer, groups, out, settings, concurrency, quiet=quiet)
     judged, rows = judged_by(
         opened, groups, out, concurrency=concurrency, retry_failed=retry_failed, quiet=quiet
     )
     figures = detection_figures(opened.labeler.name, judged, rows)
     _deliver(figures, as_json=as_json, page=page)
+
+
+def _writer(spec: str, settings: Mapping[str, Any]) -> "LanguageModel":
+    from conflictscore.models.spec import open_model
+    from conflictscore.storage.cache import ContentCache
+
+    return open_model(
+        spec,
+        base_url=settings["base_url"],
+        context_window=settings["context_window"],
+        cache=None if settings["no_cache"] else ContentCache.default(),
+    )
+
+
+def _claims_file(
+    writer: "LanguageModel", out: Path, prompts: "PromptSet"
+) -> "AbstractContextManager[WrittenClaims]":
+    from conflictscore.benchmarks.conflict_detection.data import WrittenClaims
+
+    return WrittenClaims.open(out.with_suffix(".claims.jsonl"), writer, prompts)
+
+
+def _written(
+    writer: "LanguageModel",
+    groups: list["ClaimGroup"],
+    out: Path,
+    settings: Mapping[str, Any],
+    concurrency: int | None,
+    *,
+    quiet: bool,
+) -> list["ClaimGroup"]:
+    """The claims as a model writes them; those that it wrote before are not asked for again."""
+    from rich.console import Console
+
+    from conflictscore.progress import CountBar
+
+    console = Console(stderr=True, highlight=False, quiet=quiet)
+    with (
+        _claims_file(writer, out, settings["prompts"]) as file,
+        CountBar(console, "writing", "claims") as bar,
+    ):
+        left, asked = len(file.missing(groups)), 0
+
+        def asked_for() -> None:
+            nonlocal asked
+            asked += 1
+            bar.show(asked, left)
+
+        at_once = concurrency or (_LOCAL_GROUPS if writer.is_local else _REMOTE_GROUPS)
+        run_async(file.write(groups, concurrency=at_once, on_claim=asked_for))
+        used = file.usage
+        click.echo(
+            f"Claims written by {writer.name}: {used.calls:,} calls, {used.cached_calls:,} from the"
+            f" cache, {used.input_tokens:,} tokens in, {used.output_tokens:,} out",
+            err=True,
+        )
+        return file.worded(groups)
+
+
+def _dry_run(
+    opened: OpenLabeler,
+    groups: list["ClaimGroup"],
+    writer: "LanguageModel | None",
+    out: Path,
+    prices: Path | None,
+    settings: Mapping[str, Any],
+) -> None:
+    from conflictscore.benchmarks.conflict_detection.detect import VerdictFile
+    from conflictscore.cli.bench_dry_run import Unjudged, dry_run_detection
+    from conflictscore.models.prices import PriceTable
+
+    missing = [group for group in groups if writer is not None and group.question]
+    if writer is not None and out.with_suffix(".claims.jsonl").exists():
+        with _claims_file(writer, out, settings["prompts"]) as file:
+            groups, missing = file.worded(groups), file.missing(groups)
+    with VerdictFile.open(out, opened.labeler) if out.exists() else nullcontext() as verdicts:
+        done = [verdicts.labels(group) if verdicts else {} for group in groups]
+    pairs = [
+        (group, [number for number in range(1, len(group.documents) + 1) if number not in known])
+        for group, known in zip(groups, done, strict=True)
+    ]
+    left = Unjudged([(group, numbers) for group, numbers in pairs if numbers], missing)
+    dry_run_detection(opened, writer, left, PriceTable.load(prices), settings)
 
 
 def judged_by(

@@ -133,7 +133,7 @@ def _read(
     limit: int | None,
 ) -> tuple[dict[str, tuple["JudgedAnswer", ...]], list["ClaimGroup"]]:
     """Answers by set, and claims that people labelled."""
-    from conflictscore.benchmarks.conflict_detection.data import read_data
+    from conflictscore.benchmarks.conflict_detection.data import first_of_each, read_data
     from conflictscore.benchmarks.validity.judged_answers import (
         first_questions,
         made_answers,
@@ -149,13 +149,7 @@ def _read(
         answers["NatConfQA"] = natconfqa_answers(*natconfqa)
     if made:
         answers[_MADE] = made_answers(read_questions(made))
-    found = read_data(groups) if groups else []
-    counts: dict[str, int] = {}
-    kept = []
-    for group in found:
-        counts[group.set] = counts.get(group.set, 0) + 1
-        if limit is None or counts[group.set] <= limit:
-            kept.append(group)
+    kept = first_of_each(read_data(groups) if groups else [], limit)
     return {name: first_questions(some, limit) for name, some in answers.items()}, kept
 
 

@@ -53,6 +53,20 @@ def test_published_figures_of_other_benchmarks_agree_with_themselves() -> None:
     assert f1["gpt-4o"] == ("67.5 to 73.5", "67.2 to 79.7")
 
 
+def test_a_run_stands_beside_the_papers_model_that_it_asks() -> None:
+    for asked, published in {
+        "openai:gpt-4.1-nano-2025-04-14": "GPT-4.1-Nano",
+        "openai:gpt-4.1": "GPT-4.1",
+        "local:qwen": "GPT-4.1",
+    }.items():
+        paper = paper_figures("reports", "free-form", asked)
+        assert paper is not None
+        assert paper.model == published
+        shown = [f"{100 * paper.measures[method]['cs-c']:.1f}" for method in paper.measures]
+        rows = {row[0]: row[1:] for row in paper.tables[0].rows}
+        assert [cell.split(",")[0] for cell in rows[published]] == shown
+
+
 @pytest.mark.parametrize(
     ("name", "ours"),
     [("natconfqa", "natconfqa.benchmark"), ("conflicts", "conflicts.judges")],

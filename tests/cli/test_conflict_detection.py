@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from conflictscore.cli import OneLineErrors
 from conflictscore.cli.conflict_detection import conflict_detection
-from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.nli_model import make_nli_model
 from tests.world import World
 
@@ -33,9 +33,23 @@ def write(path: Path, *claims: dict[str, Any]) -> Path:
     return path
 
 
+class Writer(World):
+    """Writes the claims that it is asked for too, but for the piers in ``unable``."""
+
+    unable: tuple[str, ...] = ()
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        prompt = request.prompt
+        if "Reply with the claim alone" not in prompt:
+            return super().__call__(request)
+        self.asked["claim"] += 1
+        pier = prompt.partition("When was ")[2].partition(" lit?")[0]
+        return Fault(400) if pier in self.unable else f"The lamp of {pier}\nwas lit in 1871."
+
+
 @pytest.fixture
 def world() -> World:
-    return World()
+    return Writer()
 
 
 @pytest.fixture
@@ -142,6 +156,70 @@ def test_a_page_is_written_beside(run: Run, lamps: Path, tmp_path: Path) -> None
     assert "Reliability: lamps" in page
 
 
+@pytest.fixture
+def piers(tmp_path: Path) -> str:
+    """AmbigDocs as it is published: two entities of one name, lit in other years."""
+
+    def question(n: int) -> dict[str, Any]:
+        documents = [
+            {"title": f"Pier {n}", "text": f"The lamp of Pier {n}. {y}", "pid": "1", "answer": y}
+            for y in ("1871", "1874")
+        ]
+        return {"qid": f"q{n}", "question": f"When was Pier {n} lit?", "documents": documents}
+
+    file = tmp_path / "test.json"
+    file.write_text(json.dumps([question(n) for n in range(8)]))
+    return f"ambigdocs:{file}"
+
+
+def test_a_model_writes_the_claims_and_none_is_asked_for_twice(
+    run: Run, piers: str, world: Writer, tmp_path: Path
+) -> None:
+    command = ("--data", piers, "--write-claims", "writer", "--limit", "6", "--no-cache")
+    world.unable = ("Pier 2",)
+    stopped = run(*command)
+    assert stopped.exit_code == 1
+    assert "claims that could not be written: 1 of 6; run the same command" in stopped.stderr
+    assert world.asked == {"claim": 6}
+
+    world.unable = ()
+    shown = run(*command)
+    assert shown.exit_code == 0, shown.stderr
+    assert world.asked["claim"] == 7
+    assert "Claims written by writer: 6 calls" in shown.stderr
+    kept = (tmp_path / "runs/conflict-detection.claims.jsonl").read_text().splitlines()[1:]
+    claims = {json.loads(line)["claim"] for line in kept}
+    assert claims == {f"The lamp of Pier {n} was lit in 1871." for n in range(6)}
+    assert all(any(claim in prompt for claim in claims) for prompt in world.prompts["label"])
+
+    again = run(*command)
+    assert again.stdout == shown.stdout
+    assert world.asked["claim"] == 7
+
+
+def test_the_papers_figures_stand_below_those_of_its_sets(run: Run, piers: str) -> None:
+    shown = run("--data", piers, "--paper-counts", "--page", "page.html")
+    assert ["paper", "99.6", "89.3", "94.2", "95.1", "99.7"] in rows(shown)
+    assert "Table 2, GPT-4.1" in shown.stdout
+    assert "conflict there: ambigdocs 291" in shown.stdout
+    assert "overall" not in shown.stdout
+    assert "paper, Table 2" in Path("page.html").read_text()
+
+
+def test_a_dry_run_counts_what_is_left_and_asks_nothing(
+    run: Run, piers: str, world: Writer
+) -> None:
+    command = ("--data", piers, "--write-claims", "writer")
+    left = json.loads(run(*command, "--dry-run", "--json").stdout)
+    calls = {step: amount["calls"]["low"] for step, amount in left["by_step"].items()}
+    assert not world.asked
+    assert left["unknown_prices"] == ["writer", "scripted"]
+
+    assert run(*command).exit_code == 0
+    assert calls == {"write claims": world.asked["claim"], "label": world.asked["label"]}
+    assert "Nothing is left to ask." in run(*command, "--dry-run").stdout
+
+
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
@@ -152,6 +230,12 @@ def test_a_page_is_written_beside(run: Run, lamps: Path, tmp_path: Path) -> None
             "--page a/b: the folder a does not exist",
         ),
         (["--data", "lamps_groups.jsonl", "--sample", "1"], "1 is not in the range x>=2"),
+        (["--data", "lamps_groups.jsonl", "--write-claims", "x"], "have no question to be written"),
+        (["--data", "lamps_groups.jsonl", "--paper-counts"], "'lamps' is none of ConflictBench's"),
+        (
+            ["--data", "lamps_groups.jsonl", "--paper-counts", "--sample", "2"],
+            "give --sample or --paper-counts, not both",
+        ),
         (["--data", "contraqa:lamps_groups.jsonl"], "corpus.json: cannot be read"),
     ],
 )

@@ -7,8 +7,9 @@ one; without, against one document that gives its answer and two of other questi
 What the paper leaves open is decided here, and so figures can differ from its Table 2:
 
 - Which questions become conflicts: by a coin that falls with the seed and the question.
-- The words of a claim: the paper has GPT-4 write it. Here it is 'The answer to "..." is ...', and
-  for ConflictingQA the affirmative statement that its authors searched with.
+- The words of a claim: the paper has GPT-4 write it, as ``--write-claims`` does. Without that it
+  is 'The answer to "..." is ...', and for ConflictingQA the affirmative statement that its authors
+  searched with.
 - Which perturbed passages of MacNoise are shown: those that its ``pert_lbls`` marks, taken in turn
   as they were and perturbed.
 - Which questions of ContraQA a false paragraph is about: those whose answer stands in the true
@@ -39,7 +40,37 @@ from conflictscore.errors import InputError
 from conflictscore.records import Label
 from conflictscore.retrieval.documents import clean_text
 
-__all__ = ["read_ambigdocs", "read_conflictingqa", "read_contraqa", "read_macnoise"]
+__all__ = [
+    "PUBLISHED",
+    "PublishedSet",
+    "read_ambigdocs",
+    "read_conflictingqa",
+    "read_contraqa",
+    "read_macnoise",
+]
+
+
+class PublishedSet(NamedTuple):
+    """A row of the paper's Tables 1 and 2, those of GPT-4.1; shares in [0, 1]."""
+
+    conflicts: int
+    others: int
+    precision: float
+    recall: float
+    f1: float
+    accuracy: float
+    accuracy_no_conflict: float
+
+
+PUBLISHED: Mapping[str, PublishedSet] = {
+    "contraqa": PublishedSet(424, 374, 0.9971, 0.8208, 0.9004, 0.9035, 0.9973),
+    "macnoise-nq": PublishedSet(94, 105, 0.8763, 0.9043, 0.8901, 0.8945, 0.8857),
+    "macnoise-tqa": PublishedSet(116, 95, 0.9655, 0.9655, 0.9655, 0.9621, 0.9579),
+    "ambigdocs": PublishedSet(291, 360, 0.9962, 0.8935, 0.9420, 0.9508, 0.9972),
+    "conflictingqa": PublishedSet(355, 79, 0.9720, 0.9775, 0.9747, 0.9585, 0.8734),
+    "overall": PublishedSet(1280, 1013, 0.9763, 0.9000, 0.9366, 0.932, 0.9724),
+}
+"""By set; ``overall`` is over the five others together."""
 
 _STANCES = {"yes": Label.SUPPORTS, "no": Label.CONTRADICTS}
 _FAKE = "-FAKE"
@@ -50,10 +81,11 @@ _MOST_DRAWS = 1_000
 
 
 class _Question(NamedTuple):
-    """A claim, and the documents that could be shown with it."""
+    """What a claim is made of, and the documents that could be shown with it."""
 
     id: str
-    claim: str
+    text: str
+    answer: str
     supporting: tuple[GroupDocument, ...]
     contradicting: tuple[GroupDocument, ...]
 
@@ -77,11 +109,12 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
             (folded(text_of(document, "answer", place)), _titled(document, place))
             for place, document in _listed(record, "documents", where)
         ]
-        right, answer = documents[0][0], record["documents"][0]["answer"]
+        right, answer = documents[0][0], clean_text(record["documents"][0]["answer"])
         questions.append(
             _Question(
                 text_of(record, "qid", where),
-                statement(text_of(record, "question", where), clean_text(answer)),
+                text_of(record, "question", where),
+                answer,
                 tuple(_labelled(d, Label.SUPPORTS) for said, d in documents if said == right),
                 tuple(_labelled(d, Label.CONTRADICTS) for said, d in documents if said != right),
             )
@@ -89,16 +122,17 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
     return _constructed("ambigdocs", questions, path, seed)
 
 
-def read_macnoise(path: Path, seed: int) -> list[ClaimGroup]:
+def read_macnoise(path: Path, seed: int, name: str = "") -> list[ClaimGroup]:
     """Read MacNoise: retrieved passages, and the same passages rewritten around the answer.
 
-    The set is called as the file, since its NQ and TQA variants are files of one format.
+    Its NQ and TQA variants are files of one format.
 
     Args:
         path: A JSON list or JSON lines: ``question``, ``answers``, ``ctxs`` (``text``,
             ``text_pert``) and ``pert_lbls``, 1 for each passage that could be perturbed. A
             question without such a passage is left out.
         seed: Of the construction.
+        name: Of the set; without one it is called as the file.
 
     Raises:
         InputError: The file cannot be used; the line names item and field.
@@ -116,17 +150,17 @@ def read_macnoise(path: Path, seed: int) -> list[ClaimGroup]:
         ]
         if not pairs:
             continue
-        claim = statement(text_of(record, "question", where), _first(record, "answers", where))
         turned = pairs[1::2] or pairs
         questions.append(
             _Question(
                 str(record.get("id", row)),
-                claim,
+                text_of(record, "question", where),
+                _first(record, "answers", where),
                 tuple(_document(*true, Label.SUPPORTS) for true, _ in pairs[::2]),
                 tuple(_document(*false, Label.CONTRADICTS) for _, false in turned),
             )
         )
-    return _constructed(path.stem, questions, path, seed)
+    return _constructed(name or path.stem, questions, path, seed)
 
 
 def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
@@ -161,7 +195,8 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
         questions.append(
             _Question(
                 text_of(record, "id", where),
-                statement(text_of(record, "question", where), answer),
+                text_of(record, "question", where),
+                answer,
                 (_document("", true, Label.SUPPORTS),),
                 tuple(_document("", fake, Label.CONTRADICTS) for fake in fakes),
             )
@@ -213,6 +248,8 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
             set="conflictingqa",
             id=query,
             claim=claims.get(query) or statement(query, "yes"),
+            question=query,
+            answer="yes",
             documents=tuple(documents),
             has_conflict=len({document.label for document in documents}) == len(_STANCES),
         )
@@ -245,7 +282,9 @@ def _constructed(
             ClaimGroup(
                 set=name,
                 id=question.id,
-                claim=question.claim,
+                claim=statement(question.text, question.answer),
+                question=question.text,
+                answer=question.answer,
                 documents=documents,
                 has_conflict=conflict,
             )

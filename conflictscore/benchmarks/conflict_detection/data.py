@@ -1,15 +1,19 @@
 """From what ``--data`` names to claims with their documents."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from conflictscore.benchmarks.conflict_detection.conflictbench import (
+    PUBLISHED,
     read_ambigdocs,
     read_conflictingqa,
     read_contraqa,
     read_macnoise,
 )
+from conflictscore.benchmarks.conflict_detection.detect import ResumableRows
 from conflictscore.benchmarks.conflict_detection.groups import (
     ClaimGroup,
     document_of,
@@ -17,10 +21,29 @@ from conflictscore.benchmarks.conflict_detection.groups import (
 )
 from conflictscore.benchmarks.harness.selection import lot
 from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
-from conflictscore.errors import InputError
-from conflictscore.records import Label
+from conflictscore.errors import InputError, ProviderError
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.replies import read_text
+from conflictscore.prompts import PromptSet, material
+from conflictscore.records import Label, Record, Usage
+from conflictscore.retrieval.documents import clean_text
+from conflictscore.threads import together
 
-__all__ = ["FORMATS", "balanced", "read_data", "read_groups", "with_siblings"]
+__all__ = [
+    "FORMATS",
+    "WrittenClaims",
+    "as_published",
+    "ask_for_claim",
+    "balanced",
+    "first_of_each",
+    "read_data",
+    "read_groups",
+    "with_siblings",
+]
+
+_CLAIM_TOKENS = 200
+"""The most that a written claim may have."""
 
 FORMATS: Mapping[str, Callable[[Path, int], list[ClaimGroup]]] = {
     "groups": lambda path, seed: read_groups(path),
@@ -28,6 +51,8 @@ FORMATS: Mapping[str, Callable[[Path, int], list[ClaimGroup]]] = {
     "conflictingqa": read_conflictingqa,
     "contraqa": read_contraqa,
     "macnoise": read_macnoise,
+    "macnoise-nq": partial(read_macnoise, name="macnoise-nq"),
+    "macnoise-tqa": partial(read_macnoise, name="macnoise-tqa"),
 }
 """How a file or folder of each format is read, from its path and a seed."""
 
@@ -104,16 +129,35 @@ def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGr
         size: At most so many a set, at least 2; half of them of each kind, or all there are of it.
         seed: Of the draw.
     """
+    return _drawn(groups, lambda name, conflict: size // 2, seed)
+
+
+def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
+    """Draw as many of each kind as ConflictBench has (paper, Table 1), or all there are of it.
+
+    Raises:
+        InputError: A set is none of ConflictBench's.
+    """
     kept = list(groups)
-    by_kind: dict[tuple[str, bool], list[ClaimGroup]] = {}
-    for group in kept:
-        by_kind.setdefault((group.set, group.has_conflict), []).append(group)
-    drawn = {
-        (group.set, group.id)
-        for kind in by_kind.values()
-        for group in sorted(kind, key=lambda one: lot("groups", seed, one.id))[: size // 2]
-    }
-    return [group for group in kept if (group.set, group.id) in drawn]
+    if unknown := sorted({group.set for group in kept} - PUBLISHED.keys()):
+        known = ", ".join(name for name in PUBLISHED if name != "overall")
+        raise InputError(f"--paper-counts: {unknown[0]!r} is none of ConflictBench's sets: {known}")
+
+    def size(name: str, conflict: bool) -> int:
+        return PUBLISHED[name].conflicts if conflict else PUBLISHED[name].others
+
+    return _drawn(kept, size, seed)
+
+
+def first_of_each(groups: Iterable[ClaimGroup], limit: int | None) -> list[ClaimGroup]:
+    """The first so many groups of every set, in order; all of them without a limit."""
+    counts: dict[str, int] = {}
+    kept = []
+    for group in groups:
+        counts[group.set] = counts.get(group.set, 0) + 1
+        if limit is None or counts[group.set] <= limit:
+            kept.append(group)
+    return kept
 
 
 def with_siblings(
@@ -145,6 +189,127 @@ def with_siblings(
         others = [o for o in alike[group.set, group.id] if o.id != group.id and o.id not in ids]
         ids |= {one.id for one in [group, *others][: min(claims, size - len(ids))]}
     return [group for group in kept if group.id in taken.get(group.set, set())]
+
+
+class _WrittenClaim(Record):
+    set: str
+    id: str
+    question: str
+    answer: str
+    claim: str
+    usage: Usage = Usage()
+
+
+class WrittenClaims:
+    """Claims that a model writes from questions and answers, as the paper has GPT-4 do.
+
+    They are kept in a file, one a line, where people can read them; none is asked for twice.
+    """
+
+    def __init__(
+        self, rows: ResumableRows[_WrittenClaim], model: LanguageModel, prompts: PromptSet
+    ) -> None:
+        self._rows, self._model, self._prompts = rows, model, prompts
+        self._known = {(row.set, row.id, row.question, row.answer): row.claim for row in rows.rows}
+
+    @classmethod
+    @contextmanager
+    def open(
+        cls, path: Path, model: LanguageModel, prompts: PromptSet
+    ) -> "Iterator[WrittenClaims]":
+        """Begin a file, or resume one of the same model and template.
+
+        Raises:
+            InputError: As :meth:`ResumableRows.open`.
+        """
+        setup = {
+            "written_claims": 1,
+            "model": model.name,
+            "template": prompts.sha256_of("write_claim"),
+        }
+        with ResumableRows.open(path, _WrittenClaim, setup) as rows:
+            yield cls(rows, model, prompts)
+
+    @property
+    def usage(self) -> Usage:
+        """Of all claims of the file."""
+        return sum((row.usage for row in self._rows.rows), Usage())
+
+    def missing(self, groups: Iterable[ClaimGroup]) -> list[ClaimGroup]:
+        """The groups whose claim is yet to be written; those with a claim of their own are not."""
+        return [one for one in groups if one.question and _asked(one) not in self._known]
+
+    def worded(self, groups: Iterable[ClaimGroup]) -> list[ClaimGroup]:
+        """The groups with the claims that were written; the others keep theirs."""
+        return [
+            one.model_copy(update={"claim": self._known.get(_asked(one), one.claim)})
+            for one in groups
+        ]
+
+    async def write(
+        self,
+        groups: Iterable[ClaimGroup],
+        *,
+        concurrency: int = 1,
+        on_claim: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Write the claims that are missing.
+
+        Args:
+            groups: The claims with their documents.
+            concurrency: Claims at a time, at least 1.
+            on_claim: Called after each claim that was asked for.
+
+        Raises:
+            ProviderError: A claim could not be written; the others are kept.
+            ConfigurationError: The model is set up wrongly, or the file cannot be written.
+        """
+        missing = self.missing(groups)
+        waiting, failures = iter(missing), list[ProviderError]()
+
+        async def work() -> None:
+            for group in waiting:
+                try:
+                    await self._write(group)
+                except ProviderError as error:
+                    failures.append(error)
+                on_claim()
+
+        async with together() as start:
+            for _ in range(concurrency):
+                start(work)
+        if failures:
+            raise ProviderError(
+                f"claims that could not be written: {len(failures)} of {len(missing)}; run the same"
+                f" command to ask for them again ({failures[0]})",
+                provider=self._model.name,
+            )
+
+    async def _write(self, group: ClaimGroup) -> None:
+        meter = UsageMeter()
+        claim = await ask_for_claim(self._model, group, self._prompts, meter)
+        told = {name: getattr(group, name) for name in ("set", "id", "question", "answer")}
+        self._rows.append(_WrittenClaim(**told, claim=claim, usage=meter.usage))
+        self._known[_asked(group)] = claim
+
+
+async def ask_for_claim(
+    model: LanguageModel, group: ClaimGroup, prompts: PromptSet, meter: UsageMeter
+) -> str:
+    """One claim, on one line, of a group's question and answer."""
+    fields = {"question": material(group.question), "answer": material(group.answer)}
+    claim = await model.ask(
+        prompts.render("write_claim", **fields),
+        read_text,
+        prompts=prompts,
+        meter=meter,
+        max_tokens=_CLAIM_TOKENS,
+    )
+    return " ".join(clean_text(claim).split())
+
+
+def _asked(group: ClaimGroup) -> tuple[str, str, str, str]:
+    return group.set, group.id, group.question, group.answer
 
 
 def _group(record: Mapping[str, Any], name: str, where: str) -> ClaimGroup:
@@ -179,3 +344,19 @@ def _conflict(record: Mapping[str, Any], labels: Sequence[Label | None], where: 
             " documents say otherwise"
         )
     return stated
+
+
+def _drawn(
+    groups: Iterable[ClaimGroup], size: Callable[[str, bool], int], seed: int
+) -> list[ClaimGroup]:
+    """Of every set so many with and without conflict, by lot, in the order that they had."""
+    kept = list(groups)
+    by_kind: dict[tuple[str, bool], list[ClaimGroup]] = {}
+    for group in kept:
+        by_kind.setdefault((group.set, group.has_conflict), []).append(group)
+    drawn = {
+        (group.set, group.id)
+        for kind, found in by_kind.items()
+        for group in sorted(found, key=lambda one: lot("groups", seed, one.id))[: size(*kind)]
+    }
+    return [group for group in kept if (group.set, group.id) in drawn]

@@ -14,7 +14,7 @@ from conflictscore.errors import InputError
 from conflictscore.labelers.protocol import Labeler, StagedLabeler
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Claim, Document, EvidenceLabel, Label, Record, Usage
+from conflictscore.records import Claim, EvidenceLabel, Label, Record, Usage
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 from conflictscore.threads import together
@@ -267,10 +267,7 @@ async def _judge(
     retry_failed: bool,
     on_pair: Callable[[EvidenceLabel], None],
 ) -> None:
-    documents = [
-        Document(number=number, text=document.text, title=document.title)
-        for number, document in enumerate(table[0].documents, start=1)
-    ]
+    documents = table[0].shown
     done = {
         (claim, number)
         for claim, group in enumerate(table, start=1)

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from conflictscore.benchmarks.calibration_fit import print_reliability
+from conflictscore.benchmarks.conflict_detection.conflictbench import PUBLISHED, PublishedSet
 from conflictscore.benchmarks.conflict_detection.measures import (
     Detection,
     DetectionFigures,
@@ -40,7 +41,7 @@ def print_detection(figures: DetectionFigures, console: Console) -> None:
     console.print(Text(f"\n{title}", style="bold underline"))
     sets = shown_sets(figures)
     _print_groups(sets, console)
-    _print_detection(sets, console)
+    _print_detection(figures, console)
     _print_hits(sets, console)
     _print_labels(sets, console)
     _print_confusion(figures.overall, console)
@@ -67,7 +68,19 @@ def _print_groups(sets: Sequence[SetFigures], console: Console) -> None:
     )
 
 
-def _print_detection(sets: Sequence[SetFigures], console: Console) -> None:
+def _published(figures: DetectionFigures, one: SetFigures) -> PublishedSet | None:
+    """What the paper has for a set; for all together only where they are all of ConflictBench's."""
+    whole = {found.name for found in figures.sets} | {"overall"} == PUBLISHED.keys()
+    return PUBLISHED.get(one.name) if whole or one is not figures.overall else None
+
+
+def _paper_cells(paper: PublishedSet) -> tuple[float, ...]:
+    """Table 2's columns, in its order."""
+    return paper.precision, paper.recall, paper.f1, paper.accuracy, paper.accuracy_no_conflict
+
+
+def _print_detection(figures: DetectionFigures, console: Console) -> None:
+    sets = shown_sets(figures)
     heading(console, "Is there a conflict? In %, below each figure its 95 % interval")
     table = plain_table(
         "set", "precision", "recall\n= acc conf", "F1", "acc", "acc\nno conf", free_text=True
@@ -75,14 +88,22 @@ def _print_detection(sets: Sequence[SetFigures], console: Console) -> None:
     for one in sets:
         name = one_line(one.name)
         for label, detection in ((name, one.detection), *_constant(one)):
-            figures = _columns(detection)
+            found = _columns(detection)
             style = "" if detection is one.detection else "dim"
-            add_row(table, label, *(percent(figure.value) for figure in figures), style=style)
+            add_row(table, label, *(percent(figure.value) for figure in found), style=style)
             if detection is one.detection:
-                bounds = (span(percent(f.low), percent(f.high)) for f in figures)
+                bounds = (span(percent(f.low), percent(f.high)) for f in found)
                 add_row(table, "", *("" if b == "none" else b for b in bounds), style="dim")
+        if paper := _published(figures, one):
+            add_row(table, "  paper", *map(percent, _paper_cells(paper)), style="dim")
     console.print(table)
     aside(console, "Wilson intervals; that of F1 resamples claims. none: nothing to divide by")
+    if papers := [(one.name, paper) for one in sets if (paper := _published(figures, one))]:
+        counts = ", ".join(f"{name} {p.conflicts:,} and {p.others:,}" for name, p in papers)
+        aside(
+            console,
+            f"paper: Table 2, GPT-4.1; claims with and without conflict there: {counts}",
+        )
 
 
 def _columns(detection: Detection) -> tuple[Proportion | Interval, ...]:
@@ -190,6 +211,8 @@ def render_detection_page(figures: DetectionFigures) -> str:
     return template.render(
         figures=figures,
         sets=sets,
+        papers=[_published(figures, one) for one in sets],
+        paper_cells=_paper_cells,
         gold=_GOLD,
         given=(*_GOLD, Label.UNLABELLED),
         charts=_charts(sets),

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from conflictscore.benchmarks.json_lines import text_of
 from conflictscore.errors import InputError
-from conflictscore.records import Label, Record
+from conflictscore.records import Document, Label, Record
 from conflictscore.retrieval.documents import clean_text
 
 __all__ = ["ClaimGroup", "GroupDocument", "document_of", "folded", "in_tables", "statement"]
@@ -41,9 +41,21 @@ class ClaimGroup(Record):
     """Names it within its set."""
     split: str | None = None
     claim: str
+    question: str = ""
+    """What the claim says the answer to; empty where the claim itself was given."""
+    answer: str = ""
+    """Of the question, as the claim has it."""
     documents: Annotated[tuple[GroupDocument, ...], Field(min_length=1)]
     has_conflict: bool
     """People's answer: some document supports the claim, and another contradicts it."""
+
+    @property
+    def shown(self) -> list[Document]:
+        """The documents as a judge is shown them."""
+        return [
+            Document(number=number, text=one.text, title=one.title)
+            for number, one in enumerate(self.documents, start=1)
+        ]
 
     @property
     def labels(self) -> tuple[Label | None, ...]:

@@ -45,7 +45,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.prices import PriceTable
 
-__all__ = ["MOST_PLAYED", "estimate"]
+__all__ = ["MOST_PLAYED", "Tally", "estimate"]
 
 _Key = TypeVar("_Key")
 _NONE = Range(low=0, expected=0, high=0)
@@ -82,19 +82,16 @@ def estimate(
         recorded: What was recorded of the run already.
         retry_failed: Whether steps that failed are tried again.
     """
-    every, sums = len(benchmark.questions), dict[_Place, _Sums]()
+    every = len(benchmark.questions)
     if every > MOST_PLAYED:
         benchmark, _ = benchmark.selected(sample=MOST_PLAYED)
     scale = every / max(1, len(benchmark.questions))
     setup = setup.worded(benchmark)
     assumptions = benchmark.assumptions or Assumptions()
-    ahead = dict[str, Question]()
+    tally, ahead = Tally(assumptions), dict[str, Question]()
 
     def tell(level: Level, call: Call, question: Question) -> None:
-        place = (call.step, call.model.name, call.model.endpoint)
-        sums.setdefault(place, _Sums()).add(
-            level, call._replace(times=call.times * scale), assumptions
-        )
+        tally.add(level, call._replace(times=call.times * scale))
         ahead[question.id] = question
 
     for level in LEVELS:
@@ -109,11 +106,10 @@ def estimate(
             retry_failed=retry_failed,
         )
         run_for_sync_caller(session.run(1))
-    in_order = sorted(sums, key=lambda place: steps().index(place[0]))
-    parts = tuple(_part(place, sums[place], prices) for place in in_order)
-    nothing = Amount(calls=_NONE, input_tokens=_NONE, output_tokens=_NONE, cost=_NONE)
     known = {r.question for r in recorded if r.step == steps()[0]}
-    return Estimate(
+    return tally.estimate(
+        steps(),
+        prices,
         questions=round(scale * len(ahead)),
         assumed_documents=round(
             scale
@@ -122,12 +118,6 @@ def estimate(
                 for question in ahead.values()
             )
         ),
-        parts=parts,
-        by_step=_grouped((part.step, part) for part in parts),
-        by_model=_grouped((part.model, part) for part in parts),
-        total=sum(map(_amount, parts), nothing),
-        unknown_prices=tuple(dict.fromkeys(part.model for part in parts if part.cost is None)),
-        assumptions=assumptions,
     )
 
 
@@ -244,6 +234,44 @@ class _Sums:
         self.calls[level] += times
         self.read[level] += times * prompt
         self.written[level] += times * (call.reply + thinking)
+
+
+class Tally:
+    """The calls of a dry run, by step and model."""
+
+    def __init__(self, assumptions: Assumptions) -> None:
+        self._assumptions = assumptions
+        self._sums = dict[_Place, _Sums]()
+
+    def add(self, level: Level, call: Call) -> None:
+        """Count a call at this level of the assumptions."""
+        place = (call.step, call.model.name, call.model.endpoint)
+        self._sums.setdefault(place, _Sums()).add(level, call, self._assumptions)
+
+    def estimate(
+        self, order: Sequence[str], prices: PriceTable, *, questions: int, assumed_documents: int
+    ) -> Estimate:
+        """What they come to.
+
+        Args:
+            order: All steps, in the order that they are asked.
+            prices: What the models cost.
+            questions: As :attr:`Estimate.questions`.
+            assumed_documents: As :attr:`Estimate.assumed_documents`.
+        """
+        in_order = sorted(self._sums, key=lambda place: order.index(place[0]))
+        parts = tuple(_part(place, self._sums[place], prices) for place in in_order)
+        nothing = Amount(calls=_NONE, input_tokens=_NONE, output_tokens=_NONE, cost=_NONE)
+        return Estimate(
+            questions=questions,
+            assumed_documents=assumed_documents,
+            parts=parts,
+            by_step=_grouped((part.step, part) for part in parts),
+            by_model=_grouped((part.model, part) for part in parts),
+            total=sum(map(_amount, parts), nothing),
+            unknown_prices=tuple(dict.fromkeys(part.model for part in parts if part.cost is None)),
+            assumptions=self._assumptions,
+        )
 
 
 def _part(place: _Place, sums: _Sums, prices: PriceTable) -> StepAmount:

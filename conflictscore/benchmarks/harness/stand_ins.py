@@ -144,6 +144,7 @@ _REPLIES: Mapping[str, tuple[StandIn, _Length]] = {
     "multiple_choice_regenerate": (_other_option, _RECONSIDERED),
     "multiple_choice_regenerate_typed": (_other_option, _RECONSIDERED),
     "decompose": (_claims, (("claims", "claim_tokens"),)),
+    "write_claim": (_answer, (("claim_tokens",),)),
     "justify": (_answer, (("justification_tokens",),)),
     "classify_conflict": (_type, (("type_tokens",),)),
     "revise": (_replaced, _RECONSIDERED_TEXT),

@@ -144,10 +144,7 @@ def _of_conflictbench(kind: str, path: Path, seed: int) -> Sequence[Topic]:
             set=group.set,
             id=group.id,
             text=group.claim,
-            documents=tuple(
-                Document(number=number, text=document.text, title=document.title)
-                for number, document in enumerate(group.documents, start=1)
-            ),
+            documents=tuple(group.shown),
             conflict=group.has_conflict,
         )
         for group in FORMATS[kind](path, seed)

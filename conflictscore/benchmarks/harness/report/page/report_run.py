@@ -147,7 +147,8 @@ class ReportRun:
     @property
     def paper(self) -> PaperFigures | None:
         """What a paper reports for the same; None where it has nothing."""
-        return paper_figures(self.benchmark, self.form)
+        model = ((self.manifest.get("configuration") or {}).get("model") or {}).get("name")
+        return paper_figures(self.benchmark, self.form, str(model or ""))
 
 
 def reviews_beside(runs: Path) -> Path:
