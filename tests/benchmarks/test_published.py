@@ -46,7 +46,13 @@ def test_published_figures_of_other_benchmarks_agree_with_themselves() -> None:
     assert conflicts is not None
     assert conflicts.value("oracle", "expected behaviour") == 0.886
     assert max(value for _, value in conflicts.types) == 0.653
-    for table in (*natconfqa.tables, *conflicts.tables):
+    wikicontradict = paper_figures("wikicontradict", "free-form")
+    assert wikicontradict is not None
+    for told in wikicontradict.measures.values():
+        assert told["correct"] <= told["at least partially correct"] <= 1
+        right = round(told["correct"] * wikicontradict.questions)
+        assert right / wikicontradict.questions == pytest.approx(told["correct"], abs=6e-4)
+    for table in (*natconfqa.tables, *conflicts.tables, *wikicontradict.tables):
         assert {len(row) for row in table.rows} == {len(table.columns)}
     f1 = {model: (answers, both) for model, answers, both in natconfqa.tables[0].rows}
     assert f1["o3"] == ("77.0 to 80.5", "81.2 to 88.1")

@@ -60,6 +60,8 @@ class Benchmark:
     """What is judged; pairs and transitions are counted by the first."""
     judge: AnswerJudge | None = None
     """None in multiple choice, where the right option is known."""
+    judges: Mapping[str, AnswerJudge] = field(default_factory=dict)
+    """By method, of those whose answers ``judge`` does not judge (``own_judge``)."""
     graded: frozenset[str] = frozenset()
     """Those of the measures whose values are numbers in [0, 1] rather than yes or no."""
     falling: frozenset[str] = frozenset()

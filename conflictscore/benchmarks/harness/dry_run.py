@@ -162,7 +162,11 @@ def _session(
     return Session(
         store=MemoryStore(benchmark.questions, recorded),
         ready=Ready(counted, generator, counting(setup.answer_judge)),
-        benchmark=replace(benchmark, judge=benchmark.judge and _judge(benchmark, play)),
+        benchmark=replace(
+            benchmark,
+            judge=benchmark.judge and _judge(benchmark, benchmark.judge, play),
+            judges={name: _judge(benchmark, one, play) for name, one in benchmark.judges.items()},
+        ),
         settings=setup.settings,
         ledger=Ledger(),
         listener=play,
@@ -184,14 +188,14 @@ def _asking(setup: Setup, model: LanguageModel, prompts: NotedPrompts) -> Any:
     return None
 
 
-def _judge(benchmark: Benchmark, play: Play) -> AnswerJudge:
-    """The benchmark's judge, where it asks a model."""
+def _judge(benchmark: Benchmark, asks: AnswerJudge, play: Play) -> AnswerJudge:
+    """A judge of the benchmark, where it asks a model."""
 
     async def judge(question: Question, answer: str, **given: Any) -> dict[str, Verdict]:
-        if benchmark.judge is None or not benchmark.stand_ins:
+        if not benchmark.stand_ins:
             return {}
         play.judging(answer)
-        return await benchmark.judge(question, answer, **given)
+        return await asks(question, answer, **given)
 
     return judge
 

@@ -85,8 +85,8 @@ class StepRecord(Record):
       no type could be had
     - pipeline, taxonomy-aware, oracle: ``answer``, ``notes``, ``conflict_type`` (None where none
       could be had) and ``cited``, numbers of documents
-    - no-documents, first-document, second-document, balanced, super-balanced: ``answer``,
-      ``notes``
+    - no-documents, first-document, second-document, swapped-order, asked-conflict,
+      agreeing-pair, asked-agreeing, balanced, super-balanced: ``answer``, ``notes``
     - revised-rag, unguarded: ``answer``, ``notes``, and ``flips``, a Revision each
     - madam-rag: ``answer``, ``notes``, and ``rounds``, 1 to 3
     - grade: ``verdicts``, by measure a Verdict; and ``report``, a ConflictReport, where answers are

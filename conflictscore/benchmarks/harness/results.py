@@ -4,7 +4,7 @@ Pure: it depends on the questions and on which records there are, not on the ord
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import fsum
 from typing import TypeVar
@@ -265,13 +265,16 @@ class Recorded:
             margin=self.margin,
         )
 
-    def answer_of(self, step: str, *, after_first: bool = False) -> MethodResult | None:
+    def answer_of(
+        self, step: str, *, after_first: bool = False, grade_key: Callable[[str], str] = str
+    ) -> MethodResult | None:
         """The answer of a step, the failure that it ended in, or None where it is still to come.
 
         Args:
             step: A step with one answer.
             after_first: Whether it begins with the loop's first answer, which then stands where
                 there was no conflict to ask about.
+            grade_key: By the answer's text, what its grade is kept by.
         """
         if after_first and self.first is not None and self.first.answer is None:
             return _failed("the first answer failed")
@@ -280,7 +283,7 @@ class Recorded:
             return outcome
         if after_first and not self._disputed:
             return self.first
-        return self._judged(outcome.answer)
+        return self._judged(outcome.answer, grade_key(outcome.answer.text))
 
     @property
     def _disputed(self) -> bool:
@@ -289,14 +292,17 @@ class Recorded:
         return report is not None and report.reconsider is not None
 
     def _attempt(self, attempt: Attempt) -> MethodResult:
-        return self._judged(attempt.answer).model_copy(update={"report": attempt.report})
-
-    def _judged(self, answer: Answer) -> MethodResult:
-        return MethodResult(
-            answer=answer, verdicts=self._verdicts(answer), report=self._score(answer)
+        return self._judged(attempt.answer, attempt.answer.text).model_copy(
+            update={"report": attempt.report}
         )
 
-    def _verdicts(self, answer: Answer) -> dict[str, Verdict]:
+    def _judged(self, answer: Answer, grade_key: str) -> MethodResult:
+        grade = self.grades.get(grade_key)
+        return MethodResult(
+            answer=answer, verdicts=self._verdicts(answer, grade), report=_score(grade)
+        )
+
+    def _verdicts(self, answer: Answer, grade: StepRecord | None) -> dict[str, Verdict]:
         if self.question.options:
             if answer.option is None:
                 return {ACCURACY: Verdict(value=None, error="the answer names no option")}
@@ -304,18 +310,11 @@ class Recorded:
             if gold is None:
                 return {ACCURACY: Verdict(value=None, error="the right option is not known")}
             return {ACCURACY: Verdict(value=answer.option == gold)}
-        grade = self.grades.get(answer.text)
         if grade is None:
             return {}
         if grade.error is not None:
             return dict.fromkeys(self.measures, Verdict(value=None, error=grade.error))
         return _read_value(grade, _GradedValue).verdicts
-
-    def _score(self, answer: Answer) -> ConflictReport | None:
-        grade = self.grades.get(answer.text)
-        if grade is None or grade.error is not None:
-            return None
-        return _read_value(grade, _GradedValue).report
 
     def _outcome(self, step: str, form: type[_V]) -> _V | MethodResult | None:
         """A step's value, its failure, or None where it is still to come."""
@@ -359,6 +358,12 @@ def _current(records: Sequence[StepRecord]) -> list[StepRecord]:
     loops = [r.time for r in records if r.step == LOOP and r.error is None]
     since = max(loops) if len(loops) > 1 else ""
     return [r for r in records if not begins_with_first(r.step) or r.time >= since]
+
+
+def _score(grade: StepRecord | None) -> ConflictReport | None:
+    if grade is None or grade.error is not None:
+        return None
+    return _read_value(grade, _GradedValue).report
 
 
 def _failed(error: str) -> MethodResult:

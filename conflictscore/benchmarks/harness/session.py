@@ -118,6 +118,7 @@ class Session:
         )
         self._grader = ready.answer_judge
         self._judge: AnswerJudge | None = benchmark.judge
+        self._judges = benchmark.judges
         self._scored = benchmark.scored
         self._measures, self._graded = benchmark.measures, benchmark.graded
         self._settings = settings
@@ -200,23 +201,31 @@ class Session:
         return donor, _documents_in(donated)
 
     async def _grades(self, question: Question, documents: Sequence[Document]) -> None:
-        """A grade of each distinct answer in free form; in multiple choice nothing is asked."""
+        """A grade of each distinct answer in free form; in multiple choice nothing is asked.
+
+        An answer of a method with a judge of its own has a grade of its own.
+        """
         if self._judge is None and not self._scored:
             return
         methods = self.result(question).methods
-        answers = dict.fromkeys(m.answer.text for m in methods.values() if m.answer is not None)
+        answers = {
+            method_of(name).grade_key(m.answer.text): (m.answer.text, self._judges.get(name))
+            for name, m in methods.items()
+            if m.answer is not None
+        }
         scored = {
             ended.answer.text: ended.report
             for method in methods
             if METHODS[method].step == LOOP and (ended := methods[method]).answer
         }
-        for text in answers:
+        for key, (text, own) in answers.items():
+            judge = own or self._judge
             ask = (
-                partial(self._ask_judge, question, text, self._judge)
-                if self._judge is not None
+                partial(self._ask_judge, question, text, judge)
+                if judge is not None
                 else partial(self._ask_score, text, documents, scored.get(text))
             )
-            await self._step(question, GRADE, ask, key=text)
+            await self._step(question, GRADE, ask, key=key)
 
     async def _ask_judge(self, question: Question, text: str, judge: AnswerJudge) -> dict[str, Any]:
         meter, prompts = UsageMeter(), self._asker.context.prompts

@@ -22,6 +22,7 @@ ENTRY = Entry(
     methods=(
         *COMMON_METHODS,
         *("no-documents", "first-document", "second-document"),
+        *("swapped-order", "asked-conflict", "agreeing-pair", "asked-agreeing"),
         *OPEN_METHODS,
     ),
     flags={
@@ -29,7 +30,11 @@ ENTRY = Entry(
         " model; needs the extra [nli]."
     },
     docs="docs/wikicontradict.md",
-    examples=("bench wikicontradict --data questions.jsonl --sample 40 --methods all",),
+    examples=(
+        "bench wikicontradict --data questions.jsonl --sample 40 --methods all",
+        "bench wikicontradict --data questions.jsonl --methods asked-conflict,asked-agreeing",
+    ),
+    published=lazily("wikicontradict.ratings:PUBLISHED.get"),
     tables=lazily("wikicontradict.ratings:rating_tables"),
     check=CheckEntry(
         open=lazily("wikicontradict.judge_check:WikiContradictCheck"),

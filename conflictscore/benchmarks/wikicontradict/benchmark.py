@@ -1,24 +1,29 @@
-"""WikiContradict as the harness runs it: by its five prompts, rated by the three-way judge."""
+"""WikiContradict as the harness runs it: by its nine prompts, rated by the three-way judges."""
 
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from conflictscore.benchmarks.harness.definition import Benchmark, Form
+from conflictscore.benchmarks.harness.definition import AnswerJudge, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.harness.selection import question_id
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.benchmarks.wikicontradict import ENTRY
 from conflictscore.benchmarks.wikicontradict.judge import (
+    AGREEMENT_TEMPLATE,
+    CONFLICT_TEMPLATE,
     MEASURES,
     TEMPLATE,
+    FirstWordRating,
     NliRating,
     Rating,
     judge_answer,
     verdicts_of,
 )
+from conflictscore.benchmarks.wikicontradict.methods import AGREEING
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -111,7 +116,8 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
     """Questions over two passages that contradict each other, by type of contradiction.
 
     Its prompt templates 1 to 5 are the methods ``no-documents``, ``first-document``,
-    ``second-document``, ``rag`` and ``control-rag``.
+    ``second-document``, ``rag`` and ``control-rag``; those of its supplement (B, 5.1 to 5.4) are
+    ``swapped-order``, ``asked-conflict``, ``agreeing-pair`` and ``asked-agreeing``.
 
     Args:
         data: The published flat file.
@@ -124,14 +130,21 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
         InputError: The file cannot be used; see :func:`read_questions`.
         ConfigurationError: The extra ``nli`` is needed and not installed.
     """
+    own = {
+        "asked-conflict": partial(judge_both_views, template=CONFLICT_TEMPLATE),
+        "agreeing-pair": partial(judge_both_views, passages=1),
+        "asked-agreeing": partial(judge_both_views, template=AGREEMENT_TEMPLATE, passages=1),
+    }
+    judged_by = (TEMPLATE, CONFLICT_TEMPLATE, AGREEMENT_TEMPLATE)
     benchmark = Benchmark(
         name="wikicontradict",
         form=form,
         questions=tuple(map(_question, read_questions(data))),
         measures=MEASURES,
         judge=judge_both_views,
+        judges=own,
         templates=(TEMPLATE,),
-        stand_ins={TEMPLATE: f"RATING: {Rating.CORRECT}"},
+        stand_ins=dict.fromkeys(judged_by, f"RATING: {Rating.CORRECT}"),
         wording={
             "free_form_rag": "wikicontradict_passages",
             "free_form_control_rag": "wikicontradict_both_views",
@@ -139,8 +152,10 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
         offered=ENTRY.methods,
         hashes={"data": sha256_of_file(data)},
         notes=(
-            "every answer is judged by the answers of both passages, other than in the paper: what"
+            "answers are judged by the answers of both passages, other than in the paper: what"
             " first-document and second-document are shown can make a partially correct one",
+            "what agreeing-pair and asked-agreeing are shown is the first passage in both published"
+            " wordings: the paper's own passages that agree are not published",
         ),
     )
     return _rated_by_nli(benchmark) if nli_judge else benchmark
@@ -152,9 +167,15 @@ def _rated_by_nli(benchmark: Benchmark) -> Benchmark:
 
     model = shared_model(None)
     rating = NliRating(NliLabeler(model))
+    own: dict[str, AnswerJudge] = {
+        "asked-conflict": FirstWordRating(conflict=True),
+        "agreeing-pair": replace(rating, passages=1),
+        "asked-agreeing": FirstWordRating(conflict=False),
+    }
     return replace(
         benchmark,
         judge=rating,
+        judges=own,
         templates=(),
         stand_ins={},
         hashes={**benchmark.hashes, "nli judge": model.sha256},
@@ -163,7 +184,14 @@ def _rated_by_nli(benchmark: Benchmark) -> Benchmark:
 
 
 async def judge_both_views(
-    question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
+    question: Question,
+    answer: str,
+    *,
+    model: LanguageModel,
+    prompts: PromptSet,
+    meter: UsageMeter,
+    template: str = TEMPLATE,
+    passages: int = 2,
 ) -> dict[str, Verdict]:
     """Rate an answer by the answers of both passages, whichever of them it was given from.
 
@@ -171,8 +199,10 @@ async def judge_both_views(
         question: With the answer of each passage in ``correct``.
         answer: Untrusted.
         model: The judge.
-        prompts: The template ``wikicontradict_judge``.
+        prompts: Has the template.
         meter: Counts the calls.
+        template: What makes an answer correct.
+        passages: How many passages' answers count as right, from the first.
 
     Returns:
         A verdict by each of :data:`MEASURES`; where there is no rating, both say why.
@@ -182,16 +212,25 @@ async def judge_both_views(
         BudgetError: The budget of the model is used up.
     """
     judgement = await judge_answer(
-        question.question, question.correct, answer, model=model, prompts=prompts, meter=meter
+        question.question,
+        question.correct[:passages],
+        answer,
+        model=model,
+        prompts=prompts,
+        meter=meter,
+        template=template,
     )
     return verdicts_of(judgement)
 
 
 def _question(asked: ContradictingQuestion) -> Question:
+    one, other = asked.contexts
+    # where both are the same text, the contradiction is inside it
+    again = {AGREEING: asked.contexts_self_contained[0]} if one != other else {}
     return Question(
         id=asked.id,
         question=asked.question,
         correct=asked.answers,
         category=asked.contradiction_type.value,
-        documents=tuple({"text": context} for context in asked.contexts),
+        documents=({"text": one, "metadata": again}, {"text": other}),
     )

@@ -1,5 +1,6 @@
 """The judges that rate an answer: a language model (appendix C), or inference."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,8 +18,11 @@ from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import Claim, Document, Label, Record
 
 __all__ = [
+    "AGREEMENT_TEMPLATE",
+    "CONFLICT_TEMPLATE",
     "MEASURES",
     "TEMPLATE",
+    "FirstWordRating",
     "JudgedRating",
     "NliRating",
     "Rating",
@@ -29,11 +33,16 @@ __all__ = [
 ]
 
 TEMPLATE = "wikicontradict_judge"
+CONFLICT_TEMPLATE = "wikicontradict_judge_conflict"
+"""Rates what somebody says who was asked whether passages conflict, of two that do."""
+AGREEMENT_TEMPLATE = "wikicontradict_judge_agreement"
+"""The same of two that do not."""
 
 MEASURES = ("correct", "at least partially correct")
 """What an answer is judged by, from one rating; the first is the benchmark's own."""
 
 _REPLY_TOKENS = 320
+_YES_OR_NO = re.compile(r"[\s*_`#>\"'(]*(yes|no)\b", re.IGNORECASE)
 _DECORATION = " \t*_`.[]\"'"
 
 
@@ -72,6 +81,7 @@ async def judge_answer(
     model: LanguageModel,
     prompts: PromptSet,
     meter: UsageMeter,
+    template: str = TEMPLATE,
 ) -> JudgedRating:
     """Rate one answer.
 
@@ -80,8 +90,9 @@ async def judge_answer(
         right: The answers that count as right, at least one: those of the passages.
         answer: Untrusted; it stands between marks that it cannot close.
         model: The judge.
-        prompts: The template ``wikicontradict_judge``.
+        prompts: Has the template.
         meter: Counts the calls.
+        template: What makes an answer correct.
 
     Returns:
         A judgement; it has no rating but an error where the call failed, or twice gave a reply
@@ -91,7 +102,7 @@ async def judge_answer(
         ConfigurationError: A setting is wrong, so that nothing can be judged.
         BudgetError: The budget of the model is used up.
     """
-    prompt = rating_prompt(question, right, answer, prompts)
+    prompt = rating_prompt(question, right, answer, prompts, template)
     try:
         return await model.ask(
             prompt, read_rating, prompts=prompts, meter=meter, max_tokens=_REPLY_TOKENS
@@ -113,10 +124,12 @@ def verdicts_of(judgement: JudgedRating) -> dict[str, Verdict]:
     }
 
 
-def rating_prompt(question: str, right: Sequence[str], answer: str, prompts: PromptSet) -> str:
+def rating_prompt(
+    question: str, right: Sequence[str], answer: str, prompts: PromptSet, template: str = TEMPLATE
+) -> str:
     """What the judge is asked; the arguments are those of :func:`judge_answer`."""
     return prompts.render(
-        TEMPLATE,
+        template,
         question=material_line(question),
         correct_answers="\n".join(f"- {material_line(one)}" for one in right),
         answer=material(answer.strip()),
@@ -152,6 +165,8 @@ class NliRating:
 
     labeler: Labeler
     """Such as ``NliLabeler``, which asks no language model."""
+    passages: int = 2
+    """How many of a question's answers count as right, from the first."""
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -199,6 +214,35 @@ class NliRating:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """The verdicts by measure, by the answers of both passages; no model is asked."""
-        judgement = await self.rate(question.question, question.correct, answer, meter)
-        return verdicts_of(judgement)
+        """The verdicts by measure; no model is asked."""
+        right = question.correct[: self.passages]
+        return verdicts_of(await self.rate(question.question, right, answer, meter))
+
+
+@dataclass(frozen=True)
+class FirstWordRating:
+    """Rates by rule what somebody says who was asked whether passages conflict: yes or no.
+
+    It cannot tell whether the reason is the right one, so nothing is partially correct.
+    """
+
+    conflict: bool
+    """Whether they do."""
+
+    async def __call__(
+        self,
+        question: Question,
+        answer: str,
+        *,
+        model: LanguageModel,
+        prompts: PromptSet,
+        meter: UsageMeter,
+    ) -> dict[str, Verdict]:
+        """The verdicts by measure; without a value where it begins with neither word."""
+        said = _YES_OR_NO.match(answer)
+        if said is None:
+            error = "it begins with neither yes nor no"
+            return verdicts_of(JudgedRating(rating=None, error=error))
+        right = (said[1].lower() == "yes") == self.conflict
+        rating = Rating.CORRECT if right else Rating.INCORRECT
+        return verdicts_of(JudgedRating(rating=rating, comment=f"it says {said[1].lower()}"))

@@ -1,20 +1,35 @@
-"""Answers from fewer documents than there are: WikiContradict's templates 1 to 3."""
+"""WikiContradict's templates 1 to 3, with fewer passages, and 5.1 to 5.4 of its supplement."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
+from conflictscore.benchmarks.wikicontradict.judge import AGREEMENT_TEMPLATE, CONFLICT_TEMPLATE
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import REPLY_TOKENS
 from conflictscore.nodes.replies import read_text
 from conflictscore.prompts import material_line
-from conflictscore.records import Answer
+from conflictscore.records import Answer, Document
 
-__all__ = ["FIRST_DOCUMENT", "NO_DOCUMENTS", "SECOND_DOCUMENT"]
+__all__ = [
+    "AGREEING",
+    "AGREEING_PAIR",
+    "ASKED_AGREEING",
+    "ASKED_CONFLICT",
+    "FIRST_DOCUMENT",
+    "NO_DOCUMENTS",
+    "SECOND_DOCUMENT",
+    "SWAPPED_ORDER",
+]
+
+AGREEING = "agreeing"
+"""In the metadata of the first document, a text that says the same in other words."""
 
 _UNAIDED = "wikicontradict_no_passage"
 """The only template with nothing but the question."""
+_BOTH_VIEWS, _CONFLICT_ASKED = "wikicontradict_both_views", "wikicontradict_conflict_asked"
 
 
 async def _from_none(asker: Asker, asked: Asked) -> dict[str, Any]:
@@ -43,6 +58,40 @@ async def _from_second(asker: Asker, asked: Asked) -> dict[str, Any]:
     return await asker.answer_from(asked.question, asked.documents[1:2])
 
 
+async def _swapped(asker: Asker, asked: Asked) -> dict[str, Any]:
+    """Template 5 with the second passage first (5.1)."""
+    return await asker.write(_BOTH_VIEWS, asked.question, _numbered(asked.documents[::-1]))
+
+
+async def _asked_conflict(asker: Asker, asked: Asked) -> dict[str, Any]:
+    """Whether the passages conflict over the question (5.2)."""
+    return await asker.write(_CONFLICT_ASKED, asked.question, asked.documents)
+
+
+async def _from_agreeing(asker: Asker, asked: Asked) -> dict[str, Any]:
+    """Template 5 with two passages that agree (5.3)."""
+    return await asker.write(_BOTH_VIEWS, asked.question, _agreeing(asked))
+
+
+async def _asked_of_agreeing(asker: Asker, asked: Asked) -> dict[str, Any]:
+    """Whether two passages that agree conflict over the question (5.4)."""
+    return await asker.write(_CONFLICT_ASKED, asked.question, _agreeing(asked))
+
+
+def _agreeing(asked: Asked) -> list[Document]:
+    """The first document, and the same in other words in the place of the second."""
+    first = asked.documents[0]
+    again = first.metadata.get(AGREEING)
+    if again is None:
+        raise InputError("both passages are one text that contradicts itself: there is no other")
+    return _numbered([first, Document(number=2, text=str(again))])
+
+
+def _numbered(documents: Sequence[Document]) -> list[Document]:
+    """Anew from 1, and unmarked."""
+    return [Document(number=n, text=one.text) for n, one in enumerate(documents, start=1)]
+
+
 NO_DOCUMENTS = BenchmarkMethod(
     name="no-documents", ask=_from_none, forms=("free-form",), templates=(_UNAIDED,)
 )
@@ -50,3 +99,31 @@ NO_DOCUMENTS = BenchmarkMethod(
 FIRST_DOCUMENT = BenchmarkMethod(name="first-document", ask=_from_first, forms=("free-form",))
 
 SECOND_DOCUMENT = BenchmarkMethod(name="second-document", ask=_from_second, forms=("free-form",))
+
+SWAPPED_ORDER = BenchmarkMethod(
+    name="swapped-order", ask=_swapped, forms=("free-form",), templates=(_BOTH_VIEWS,)
+)
+
+ASKED_CONFLICT = BenchmarkMethod(
+    name="asked-conflict",
+    ask=_asked_conflict,
+    forms=("free-form",),
+    templates=(_CONFLICT_ASKED, CONFLICT_TEMPLATE),
+    own_judge=True,
+)
+
+AGREEING_PAIR = BenchmarkMethod(
+    name="agreeing-pair",
+    ask=_from_agreeing,
+    forms=("free-form",),
+    templates=(_BOTH_VIEWS,),
+    own_judge=True,
+)
+
+ASKED_AGREEING = BenchmarkMethod(
+    name="asked-agreeing",
+    ask=_asked_of_agreeing,
+    forms=("free-form",),
+    templates=(_CONFLICT_ASKED, AGREEMENT_TEMPLATE),
+    own_judge=True,
+)

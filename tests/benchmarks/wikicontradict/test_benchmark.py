@@ -1,12 +1,15 @@
-"""WikiContradict in the harness: its five prompts as methods, and the rating as two measures."""
+"""WikiContradict in the harness: its prompts as methods, and the rating as two measures."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conflictscore.benchmarks.harness.definition import Benchmark
+from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.wikicontradict.benchmark import wikicontradict
-from conflictscore.benchmarks.wikicontradict.judge import MEASURES
+from conflictscore.benchmarks.wikicontradict.judge import MEASURES, FirstWordRating
+from conflictscore.benchmarks.wikicontradict.ratings import rating_tables
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
@@ -30,7 +33,11 @@ class Lamp(World):
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         prompt = str(next(m["content"] for m in request.messages if m["role"] == "user"))
         if "RATING: [" in prompt:
-            return self._rated(judged_answer(request))
+            return self._rated(judged_answer(request), prompt)
+        if "Is there anything in these passages that conflicts" in prompt:
+            return "Yes: in 1871, or in 1874." if "Lit: 1874" in prompt else "No. Lit in 1871."
+        if "do justice to all of them" in prompt and "Lit: 1874" not in prompt:
+            return TEMPLATES["first-document"]
         if "from what you know yourself" in prompt:
             return TEMPLATES["no-documents"]
         if "do justice to all of them" in prompt:
@@ -42,9 +49,14 @@ class Lamp(World):
             return TEMPLATES["first-document" if first else "second-document"]
         return super().__call__(request)
 
-    def _rated(self, answer: str) -> str | Fault:
+    def _rated(self, answer: str, prompt: str) -> str | Fault:
         if "1850" in answer and "judge" in self.broken:
             return self.broken["judge"]
+        if "whether the passages conflict" in prompt:
+            right = answer.startswith("Yes") == ("They do conflict." in prompt)
+            return f"COMMENT: So.\nRATING: {'correct' if right else 'incorrect'}"
+        if "- 1874" not in prompt:
+            return f"COMMENT: So.\nRATING: {'correct' if '1871' in answer else 'incorrect'}"
         rating = ("incorrect", "partially correct", "correct")
         return f"COMMENT: So.\nRATING: {rating[('1871' in answer) + ('1874' in answer)]}"
 
@@ -76,6 +88,58 @@ async def test_the_five_prompts_are_methods_and_one_rating_is_two_measures(
     }
     verdict = result.methods["rag"].verdicts["correct"]
     assert verdict.explanation == "partially correct: So."
+
+
+FURTHER = ("swapped-order", "asked-conflict", "agreeing-pair", "asked-agreeing")
+
+
+@pytest.mark.parametrize("nli_judge", [False, True])
+async def test_the_supplements_prompts_are_methods_each_judged_by_what_is_right_there(
+    tmp_path: Path, nli_judge: bool
+) -> None:
+    file = write_jsonl(tmp_path / "w.jsonl", [FLAT])
+    lamps = wikicontradict(file, "free-form", 0, nli_judge=nli_judge)
+    with OpenAIServer(Lamp()) as server:
+        run = await run_quiz(tmp_path / "run", server, lamps, methods=("first-document", *FURTHER))
+        prompts = [request.prompt for request in server.requests]
+    asked = [p for p in prompts if "between the document marks" in p and "lit in 1871" in p]
+    [result] = run.results
+    assert {name: ended.value("correct") for name, ended in result.methods.items()} == {
+        "rag": False,
+        "first-document": False,
+        "swapped-order": True,
+        "asked-conflict": True,
+        "agreeing-pair": True,  # the answer of first-document, which is half right there
+        "asked-agreeing": True,
+    }
+    [swapped] = [p for p in asked if "Lit: 1874" in p.partition("lamp was lit in 1871")[0]]
+    assert "do justice to all of them" in swapped
+    agreeing = [prompt for prompt in asked if "The lamp at Lamp Head was lit in 1871." in prompt]
+    assert len(agreeing) == 2
+    assert not any("Lit: 1874" in prompt for prompt in agreeing)
+    assert {pair.method for pair in run.figures.paired} == {"first-document", "swapped-order"}
+    [card] = rating_tables(run.figures)
+    assert [row[1] for row in card.rows] == ["2", "4", "5.1", "5.2", "5.3", "5.4"]
+
+
+async def test_a_passage_that_contradicts_itself_is_shown_with_no_other(tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "w.jsonl", [FLAT | {"context2": FLAT["context1"]}])
+    with OpenAIServer(Lamp()) as server:
+        lamps = wikicontradict(file, "free-form", 0)
+        run = await run_quiz(tmp_path / "run", server, lamps, methods=("asked-agreeing",))
+    error = run.results[0].methods["asked-agreeing"].error
+    assert error is not None
+    assert "one text that contradicts itself" in error
+
+
+async def test_a_reply_that_begins_with_neither_word_has_no_rating() -> None:
+    model: Any = None
+    rate = FirstWordRating(conflict=True)
+    given = {"model": model, "prompts": model, "meter": model}
+    question = Question(id="q", question="When?")
+    for said, value in (("**Yes**, so.", True), ("no.", False), ("Nobody knows.", None)):
+        verdicts = await rate(question, said, **given)
+        assert verdicts["correct"].value is value
 
 
 async def test_without_a_rating_neither_measure_has_a_value(

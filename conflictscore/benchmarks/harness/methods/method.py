@@ -46,7 +46,9 @@ class Asked:
 
 
 def _own_answer(method: "BenchmarkMethod", recorded: "Recorded") -> MethodResult | None:
-    return recorded.answer_of(method.step, after_first=method.begins_with_first)
+    return recorded.answer_of(
+        method.step, after_first=method.begins_with_first, grade_key=method.grade_key
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,6 +73,9 @@ class BenchmarkMethod:
     """Whether it scores the loop's first answer once more, by rules of its own."""
     before_loop: bool = False
     """Whether it is asked before the loop, whose prompt it shares."""
+    own_judge: bool = False
+    """Whether what counts as right of its answers is another thing than of the other methods', so
+    that a benchmark judges them by one of its ``judges``."""
     tells_type: bool = False
     """Whether it tells the type of the conflict."""
     controls: tuple[str, ...] = ()
@@ -89,6 +94,10 @@ class BenchmarkMethod:
     def begins_with_first(self) -> bool:
         """Whether its own step begins with the loop's first answer and its score."""
         return self.looks_again and self.step != LOOP
+
+    def grade_key(self, text: str) -> str:
+        """What the grade of an answer of this method is kept by."""
+        return f"{self.name}\n{text}" if self.own_judge else text
 
     def reads(self, form: Form) -> set[str]:
         """The templates that it reads in this form, besides those of every run."""

@@ -107,6 +107,22 @@ METHODS: dict[str, MethodEntry] = {
         "answers from the second document alone",
         "conflictscore.benchmarks.wikicontradict.methods:SECOND_DOCUMENT",
     ),
+    "swapped-order": MethodEntry(
+        "as control-rag, with the documents in the other order",
+        "conflictscore.benchmarks.wikicontradict.methods:SWAPPED_ORDER",
+    ),
+    "asked-conflict": MethodEntry(
+        "says whether the documents conflict over the question",
+        "conflictscore.benchmarks.wikicontradict.methods:ASKED_CONFLICT",
+    ),
+    "agreeing-pair": MethodEntry(
+        "as control-rag, from two documents that agree",
+        "conflictscore.benchmarks.wikicontradict.methods:AGREEING_PAIR",
+    ),
+    "asked-agreeing": MethodEntry(
+        "says whether two documents that agree conflict",
+        "conflictscore.benchmarks.wikicontradict.methods:ASKED_AGREEING",
+    ),
     "revised-rag": MethodEntry(
         "rag, revised in place where documents dispute it, behind a guard (ours)",
         ".revised:REVISED_RAG",
