@@ -11,7 +11,7 @@ from conflictscore.benchmarks.injection.benchmark import CLEAN
 from conflictscore.records import Label, Method
 from conflictscore.reporting.plain_table import Card
 
-__all__ = ["success_tables"]
+__all__ = ["share", "success_tables"]
 
 _Pair = tuple[QuestionResult, QuestionResult]
 """A question clean, and with a changed document."""
@@ -34,8 +34,8 @@ def success_tables(results: Sequence[QuestionResult]) -> list[Card]:
             rows=tuple(
                 (
                     carrier.value,
-                    *(_cell(_turned(of, method) for of in taken) for method in methods),
-                    _cell(_silenced(of) for of in taken),
+                    *(share(_turned(of, method) for of in taken) for method in methods),
+                    share(_silenced(of) for of in taken),
                 )
                 for carrier, taken in pairs.items()
             ),
@@ -48,11 +48,11 @@ def success_tables(results: Sequence[QuestionResult]) -> list[Card]:
             rows=tuple(
                 (
                     carrier.value,
-                    _cell(one for of in taken for one in _own_label(of, said=True)),
-                    _cell(one for of in taken for one in _own_label(of, said=False)),
-                    _cell(one for of in taken for one in _other_labels(of)),
-                    _cell(_flipped(of) for of in taken),
-                    _cell(_revised(of) for of in taken),
+                    share(one for of in taken for one in _own_label(of, said=True)),
+                    share(one for of in taken for one in _own_label(of, said=False)),
+                    share(one for of in taken for one in _other_labels(of)),
+                    share(_flipped(of) for of in taken),
+                    share(_revised(of) for of in taken),
                 )
                 for carrier, taken in pairs.items()
             ),
@@ -139,10 +139,11 @@ def _revised(pair: _Pair) -> bool | None:
     return _chosen(changed, Method.REGENERATED_RAG)
 
 
-def _cell(outcomes: Iterable[bool | None]) -> str:
+def share(outcomes: Iterable[bool | None]) -> str:
+    """How many of those that are known, in %, with the Wilson 95 % interval; none of none."""
     known = [outcome for outcome in outcomes if outcome is not None]
-    share: Proportion = proportion(sum(known), len(known))
-    if share.value is None or share.low is None or share.high is None:
+    of_all: Proportion = proportion(sum(known), len(known))
+    if of_all.value is None or of_all.low is None or of_all.high is None:
         return "none"
-    interval = f"{100 * share.low:.0f}–{100 * share.high:.0f}"
-    return f"{100 * share.value:.0f} ({share.count}/{share.n}) {interval}"
+    interval = f"{100 * of_all.low:.0f}–{100 * of_all.high:.0f}"
+    return f"{100 * of_all.value:.0f} ({of_all.count}/{of_all.n}) {interval}"
