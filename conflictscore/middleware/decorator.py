@@ -3,8 +3,16 @@
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+)
+from contextlib import AbstractContextManager, aclosing, closing
 from contextvars import Context
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, update_wrapper
@@ -37,7 +45,14 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Document, Run
 from conflictscore.retrieval.documents import DocumentLike
 
-__all__ = ["AsyncSelfCorrecting", "CheckedText", "SelfCorrecting", "self_correct"]
+__all__ = [
+    "AsyncSelfCorrecting",
+    "AsyncSelfCorrectingStream",
+    "CheckedText",
+    "SelfCorrecting",
+    "SelfCorrectingStream",
+    "self_correct",
+]
 
 Documents = tuple[Document, ...]
 Sources = Iterable[DocumentLike]
@@ -50,8 +65,16 @@ class _Decorator(Protocol):
 
     @overload
     def __call__(
+        self, function: Callable[[str, Documents], AsyncIterator[str]], /
+    ) -> "AsyncSelfCorrectingStream": ...
+    @overload
+    def __call__(
         self, function: Callable[[str, Documents], Awaitable[str]], /
     ) -> "AsyncSelfCorrecting": ...
+    @overload
+    def __call__(
+        self, function: Callable[[str, Documents], Iterator[str]], /
+    ) -> "SelfCorrectingStream": ...
     @overload
     def __call__(self, function: Callable[[str, Documents], str], /) -> "SelfCorrecting": ...
 
@@ -83,8 +106,11 @@ def self_correct(
     says why an answer changed. Inside a LangGraph graph, the words of a model that the function
     calls are not streamed, since its answer may be replaced.
 
-    A coroutine function stays one, and its ``run`` is awaited as well. Functions only: to decorate
-    a method, decorate the bound method where the object is made.
+    A coroutine function stays one, and its ``run`` is awaited as well. A generator function that
+    yields pieces of its answer stays one too, asynchronous or not: its pieces are held back until
+    the answer stands, which is then yielded in one piece; an answer that may be replaced is never
+    streamed. Functions only: to decorate a method, decorate the bound method where the object is
+    made.
 
     Args:
         function: Nothing: the parentheses of ``@self_correct()`` are needed, and hold settings.
@@ -114,9 +140,10 @@ def self_correct(
 
     def decorate(function: Callable[[str, Documents], Any]) -> Any:
         called = [function, type(function).__call__]
-        asynchronous = any(map(inspect.iscoroutinefunction, called))
-        face = AsyncSelfCorrecting if asynchronous else SelfCorrecting
-        return face(function, open_context)
+        for is_one, face in _FACES.items():
+            if any(map(is_one, called)):
+                return face(function, open_context)
+        return SelfCorrecting(function, open_context)
 
     return cast("_Decorator", decorate)
 
@@ -223,7 +250,10 @@ class _Function:
         return answer
 
     def _no_text(self, answer: object) -> str:
-        return f"{self.name} returned {type(answer).__name__}, not text"
+        given = f"{self.name} returned {type(answer).__name__}, not text"
+        if isinstance(answer, Iterator | AsyncIterator):
+            given += "; a function that passes pieces on must be a generator function, with yield"
+        return given
 
 
 class CheckedText(str):
@@ -244,23 +274,23 @@ class CheckedText(str):
         return text
 
 
-class SelfCorrecting(_Decorated[Callable[[str, Documents], str]]):
-    """A function that looks again at its answer where its documents disagree."""
-
-    def __call__(self, question: str, documents: Sources | None = None) -> CheckedText:
-        """The corrected answer; its ``run.checked`` says whether it could be checked."""
-        return CheckedText.of(self._run(question, documents))
+class _Synchronous(_Decorated[F]):
+    """The faces that wait."""
 
     def run(self, question: str, documents: Sources | None = None) -> dict[str, Any]:
         """The whole run, with the corrected answer, the first one and the scores."""
         return whole(self._run(question, documents))
 
+    def _answered(self, question: str, documents: Documents) -> object:
+        """What the function gives, whole."""
+        return self.function(question, documents)
+
     def _run(self, question: str, documents: Sources | None) -> Run:
         self._opened()
 
-        def answer(*asked: Any) -> str:
+        def answer(*asked: Any) -> object:
             with self._unseen() as context:
-                return context.run(self.function, *asked)
+                return context.run(self._answered, *asked)
 
         async def call(*asked: Any) -> object:
             return await in_callers_thread(partial(answer, *asked))
@@ -268,25 +298,81 @@ class SelfCorrecting(_Decorated[Callable[[str, Documents], str]]):
         return run_for_sync_caller(self._corrected(question, documents, call))
 
 
-class AsyncSelfCorrecting(_Decorated[Callable[[str, Documents], Awaitable[str]]]):
+class SelfCorrecting(_Synchronous[Callable[[str, Documents], str]]):
+    """A function that looks again at its answer where its documents disagree."""
+
+    def __call__(self, question: str, documents: Sources | None = None) -> CheckedText:
+        """The corrected answer; its ``run.checked`` says whether it could be checked."""
+        return CheckedText.of(self._run(question, documents))
+
+
+class SelfCorrectingStream(_Synchronous[Callable[[str, Documents], Iterator[str]]]):
+    """A generator function that looks again at its answer where its documents disagree."""
+
+    def __call__(
+        self, question: str, documents: Sources | None = None
+    ) -> Generator[CheckedText, None, None]:
+        """The corrected answer in one piece, once it stands; its ``run`` is the run."""
+        yield CheckedText.of(self._run(question, documents))
+
+    def _answered(self, question: str, documents: Documents) -> str:
+        pieces = cast("Generator[str]", self.function(question, documents))
+        with closing(pieces):
+            return "".join(_checked_piece(piece, self._name) for piece in pieces)
+
+
+class _Asynchronous(_Decorated[F]):
+    """The faces that are awaited."""
+
+    async def run(self, question: str, documents: Sources | None = None) -> dict[str, Any]:
+        """The whole run, with the corrected answer, the first one and the scores."""
+        return whole(await self._run(question, documents))
+
+    async def _answered(self, question: str, documents: Documents) -> object:
+        """What the function gives, whole."""
+        return await self.function(question, documents)
+
+    async def _run(self, question: str, documents: Sources | None) -> Run:
+        await asyncio.to_thread(self._opened)
+        with self._unseen() as context:  # the caller's, not that of a node of the loop
+
+            async def call(*asked: Any) -> object:
+                return await asyncio.create_task(self._answered(*asked), context=context.copy())
+
+            return await self._corrected(question, documents, call)
+
+
+class AsyncSelfCorrecting(_Asynchronous[Callable[[str, Documents], Awaitable[str]]]):
     """A coroutine function that looks again at its answer where its documents disagree."""
 
     async def __call__(self, question: str, documents: Sources | None = None) -> CheckedText:
         """The corrected answer; its ``run.checked`` says whether it could be checked."""
         return CheckedText.of(await self._run(question, documents))
 
-    async def run(self, question: str, documents: Sources | None = None) -> dict[str, Any]:
-        """The whole run, with the corrected answer, the first one and the scores."""
-        return whole(await self._run(question, documents))
 
-    async def _run(self, question: str, documents: Sources | None) -> Run:
-        await asyncio.to_thread(self._opened)
-        with self._unseen() as context:  # the caller's, not that of a node of the loop
+class AsyncSelfCorrectingStream(_Asynchronous[Callable[[str, Documents], AsyncIterator[str]]]):
+    """An async generator function that looks again where its documents disagree."""
 
-            async def answer(*asked: Any) -> object:
-                return await self.function(*asked)
+    async def __call__(
+        self, question: str, documents: Sources | None = None
+    ) -> AsyncGenerator[CheckedText, None]:
+        """The corrected answer in one piece, once it stands; its ``run`` is the run."""
+        yield CheckedText.of(await self._run(question, documents))
 
-            async def call(*asked: Any) -> object:
-                return await asyncio.create_task(answer(*asked), context=context.copy())
+    async def _answered(self, question: str, documents: Documents) -> str:
+        pieces = cast("AsyncGenerator[str]", self.function(question, documents))
+        async with aclosing(pieces):
+            return "".join([_checked_piece(piece, self._name) async for piece in pieces])
 
-            return await self._corrected(question, documents, call)
+
+def _checked_piece(piece: object, name: str) -> str:
+    if not isinstance(piece, str):
+        raise InputError(f"{name} yielded {type(piece).__name__}, not text")
+    return piece
+
+
+_FACES: dict[Callable[[Any], bool], Callable[..., Any]] = {
+    inspect.isasyncgenfunction: AsyncSelfCorrectingStream,
+    inspect.iscoroutinefunction: AsyncSelfCorrecting,
+    inspect.isgeneratorfunction: SelfCorrectingStream,
+}

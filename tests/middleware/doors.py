@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,8 @@ from langchain_openai import ChatOpenAI
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.middleware import SelfCorrectingChatModel, self_correct
+from conflictscore.middleware.decorator import CheckedText
+from conflictscore.middleware.doors import whole
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.nodes.state import RagInput
@@ -159,8 +162,8 @@ def _streamed_asynchronously(chat: SelfCorrectingChatModel, asked: Conversation)
     return asyncio.run(streamed())
 
 
-def _function(asynchronous: bool) -> Ask:
-    """A decorated function that says what the scripted model would."""
+def _function(asynchronous: bool, *, in_pieces: bool = False) -> Ask:
+    """A decorated function that says what the scripted model would, whole or word by word."""
 
     def ask(
         world: AgentWorld, server: OpenAIServer, sources: Sources, settings: dict[str, Any]
@@ -180,12 +183,30 @@ def _function(asynchronous: bool) -> Ask:
         async def answer_later(question: str, documents: Any) -> str:
             return answer(question, documents)
 
+        def pieces(question: str, documents: Any) -> Iterator[str]:
+            yield from re.split(r"(?= )", answer(question, documents))
+
+        async def pieces_later(question: str, documents: Any) -> AsyncIterator[str]:
+            for piece in pieces(question, documents):
+                yield piece
+
+        async def gathered(found: AsyncIterator[CheckedText]) -> list[CheckedText]:
+            return [piece async for piece in found]
+
         judging = {"judge": scripted_model(server), **settings}
         decorate = self_correct(retriever=sources.shelf, cache=False, **judging)
+        asked = (QUESTION, sources.brought)
+        if in_pieces:
+            [said] = (
+                asyncio.run(gathered(decorate(pieces_later)(*asked)))
+                if asynchronous
+                else decorate(pieces)(*asked)
+            )
+            return said, whole(said.run)
         if asynchronous:
-            run = asyncio.run(decorate(answer_later).run(QUESTION, sources.brought))
+            run = asyncio.run(decorate(answer_later).run(*asked))
         else:
-            run = decorate(answer).run(QUESTION, sources.brought)
+            run = decorate(answer).run(*asked)
         return run["answer"], run
 
     return ask
@@ -226,5 +247,7 @@ DOORS = [
     ),
     Door("function", _function(asynchronous=False)),
     Door("coroutine function", _function(asynchronous=True)),
+    Door("generator function", _function(asynchronous=False, in_pieces=True)),
+    Door("async generator function", _function(asynchronous=True, in_pieces=True)),
     Door("service", _service, has_its_own_answer=True),
 ]
