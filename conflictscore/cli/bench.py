@@ -175,6 +175,7 @@ def _open(
     from conflictscore.benchmarks.harness.manifest import sha256_of_file, sha256_of_tree
     from conflictscore.benchmarks.harness.setup import Setup
     from conflictscore.cli.common import chosen_spec, loop_settings, open_retriever
+    from conflictscore.retrieval.recording.file import RecordingIndex
 
     hashes: dict[str, str] = {}
     retrieval: dict[str, Any] = {"documents": "of the questions"}
@@ -193,6 +194,8 @@ def _open(
             kind, _, path = part.strip().partition(":")
             if kind == "recorded":
                 hashes["recording"] = sha256_of_file(Path(path))
+                if changed := RecordingIndex.of(path).adopted:
+                    retrieval["adopted"] = f"questions changed by hand: {changed}"
     setup = Setup.open(
         decided,
         loop_settings(settings, max_rounds=settings["max_rounds"]),

@@ -15,7 +15,9 @@ from click.testing import CliRunner, Result
 
 from conflictscore.cli import OneLineErrors
 from conflictscore.cli.record import record
+from conflictscore.errors import InputError
 from conflictscore.retrieval.recording.replay import RecordedRetriever
+from conflictscore.retrieval.search_notes import collecting
 from tests.fakes.search_server import Received, Reply, SearchServer, json_reply
 from tests.retrieval.recording.searching import answer, asked, lines, questions, refusing
 
@@ -138,10 +140,38 @@ def test_without_a_terminal_progress_is_a_line_at_each_tenth() -> None:
     ]
 
 
+def test_a_recording_that_was_trimmed_by_hand_is_refused_until_it_is_adopted() -> None:
+    with SearchServer(answer) as server:
+        assert run_against(server).exit_code == 0
+    first, second, *others = lines(Path("r.jsonl"))
+    first["results"] = first["results"][:1]
+    second["results"][0]["text"] = "Nothing."
+    trimmed = [json.dumps(line) + "\n" for line in (first, second, *others)]
+    Path("trimmed.jsonl").write_text("".join(trimmed))
+    with pytest.raises(InputError, match=r"line 1, field sha256: .* see conflictscore record --ad"):
+        RecordedRetriever.from_file("trimmed.jsonl")
+
+    done = run("--adopt", "trimmed.jsonl", "--out", "adopted.jsonl")
+
+    assert done.stdout == "adopted.jsonl: 4 questions, 2 of them changed by hand\n"
+    replay = RecordedRetriever.from_file("adopted.jsonl")
+    with collecting() as notes:
+        assert [len(replay.invoke(question)) for question in questions(4)] == [1, 3, 3, 3]
+        assert replay.invoke(questions(2)[1])[0].page_content == "Nothing."
+    assert len(notes) == 1
+    assert "changed after it was recorded, and adopted on" in notes[0]
+    sound = Path("r.jsonl").read_bytes().splitlines()[2:]
+    assert Path("adopted.jsonl").read_bytes().splitlines()[2:] == sound
+    assert run("--adopt", "trimmed.jsonl", "--out", "adopted.jsonl").exit_code == 2
+
+
 @pytest.mark.parametrize(
     ("args", "line"),
     [
         (["--out", "r.jsonl", "--search", "ddgs"], "--questions"),
+        (["--adopt", "q.txt", "--out", "r.jsonl"], "q.txt, line 1: not JSON"),
+        (["--adopt", "gone.jsonl", "--out", "r.jsonl"], "gone.jsonl: cannot be read"),
+        (["--adopt", "q.txt", "--out", "r", "--search", "ddgs"], "--adopt searches nothing"),
         (["--questions", "q.txt", "--search", "ddgs"], "--out"),
         (["--questions", "gone.txt", "--out", "r.jsonl"], "gone.txt: cannot be read"),
         (["--questions", "q.txt", "--out", "r.jsonl"], "nothing to search"),
@@ -225,5 +255,5 @@ def test_help_loads_nothing_heavy_and_shows_examples() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
     assert done.stdout.splitlines()[-1] == "[]"
-    assert len(re.findall(r"^ {4}conflictscore record ", done.stdout, re.MULTILINE)) == 2
+    assert len(re.findall(r"^ {4}conflictscore record ", done.stdout, re.MULTILINE)) == 3
     assert json.dumps(done.stderr) == '""'

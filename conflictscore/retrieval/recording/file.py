@@ -3,15 +3,22 @@
 Only questions and places are kept, so that a file far larger than the memory can be used.
 """
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from conflictscore.errors import InputError
-from conflictscore.retrieval.recording.format import Recording, SearchSettings, decoded, encoded
+from conflictscore.retrieval.recording.format import (
+    Recording,
+    SearchSettings,
+    adopted,
+    decoded,
+    encoded,
+)
 from conflictscore.retrieval.recording.questions import question_key
 from conflictscore.storage.record_file import RecordFile, RecordLine, RecordLines, no_json
 
-__all__ = ["RecordingIndex", "RecordingWriter"]
+__all__ = ["RecordingIndex", "RecordingWriter", "adopt_recording"]
 
 _BEGINNING = b'{"format"'
 """How every line begins that the writer writes."""
@@ -31,6 +38,7 @@ class RecordingIndex:
         path: The file.
         half: Bytes of half a line at the end, as a kill leaves it.
         settings: How the questions were asked, each way once.
+        adopted: How many questions were changed after they were recorded, and adopted.
     """
 
     def __init__(self, lines: RecordLines) -> None:
@@ -41,6 +49,7 @@ class RecordingIndex:
         """
         self.path = lines.path
         self._places: dict[str, _Place] = {}
+        self._adopted: set[str] = set()
         self.settings: list[SearchSettings] = []
         try:
             for line in lines:
@@ -59,6 +68,11 @@ class RecordingIndex:
     def questions(self) -> tuple[str, ...]:
         """The questions, as they were asked, each once."""
         return tuple(place.question for place in self._places.values())
+
+    @property
+    def adopted(self) -> int:
+        """See the class."""
+        return len(self._adopted)
 
     def __contains__(self, question: str) -> bool:
         return question_key(question) in self._places
@@ -91,8 +105,9 @@ class RecordingIndex:
 
     def _add(self, line: RecordLine) -> None:
         found = decoded(line.text, f"{self._shown}, line {line.number}")
-        place = _Place(found.question, line.number, line.start, len(line.text))
-        self._places[question_key(found.question)] = place
+        key = question_key(found.question)
+        self._places[key] = _Place(found.question, line.number, line.start, len(line.text))
+        (self._adopted.discard if found.adopted is None else self._adopted.add)(key)
         if found.settings not in self.settings:
             self.settings.append(found.settings)
 
@@ -152,6 +167,45 @@ class RecordingWriter:
 
     def __exit__(self, *raised: object) -> None:
         self._file.close()
+
+
+def adopt_recording(changed: str | Path, out: str | Path) -> RecordingIndex:
+    """Copy a recording that somebody changed by hand, so that it is used knowingly.
+
+    Lines that were changed get new hashes and the time of now, and say so from then on; the others
+    stay as they are.
+
+    Args:
+        changed: The recording that was changed.
+        out: A file that does not exist yet.
+
+    Returns:
+        The new recording.
+
+    Raises:
+        InputError: ``changed`` cannot be read or holds what is no recording, or ``out`` exists or
+            cannot be written; names file, line and field.
+    """
+    source, new = Path(changed), Path(out)
+    if new.exists() or not new.parent.is_dir():
+        why = "it exists; adopt into a new file" if new.exists() else "there is no such folder"
+        raise InputError(f"{new.as_posix()}: cannot be written ({why})")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    part = new.with_name(f"{new.name}.part")
+    try:
+        with part.open("wb") as file:
+            for line in RecordLines(source, lambda line: False):
+                if line.text.strip():
+                    where = f"{source.as_posix()}, line {line.number}"
+                    file.write(encoded(adopted(line.text, where, now)))
+        part.replace(new)
+    except FileNotFoundError as error:
+        raise InputError(f"{error.filename}: cannot be read ({error.strerror})") from None
+    except OSError as error:
+        raise InputError(f"{new.as_posix()}: cannot be written ({error.strerror})") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return RecordingIndex.of(new)
 
 
 def _is_half(line: RecordLine) -> bool:
