@@ -165,8 +165,7 @@ Then, with any OpenAI client:
     metavar="URL",
     envvar="CONFLICTSCORE_STORE",
     help="A PostgreSQL database, postgresql://…, that keeps runs, what was spent, verdicts and"
-    " replies for every service that names it (extra [postgres]), in place of the files; there is"
-    " no runs page then.",
+    " replies for every service that names it (extra [postgres]), in place of the files.",
 )
 @click.option(
     "--audit-log",
@@ -317,8 +316,7 @@ def serve(
         for spec in fallback
     ]
     app = create_app(context, settings, fallbacks=instead)
-    if not options["store"]:  # it lists the runs of one SQLite file
-        add_runs_page(app)
+    add_runs_page(app)
     logging.basicConfig(format="%(levelname)s: %(message)s")
     if log_format == "json":
         logging.getLogger().handlers[0].setFormatter(JsonLogFormatter())

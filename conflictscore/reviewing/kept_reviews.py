@@ -1,39 +1,81 @@
-"""What reviewers said of a service's runs, in a file beside the runs that only grows."""
+"""What reviewers said of a service's runs, in a file beside the runs, or in its store."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Mapping
 from pathlib import Path
 
-from conflictscore.benchmarks.harness.report.label_studio import read_annotations, review_row
+from conflictscore.benchmarks.harness.report.label_studio import (
+    annotations_in,
+    read_annotations,
+    review_row,
+)
 from conflictscore.benchmarks.harness.report.page.report_run import (
-    AnswerVerdict,
     FlipAnnotation,
     Review,
     reviews_beside,
 )
 from conflictscore.errors import ConfigurationError
+from conflictscore.storage.database import Database, SQLiteTables
 from conflictscore.storage.record_file import append_line, json_line
 
 __all__ = ["KeptReviews"]
+
+_TABLE = "CREATE TABLE IF NOT EXISTS reviews (id TEXT PRIMARY KEY, review TEXT NOT NULL)"
 
 
 class KeptReviews:
     """Reviews by run; of several by one reviewer on one run, the last one counts.
 
-    Args:
-        runs: The service's file of runs; None keeps the reviews in memory, as the runs are.
+    They are only ever added to, by any process. What is told of them is as of the last
+    :meth:`refresh`.
 
-    Raises:
-        InputError: The file of reviews cannot be read; names the line and the field.
+    Attributes:
+        kept_in: ``file``, ``store`` or ``memory``.
     """
 
-    def __init__(self, runs: Path | None) -> None:
-        self.name = runs.name if runs else "live runs"
-        self.path = reviews_beside(runs) if runs else None
-        known = read_annotations(self.path) if self.path and self.path.is_file() else {}
+    def __init__(self, runs: Path | None, store: Database | None = None) -> None:
+        """Read what is there.
+
+        Args:
+            runs: The service's file of runs, beside which the file of reviews lies; None keeps
+                them in memory, as the runs are.
+            store: A database in its place.
+
+        Raises:
+            InputError: The file of reviews cannot be read; names the line and the field.
+            ConfigurationError: The store cannot be used.
+        """
+        self.name = runs.name if runs and not store else "live runs"
+        self.kept_in = "store" if store else "file" if runs else "memory"
+        self._file = reviews_beside(runs) if runs and not store else None
+        self._table = store or SQLiteTables(None, unusable=lambda e: ConfigurationError(str(e)))
+        self._table.make(_TABLE)
+        self._read = 0
         self._said: dict[str, tuple[str, dict[str, Review]]] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read them again, if there are more than before.
+
+        Raises:
+            InputError, ConfigurationError: As when it was made.
+        """
+        if self._file is not None:
+            there = self._file.stat().st_size if self._file.is_file() else 0
+        else:
+            [[there]] = self._table.execute("SELECT count(*) FROM reviews")
+        if there == self._read:
+            return
+        if self._file is not None:
+            known = read_annotations(self._file)
+        else:
+            rows = self._table.execute("SELECT id, review FROM reviews")
+            known = annotations_in((f"review {name}", json.loads(row)) for name, row in rows)
+        said: dict[str, tuple[str, dict[str, Review]]] = {}
         for flips in known.values():
             for (run_id, method), annotation in flips.items():
-                self._said[run_id] = method, dict(annotation.reviews)
+                said[run_id] = method, dict(annotation.reviews)
+        self._said, self._read = said, there
 
     def of(self, run_id: str) -> Mapping[str, Review]:
         """The reviews of a run, by reviewer; empty where there are none."""
@@ -50,34 +92,23 @@ class KeptReviews:
             key: The name of the key that it came with.
 
         Raises:
-            ConfigurationError: The file cannot be written; the review is not kept.
+            ConfigurationError: The file or the store does not take it; the review is not kept.
         """
         row = {**review_row(self.name, (run_id, method), reviewer, said), "key": key}
-        if self.path is not None:
-            try:
-                append_line(self.path, json_line(row))
-            except OSError as error:
-                raise ConfigurationError(
-                    f"{self.path}: cannot be written ({error.strerror}); the review is not kept"
-                ) from error
-        self._said.setdefault(run_id, (method, {}))[1][reviewer] = said
+        if self._file is None:
+            added = "INSERT INTO reviews VALUES ($1, $2)"
+            self._table.execute(added, row["annotation_id"], json.dumps(row))
+            return
+        try:
+            append_line(self._file, json_line(row))
+        except OSError as error:
+            raise ConfigurationError(
+                f"{self._file}: cannot be written ({error.strerror}); the review is not kept"
+            ) from error
 
     def reviewed(self, reviewer: str = "") -> list[str]:
         """The ids of the runs that this reviewer, or anybody, reviewed."""
         return [run for run, (_, said) in self._said.items() if not reviewer or reviewer in said]
-
-    def reviewers(self) -> list[str]:
-        """Everybody who reviewed a run, by name."""
-        return sorted({who for _, said in self._said.values() for who in said})
-
-    def of_answers(self, *, changed: bool) -> Iterator[Mapping[str, Review]]:
-        """The reviews of each run that has any, by whether its answer was changed."""
-        for _, said in self._said.values():
-            if (
-                any(isinstance(review.verdict, AnswerVerdict) for review in said.values())
-                != changed
-            ):
-                yield said
 
     def annotations(self) -> dict[tuple[str, str], FlipAnnotation]:
         """All of them, as a report takes them."""

@@ -34,7 +34,7 @@ def counts(runs: Sequence[ListedRun], reviews: KeptReviews) -> dict[str, Any]:
         "runs": len(runs),
         "reviewed": sum(map(bool, said.values())),
         "reviewers": sorted({who for by_reviewer in said.values() for who in by_reviewer}),
-        "kept_in_a_file": reviews.path is not None,
+        "kept_in": reviews.kept_in,
         "tables": tables,
     }
 

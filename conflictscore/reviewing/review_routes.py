@@ -6,7 +6,7 @@ with ``runs=all`` those of every key.
 
 import logging
 import time
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import Response
@@ -24,7 +24,8 @@ from conflictscore.middleware.service.kept_runs import ListedRun, RunFilter
 from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.requests import read_json, wrong_field
-from conflictscore.middleware.service.routes import Caller, Shared
+from conflictscore.middleware.service.routes import Caller, Shared, read_kept
+from conflictscore.middleware.service.service import Service
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.records import RunStatus
 from conflictscore.reviewing.kept_reviews import KeptReviews
@@ -46,14 +47,18 @@ def add_runs_page(app: FastAPI) -> None:
 
     Raises:
         InputError: The file of reviews beside the service's runs cannot be read.
+        ConfigurationError: The service's store cannot be used.
     """
-    app.state.reviews = KeptReviews(app.state.service.settings.runs_file)
+    service: Service = app.state.service
+    app.state.reviews = KeptReviews(service.settings.runs_file, service.store)
     app.state.exports = Slots(1)
     app.include_router(_routes)
 
 
-async def _reviews_of(request: Request) -> KeptReviews:
+async def _reviews_of(request: Request, caller: Caller) -> KeptReviews:
+    """The reviews as of now, for whoever is let in."""
     reviews: KeptReviews = request.app.state.reviews
+    await read_kept(reviews.refresh)
     return reviews
 
 
@@ -122,7 +127,7 @@ async def runs_page() -> Response:
 async def runs(service: Shared, caller: Caller, reviews: Reviewed, asked: SoughtRuns) -> Response:
     """A page of runs, newest first."""
     sought, after = asked.runs(caller, reviews), _PAGE_RUNS * (asked.page - 1)
-    total, found = await in_thread(lambda: service.runs.listed(sought, _PAGE_RUNS, after))
+    total, found = await read_kept(lambda: service.runs.listed(sought, _PAGE_RUNS, after))
     return JsonResponse(
         {
             "object": "list",
@@ -140,11 +145,10 @@ async def reviews_of_run(
     run_id: str, service: Shared, caller: Caller, reviews: Reviewed
 ) -> Response:
     """What reviewers said of a run, and what it may be judged by."""
-    run = _run(service, caller, run_id)
+    run = await _run(service, caller, run_id)
     scale = ChangeVerdict if run.flipped else AnswerVerdict
     said = {who: review.to_json() for who, review in reviews.of(run_id).items()}
-    kept = reviews.path is not None
-    return JsonResponse({"verdicts": list(scale), "reviews": said, "kept_in_a_file": kept})
+    return JsonResponse({"verdicts": list(scale), "reviews": said, "kept_in": reviews.kept_in})
 
 
 @_routes.post("/v1/runs/{run_id}/reviews")
@@ -158,7 +162,7 @@ async def review(
         given = _ReviewBody.model_validate(body)
     except ValidationError as error:
         raise wrong_field(error) from None
-    run = _run(service, caller, run_id)
+    run = await _run(service, caller, run_id)
     if not run.question or not run.answer:
         raise RefusedError(409, "this run has no answer to review", code="nothing_to_review")
     scale = ChangeVerdict if run.flipped else AnswerVerdict
@@ -171,7 +175,7 @@ async def review(
         comment=given.comment,
     )
     try:
-        reviews.add(run_id, run.method, given.reviewer, said, caller.name)
+        await in_thread(lambda: reviews.add(run_id, run.method, given.reviewer, said, caller.name))
     except ConfigurationError as error:
         _log.error("%s", error)
         message = "the review could not be kept; this service's log says why"
@@ -183,7 +187,7 @@ async def review(
 async def totals(service: Shared, caller: Caller, reviews: Reviewed) -> Response:
     """How many runs were reviewed, with which verdicts, and how far reviewers agree."""
     everything = RunFilter(owner=caller.reads)
-    _, known = await in_thread(lambda: service.runs.listed(everything, -1))
+    _, known = await read_kept(lambda: service.runs.listed(everything))
     return JsonResponse(await in_thread(lambda: counts(known, reviews)))
 
 
@@ -198,19 +202,18 @@ async def export(
     slots: Slots = request.app.state.exports
     async with slots.one(time.monotonic() + _EXPORT_WAITS_S):
         sought = asked.runs(caller, reviews)
-        total, found = await in_thread(lambda: service.runs.listed(sought, MOST_EXPORTED))
+        total, found = await read_kept(lambda: service.runs.listed(sought, MOST_EXPORTED))
         if total > MOST_EXPORTED:
             raise RefusedError(
                 413,
                 f"{total} runs are too many to export here, where at most {MOST_EXPORTED} are;"
-                " narrow the list, or run conflictscore export on the --runs-file",
+                " narrow the list, or run conflictscore export on a --runs-file",
                 code="too_many_runs",
             )
         ids = [run.run_id for run in reversed(found)]
+        entries = await read_kept(lambda: list(service.runs.entries(ids)))
         try:
-            content = await in_thread(
-                lambda: exported(asked.to, service.runs.entries(ids), reviews)
-            )
+            content = await in_thread(lambda: exported(asked.to, entries, reviews))
         except ConfigurationError as error:  # pyarrow is not installed
             raise RefusedError(501, str(error), code="not_installed") from error
     name, media = EXPORTS[asked.to]
@@ -218,12 +221,11 @@ async def export(
     return Response(content, media_type=media, headers=headers)
 
 
-def _run(service: Any, caller: KeyHolder, run_id: str) -> ListedRun:
+async def _run(service: Service, caller: KeyHolder, run_id: str) -> ListedRun:
     sought = RunFilter(owner=caller.reads, among=(run_id,))
-    _, found = service.runs.listed(sought, 1)
+    _, found = await read_kept(lambda: service.runs.listed(sought, 1))
     if not found:
         raise RefusedError(
             404, "there is no such run, or it is no longer kept", code="run_not_found"
         )
-    run: ListedRun = found[0]
-    return run
+    return found[0]

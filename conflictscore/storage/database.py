@@ -1,14 +1,14 @@
 """Tables that threads and processes share: an SQLite file here, PostgreSQL in `postgres.py`."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.storage.private_files import DATABASE_FAILURES, connect
 
-__all__ = ["Database", "Done", "SQLiteTables", "Value"]
+__all__ = ["Database", "Done", "SQLiteTables", "Value", "storable"]
 
 Value = str | int | float | None
 Done = Callable[[ConfigurationError | None], None]
@@ -18,14 +18,17 @@ Done = Callable[[ConfigurationError | None], None]
 class Database(Protocol):
     """Runs statements in the SQL that SQLite and PostgreSQL have in common.
 
-    In a statement, ``$1`` stands for the first value. A failure is raised, or told, as
+    In a statement, ``$1`` stands for the first value. Of a text, what no database can hold is
+    replaced (:func:`storable`). A failure is raised, or told, as
     ``ConfigurationError``, in one line without a value or a password.
 
     Attributes:
         remote: Whether a statement may have to wait for another machine.
+        each: A SELECT of the texts in a list, where ``{}`` stands for the list, as JSON.
     """
 
     remote: bool
+    each: str
 
     def make(self, *tables: str) -> None:
         """Make tables by ``CREATE … IF NOT EXISTS``, whoever else does so at the same time."""
@@ -44,6 +47,7 @@ class SQLiteTables:
     """One SQLite file, or a database in memory; see :class:`Database`."""
 
     remote = False
+    each = "SELECT value FROM json_each({})"
 
     def __init__(
         self,
@@ -78,7 +82,7 @@ class SQLiteTables:
         """See :class:`Database`."""
         try:
             with self._lock:
-                return self._file.execute(statement.replace("$", "?"), values).fetchall()
+                return self._file.execute(statement.replace("$", "?"), storable(values)).fetchall()
         except DATABASE_FAILURES as error:
             raise self._unusable(error) from error
 
@@ -94,3 +98,11 @@ class SQLiteTables:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def storable(values: Iterable[Value]) -> list[Value]:
+    """The values with what is no Unicode text, or a null character, replaced."""
+    return [
+        v.encode(errors="replace").decode().replace("\0", " ") if isinstance(v, str) else v
+        for v in values
+    ]

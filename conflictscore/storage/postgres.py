@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from conflictscore.errors import ConfigurationError, install_hint
-from conflictscore.storage.database import Done, Value
+from conflictscore.storage.database import Done, Value, storable
 
 __all__ = ["PostgresEngine", "PostgresTables", "shared_tables", "shown_store"]
 
@@ -46,6 +46,7 @@ class PostgresTables:
     """
 
     remote = True
+    each = "SELECT json_array_elements_text(CAST({} AS json))"
 
     def __init__(self, url: str) -> None:
         """Connect, and make the schema.
@@ -98,18 +99,20 @@ class PostgresTables:
 
     def execute(self, statement: str, *values: Value) -> Sequence[Sequence[Any]]:
         """See :class:`~conflictscore.storage.database.Database`."""
+        whole = storable(values)
 
         async def fetched(connection: Any) -> Sequence[Sequence[Any]]:
-            return [tuple(row) for row in await connection.fetch(statement, *values)]
+            return [tuple(row) for row in await connection.fetch(statement, *whole)]
 
         return self.wait(fetched)
 
     def later(self, statement: str, *values: Value, done: Done) -> None:
         """See :class:`~conflictscore.storage.database.Database`."""
+        whole = storable(values)
 
         async def executed() -> None:
             try:
-                await self.connected(lambda connection: connection.execute(statement, *values))
+                await self.connected(lambda connection: connection.execute(statement, *whole))
             except ConfigurationError as error:
                 done(error)
             else:

@@ -1,26 +1,30 @@
-"""Verdicts, runs and budgets in PostgreSQL, on a real server that is stopped and held up."""
+"""Verdicts, runs, reviews and budgets in a real PostgreSQL server, which is stopped and held up."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 import pytest
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.middleware.service.budgets import Account, Budgets
-from conflictscore.middleware.service.kept_runs import RUNNING, KeptRuns
+from conflictscore.middleware.service.kept_runs import RUNNING, KeptRuns, RunFilter
 from conflictscore.middleware.service.keys import Allowance, KeyHolder
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.models.prices import Price
 from conflictscore.records import Usage
+from conflictscore.reviewing import add_runs_page
 from conflictscore.storage import postgres
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.postgres import PostgresEngine, PostgresTables
-from tests.middleware.service.serving import until
+from tests.fakes.openai_server import OpenAIServer
+from tests.middleware.service.serving import serving, until
 from tests.postgres_server import PostgresServer, postgres_server
+from tests.world import World
 
 ME = KeyHolder("me")
 PAID = Price(input=1.0, output=2.0, source="a test")
@@ -181,6 +185,80 @@ class TestRuns:
                     runs.get("a", "me")
             finally:
                 server.start()
+
+
+class TestRunsPage:
+    def test_lists_reviews_and_exports_of_all_services_are_one(
+        self, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world = World()
+        with ExitStack() as held:
+            name = "conflictscore.middleware.service.service.shared_tables"
+            monkeypatch.setattr(name, lambda url: held.enter_context(opened(server)))
+            settings = {"store": server.url}
+            upstream = held.enter_context(OpenAIServer(world))
+            mine, yours = (
+                held.enter_context(serving(upstream, settings=settings)) for _ in range(2)
+            )
+            for served in (mine, yours):
+                add_runs_page(served.app)
+            client = yours.http
+
+            def listed(**query: str) -> list[str]:
+                reply = client.get("/v1/runs", params=query)
+                assert reply.status_code == 200, reply.text
+                return [run["run_id"] for run in reply.json()["data"]]
+
+            changed = mine.run(mine.ask())["run_id"]
+            world.regenerated = world.answer
+            alike = mine.run(mine.ask("Was it 100%_sure!\0?"))["run_id"]
+            until(lambda: listed() == [alike, changed])
+            review = {"reviewer": "Ann", "verdict": "better", "comment": "a\0"}
+            for verdict in ("worse", "better"):
+                place = f"/v1/runs/{changed}/reviews"
+                assert mine.http.post(place, json={**review, "verdict": verdict}).status_code == 201
+
+            assert listed(changed="true") == listed(status="corrected") == [changed]
+            assert listed(changed="false", disputed="true") == [alike]
+            assert (
+                listed(review="open") == listed(reviewer="bob", review="open", q="sure") == [alike]
+            )
+            assert listed(review="reviewed") == listed(reviewer="Ann") == [changed]
+            assert listed(q="WAS it 100%_sure!") == [alike]
+            assert listed(q="was%it") == listed(q="' OR 1=1 --") == listed(q="\0\0", page="2") == []
+            [run, _] = yours.http.get("/v1/runs?page=1").json()["data"][::-1]
+            assert (run["reviewers"], run["flipped"], run["disputed"]) == (["Ann"], True, True)
+            totals = client.get("/v1/reviews").json()
+            assert (totals["runs"], totals["reviewed"], totals["kept_in"]) == (2, 1, "store")
+            assert totals["tables"][0]["verdicts"] == {"better": 1}
+            assert client.get(f"/v1/runs/{changed}%00/reviews").status_code == 404
+            table = client.get("/v1/reviews/export", params={"to": "jsonl", "review": "reviewed"})
+            assert [row["verdicts"] for row in map(json.loads, table.text.splitlines())][1] == [
+                "better"
+            ]
+
+            server.stop()
+            try:
+                for reply in (client.get("/v1/runs"), mine.http.post(place, json=review)):
+                    assert (reply.status_code, reply.json()["error"]["code"]) == (
+                        503,
+                        "runs_not_kept",
+                    )
+            finally:
+                server.start()
+            until(lambda: client.get("/v1/runs").status_code == 200)
+
+    def test_what_is_listed_goes_with_its_run_and_comes_to_runs_of_an_earlier_version(
+        self, server: PostgresServer
+    ) -> None:
+        with opened(server) as tables:
+            runs = KeptRuns(most=2, most_bytes=10_000, store=tables)
+            for name in "abc":
+                finish(runs, name, created=1)
+            until(lambda: not tables.execute("SELECT id FROM run_list WHERE id = 'a'"))
+            tables.execute("DELETE FROM run_list")
+            total, found = KeptRuns(most=2, most_bytes=10_000, store=tables).listed(RunFilter())
+        assert (total, [run.run_id for run in found]) == (2, ["c", "b"])
 
 
 class TestBudgets:

@@ -1,6 +1,7 @@
 """The runs that can be asked for afterwards, bounded in number and in bytes."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.markup import without_markdown
-from conflictscore.storage.database import Database, SQLiteTables, Value
+from conflictscore.storage.database import Database, SQLiteTables, Value, storable
 
 __all__ = ["RUNNING", "KeptRuns", "ListedRun", "RunFilter"]
 
@@ -19,6 +20,7 @@ _BUSY_SECONDS = 10.0
 _SHOWN_CHARS = 300
 _SEARCHED_CHARS = 8000
 _MOST_WORDS = 8
+_ALL = 1 << 62
 _DISPUTED = frozenset({"corrected", "kept", "annotated"})
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
@@ -26,21 +28,29 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS running (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
     " until BIGINT NOT NULL)",
 )
-_BY_USE = "CREATE INDEX IF NOT EXISTS runs_by_use ON runs (used, id, size)"
 _LISTS = (
-    "DROP INDEX IF EXISTS by_use",
-    "CREATE TABLE IF NOT EXISTS listed (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
-    " created INTEGER NOT NULL, status TEXT NOT NULL, method TEXT NOT NULL,"
-    " flipped INTEGER NOT NULL, disputed INTEGER NOT NULL, question TEXT NOT NULL,"
-    " answer TEXT NOT NULL, searched TEXT NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS by_time ON listed (created)",
+    "CREATE INDEX IF NOT EXISTS runs_by_use ON runs (used, id, size)",
+    "DROP TABLE IF EXISTS listed",  # of an earlier version
+    "CREATE TABLE IF NOT EXISTS run_list (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
+    " created BIGINT NOT NULL, finished BIGINT NOT NULL, status TEXT NOT NULL,"
+    " method TEXT NOT NULL, flipped INTEGER NOT NULL, disputed INTEGER NOT NULL,"
+    " question TEXT NOT NULL, answer TEXT NOT NULL, searched TEXT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS run_list_by_time ON run_list (created, finished)",
 )
 _KEEP = "INSERT INTO runs VALUES ($1, $2, $3, $4, $5)"
-_TAKEN = "SELECT count(*), coalesce(sum(size), 0) FROM runs"
+_LIST = (
+    "INSERT INTO run_list VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+    " ON CONFLICT DO NOTHING"
+)
 _MAKE_ROOM = (
     "DELETE FROM runs WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER latest AS place,"
-    " sum(size) OVER latest AS bytes FROM runs WINDOW latest AS (ORDER BY used DESC, id DESC))"
-    " AS kept WHERE place > $1 OR bytes > $2)"
+    " sum(size) OVER latest AS bytes FROM runs"
+    " WHERE (SELECT count(*) > $1 OR sum(size) > $2 FROM runs)"
+    " WINDOW latest AS (ORDER BY used DESC, id DESC)) AS kept WHERE place > $1 OR bytes > $2)"
+)
+_TIDY = (
+    "DELETE FROM run_list WHERE (SELECT count(*) FROM run_list) > (SELECT count(*) FROM runs)"
+    " AND id NOT IN (SELECT id FROM runs)"
 )
 
 
@@ -75,20 +85,26 @@ class RunFilter(NamedTuple):
     without: Collection[str] = ()
     """The ids of runs to leave out."""
 
-    def condition(self) -> tuple[str, list[Any]]:
-        """It as SQL, with its values."""
-        given: list[tuple[str, Any]] = [
-            ("listed.owner = ?", self.owner),
-            ("status = ?", self.status or None),
-            ("flipped = ?", self.flipped),
-            ("disputed = ?", self.disputed),
-            ("id IN (SELECT value FROM json_each(?))", _ids(self.among)),
-            ("id NOT IN (SELECT value FROM json_each(?))", _ids(self.without or None)),
+    def condition(self, each: str) -> tuple[str, list[Value]]:
+        """It as SQL, with its values.
+
+        Args:
+            each: How the database selects from a list (:class:`Database`).
+        """
+        given: list[tuple[str, Value]] = [
+            ("run_list.owner = {}", self.owner),
+            ("status = {}", self.status or None),
+            ("flipped = {}", None if self.flipped is None else int(self.flipped)),
+            ("disputed = {}", None if self.disputed is None else int(self.disputed)),
+            (f"id IN ({each})", _ids(self.among)),
+            (f"id NOT IN ({each})", _ids(self.without or None)),
         ]
-        words = self.words.casefold().split()[:_MOST_WORDS]
-        given += [("instr(searched, ?)", word) for word in words]
+        for word in self.words.casefold().split()[:_MOST_WORDS]:
+            pattern = re.sub("[!%_]", r"!\g<0>", word)
+            given.append(("searched LIKE {} ESCAPE '!'", f"%{pattern}%"))
         used = [(part, value) for part, value in given if value is not None]
-        return " AND ".join(["1", *(part for part, _ in used)]), [value for _, value in used]
+        parts = [part.format(f"${place}") for place, (part, _) in enumerate(used, 1)]
+        return " AND ".join(["1 = 1", *parts]), [value for _, value in used]
 
 
 class KeptRuns:
@@ -113,7 +129,7 @@ class KeptRuns:
             most_bytes: The most bytes that they take. A run that is larger than that is not kept.
             path: An SQLite file, which processes may share; None keeps them in memory. A new one
                 can be read by its owner only, since it holds what was asked and answered.
-            store: A database in its place. It has no lists.
+            store: A database in its place.
             lasts: Seconds after which another process takes a run for given up.
 
         Raises:
@@ -123,18 +139,17 @@ class KeptRuns:
         self._path = path
         self._running: dict[str, str] = {}
         self._database = store or SQLiteTables(path, unusable=self._unusable, timeout=_BUSY_SECONDS)
-        self._lists = not self._database.remote
         self._database.make(*_TABLES)
-        if self._lists:
+        if not self._database.remote:
             columns = self._database.execute("SELECT name FROM pragma_table_info('runs')")
             if ("size",) not in columns:  # a file of an earlier version
                 self._database.execute("ALTER TABLE runs ADD COLUMN size BIGINT NOT NULL DEFAULT 0")
                 self._database.execute("UPDATE runs SET size = length(run)")
-            self._database.make(*_LISTS)
-            unlisted = "FROM runs WHERE id NOT IN (SELECT id FROM listed) LIMIT 1"
-            while row := self._one(f"SELECT id, owner, run {unlisted}"):
-                self._list(row[0], row[1], json.loads(row[2]))
-        self._database.make(_BY_USE)
+        self._database.make(*_LISTS)
+        unlisted = "FROM runs WHERE id NOT IN (SELECT id FROM run_list) LIMIT 1"
+        while row := self._one(f"SELECT id, owner, used, run {unlisted}"):
+            run_id, owner, used, text = row
+            self._database.execute(_LIST, *_list_row(run_id, owner, used, json.loads(text)))
 
     def begin(self, run_id: str, owner: str) -> None:
         """Announce a run that is being worked on."""
@@ -151,10 +166,7 @@ class KeptRuns:
         Args:
             run_id: The run.
             run: Its record, as plain JSON.
-            failed: Told later that a store did not take it.
-
-        Raises:
-            ConfigurationError: The file can no longer be written.
+            failed: Told, perhaps later, that the file or the store did not take it.
         """
         owner = self._running.pop(run_id)
         over = "DELETE FROM running WHERE id = $1 OR until < $2"
@@ -162,26 +174,27 @@ class KeptRuns:
         text = json.dumps(run)
         if len(text) > self._most_bytes:
             return
-        row = (run_id, owner, time.time_ns(), text, len(text))
-        if self._lists:
-            self._database.execute(_KEEP, *row)
-            self._list(run_id, owner, run)
-            [count, size] = self._one(_TAKEN) or (0, 0)
-            if count > self._most or size > self._most_bytes:
-                self._database.execute(_MAKE_ROOM, self._most, self._most_bytes)
-                self._database.execute("DELETE FROM listed WHERE id NOT IN (SELECT id FROM runs)")
-            return
+        now = time.time_ns()
+        statements: Iterator[tuple[str, Sequence[Value]]] = iter(
+            [
+                (_KEEP, (run_id, owner, now, text, len(text))),
+                (_LIST, _list_row(run_id, owner, now, run)),
+                (_MAKE_ROOM, (self._most, self._most_bytes)),
+                (_TIDY, ()),
+            ]
+        )
 
-        def kept(error: ConfigurationError | None) -> None:
-            if error is None:
-                most = (self._most, self._most_bytes)
-                self._database.later(_MAKE_ROOM, *most, done=_ignored)
-            else:
+        def go_on(error: ConfigurationError | None) -> None:
+            if error is not None:
                 failed()
+            elif following := next(statements, None):
+                self._database.later(following[0], *following[1], done=go_on)
 
-        self._database.later(_KEEP, *row, done=kept)
+        go_on(None)
 
-    def listed(self, sought: RunFilter, most: int, after: int = 0) -> tuple[int, list[ListedRun]]:
+    def listed(
+        self, sought: RunFilter, most: int = _ALL, after: int = 0
+    ) -> tuple[int, list[ListedRun]]:
         """How many runs there are, and some of them, newest first.
 
         Args:
@@ -190,12 +203,13 @@ class KeptRuns:
             after: How many of the newest to pass over.
 
         Raises:
-            ConfigurationError: The file can no longer be read.
+            ConfigurationError: The file or the store can no longer be read.
         """
-        condition, values = sought.condition()
-        found = f"FROM listed JOIN runs USING (id) WHERE {condition}"
+        condition, values = sought.condition(self._database.each)
+        found = f"FROM run_list JOIN runs USING (id) WHERE {condition}"
         columns = "id, created, status, method, flipped, disputed, question, answer"
-        order = "ORDER BY created DESC, listed.rowid DESC LIMIT ? OFFSET ?"
+        order = "ORDER BY created DESC, finished DESC"
+        order += f" LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}"
         [count] = self._one(f"SELECT count(*) {found}", *values) or (0,)
         rows = self._database.execute(f"SELECT {columns} {found} {order}", *values, most, after)
         return count, [
@@ -206,10 +220,10 @@ class KeptRuns:
         """These runs, those that are still kept, without counting it as their use.
 
         Raises:
-            ConfigurationError: The file can no longer be read.
+            ConfigurationError: The file or the store can no longer be read.
         """
         for run_id in run_ids:
-            if row := self._one("SELECT run FROM runs WHERE id = ?", run_id):
+            if row := self._one("SELECT run FROM runs WHERE id = $1", run_id):
                 yield json.loads(row[0])
 
     def get(self, run_id: str, owner: str | None) -> dict[str, Any] | None:
@@ -251,29 +265,8 @@ class KeptRuns:
 
     def close(self) -> None:
         """Close the file."""
-        if self._lists:
+        if not self._database.remote:
             self._database.close()
-
-    def _list(self, run_id: str, owner: str, run: Mapping[str, Any]) -> None:
-        """Keep what lists and searches need of a run."""
-        status, report = str(run.get("status", "")), run.get("report") or {}
-        claims = report.get("claims") or ()
-        disputed = status in _DISPUTED or any(claim.get("conflicting") for claim in claims)
-        question = str(run.get("asked") or run.get("question") or "")
-        answer = str(run.get("answer") or "")[:_SEARCHED_CHARS]
-        searched = [run_id, question, answer, run.get("question"), run.get("first_answer")]
-        searched += [run.get("justification"), *(claim.get("text") for claim in claims)]
-        for document in run.get("documents") or ():
-            searched += [document.get("title"), document.get("url")]
-        row = [
-            *(run_id, owner, int(run.get("created") or 0), status),
-            "typed-rag" if run.get("regeneration") == "typed" else "regenerated-rag",
-            *(bool(run.get("flipped")), disputed, question[:_SHOWN_CHARS]),
-            without_markdown(answer)[:_SHOWN_CHARS],
-            "\n".join(str(text) for text in searched if text)[:_SEARCHED_CHARS].casefold(),
-        ]
-        whole = [v.encode(errors="replace").decode() if isinstance(v, str) else v for v in row]
-        self._one("INSERT OR REPLACE INTO listed VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *whole)
 
     def _one(self, statement: str, *values: Value) -> Sequence[Any] | None:
         """The first row that a statement gives, if any."""
@@ -286,9 +279,29 @@ class KeptRuns:
         )
 
 
+def _list_row(run_id: str, owner: str, finished: int, run: Mapping[str, Any]) -> list[Value]:
+    """What lists and searches need of a run."""
+    status, report = str(run.get("status", "")), run.get("report") or {}
+    claims = report.get("claims") or ()
+    disputed = status in _DISPUTED or any(claim.get("conflicting") for claim in claims)
+    question = str(run.get("asked") or run.get("question") or "")
+    answer = str(run.get("answer") or "")[:_SEARCHED_CHARS]
+    searched = [run_id, question, answer, run.get("question"), run.get("first_answer")]
+    searched += [run.get("justification"), *(claim.get("text") for claim in claims)]
+    for document in run.get("documents") or ():
+        searched += [document.get("title"), document.get("url")]
+    return [
+        *(run_id, owner, int(run.get("created") or 0), finished, status),
+        "typed-rag" if run.get("regeneration") == "typed" else "regenerated-rag",
+        *(int(bool(run.get("flipped"))), int(disputed), question[:_SHOWN_CHARS]),
+        without_markdown(answer)[:_SHOWN_CHARS],
+        "\n".join(str(text) for text in searched if text)[:_SEARCHED_CHARS].casefold(),
+    ]
+
+
 def _ignored(error: ConfigurationError | None) -> None:
     """On a full disk, or without its store, what is kept stays."""
 
 
 def _ids(names: Collection[str] | None) -> str | None:
-    return None if names is None else json.dumps(list(names))
+    return None if names is None else json.dumps(storable(names))

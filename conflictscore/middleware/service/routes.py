@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import InputError
 from conflictscore.middleware.service.admission import read_body
 from conflictscore.middleware.service.answer_stream import Completion
 from conflictscore.middleware.service.checked_answer import CheckedAnswer
@@ -31,7 +31,7 @@ from conflictscore.middleware.service.wire import EventStream, JsonResponse
 from conflictscore.retrieval.opening import described
 from conflictscore.threads import in_thread
 
-__all__ = ["routes"]
+__all__ = ["Caller", "Shared", "read_kept", "routes"]
 
 _log = logging.getLogger(__name__)
 
@@ -201,6 +201,19 @@ async def _while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
         await _stop(task)
 
 
+async def read_kept(work: Callable[[], T]) -> T:
+    """Read from the file or the store of runs, off the event loop.
+
+    Raises:
+        RefusedError: It cannot be read (503).
+    """
+    try:
+        return await in_thread(work)
+    except InputError as error:
+        _log.error("%s", error)
+        raise RefusedError(503, "no run can be read just now", code="runs_not_kept") from error
+
+
 async def _stop(task: "asyncio.Task[Any]") -> None:
     """Cancel a task, and wait until it has cleaned up."""
     task.cancel()
@@ -230,11 +243,7 @@ async def run(
 @routes.get("/v1/runs/{run_id}")
 async def finished_run(run_id: str, service: Shared, caller: Caller, markup: str = "") -> Response:
     """The whole record of a run; 202 while it is still running."""
-    try:
-        found = await in_thread(lambda: service.runs.look_up(run_id, caller.reads))
-    except ConfigurationError as error:
-        _log.error("%s", error)
-        raise RefusedError(503, "no run can be read just now", code="runs_not_kept") from error
+    found = await read_kept(lambda: service.runs.look_up(run_id, caller.reads))
     if found is RUNNING:
         known = {"run_id": run_id, "object": "conflictscore.run", "status": "running"}
         return JsonResponse(known, 202, {"retry-after": "1"})

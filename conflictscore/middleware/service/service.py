@@ -139,18 +139,18 @@ class Service:
         self._shares: dict[str, Slots] = {}
         self.graph = build_self_correction_graph(context)
         self.metrics = Metrics()
-        store = None if settings.store is None else shared_tables(settings.store)
+        self.store = None if settings.store is None else shared_tables(settings.store)
         self.runs = KeptRuns(
             most=settings.runs_kept,
             most_bytes=settings.runs_bytes,
             path=settings.runs_file,
-            store=store,
+            store=self.store,
             lasts=settings.timeout + settings.grace,
         )
         daily = (settings.requests_per_day, settings.tokens_per_day, settings.usd_per_day)
         models = [m for one in (context, *fallbacks) for m in (one.generator, one.decomposer)]
         prices = _prices(models, settings.prices)
-        self.budgets = Budgets(Allowance(*daily), prices, settings.spent_file, store)
+        self.budgets = Budgets(Allowance(*daily), prices, settings.spent_file, self.store)
         if settings.usd_per_day is not None and None in prices:
             raise ConfigurationError(
                 "a budget in US dollars needs the price of every model, and one is not known; name"
@@ -230,11 +230,7 @@ class Service:
             self.audit.add(ticket.caller, run, ticket.account, **about)
             if self.audit.failing:
                 self.metrics.failure("audit_log")
-        failed = partial(self.failed, "runs_file", ticket)
-        try:
-            self.runs.finish(ticket.run_id, record, failed)
-        except ConfigurationError:
-            failed()
+        self.runs.finish(ticket.run_id, record, partial(self.failed, "runs_file", ticket))
         return record
 
     @contextmanager

@@ -7,7 +7,7 @@ Studio's own ``id`` takes the place of a field of that name; ours is therefore `
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from conflictscore.records import Document, EvidenceLabel, Label
 from conflictscore.reporting.files import write_whole
 from conflictscore.storage.record_file import RecordLines
 
-__all__ = ["export_tasks", "read_annotations", "review_row", "tasks_of"]
+__all__ = ["annotations_in", "export_tasks", "read_annotations", "review_row", "tasks_of"]
 
 _DOCUMENT = "Document "
 _CONFIG = Path(__file__).with_name("labeling_config.xml")
@@ -84,8 +84,15 @@ def read_annotations(path: Path) -> dict[str, dict[tuple[str, str], FlipAnnotati
     Raises:
         InputError: The file cannot be read, or is not such an export of our tasks.
     """
+    return annotations_in(_rows(path))
+
+
+def annotations_in(
+    rows: Iterable[tuple[str, Mapping[str, Any]]],
+) -> dict[str, dict[tuple[str, str], FlipAnnotation]]:
+    """What :func:`read_annotations` gives, of rows that each come with where they stand."""
     newest: dict[tuple[str, tuple[str, str], str], tuple[str, Review]] = {}
-    for where, row in _rows(path):
+    for where, row in rows:
         data = _mapping(row.get("data"), f"{where}, field data") if "annotations" in row else row
         run, question = (_text(data, field, where) for field in ("run", "question_id"))
         flip = question, str(data.get("method") or "")

@@ -18,7 +18,7 @@ const WORDS = {
 /**
  * The form, filled with what this reviewer said before.
  * @param {any} run
- * @param {{verdicts: string[], reviews: Record<string, any>, kept_in_a_file: boolean}} known
+ * @param {{verdicts: string[], reviews: Record<string, any>, kept_in: string}} known
  * @param {(reviewer: string, next: boolean) => Promise<void>} saved Called once it is kept.
  * @returns {HTMLElement}
  */

@@ -132,9 +132,9 @@ function showTotals(totals) {
     el(
       "p",
       { class: "faint" },
-      totals.kept_in_a_file
-        ? "Reviews are kept in a file beside the runs, and only ever added to."
-        : "Runs and reviews are kept in memory until the service stops; start it with --runs-file to keep them.",
+      totals.kept_in === "memory"
+        ? "Runs and reviews are kept in memory until the service stops; start it with --runs-file to keep them."
+        : `Reviews are kept in a ${totals.kept_in} beside the runs, and only ever added to.`,
     ),
   );
 }
