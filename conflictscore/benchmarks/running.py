@@ -31,6 +31,7 @@ from conflictscore.graph.settings import LoopSettings, Model, takes
 from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.prices import PriceTable
+from conflictscore.models.spec import ReasoningEffort
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Duplicates, Likeness
 from conflictscore.storage.cache import ContentCache
@@ -161,6 +162,7 @@ class BenchmarkOptions(TypedDict, total=False):
     judge: Model | None
     base_url: str | None
     context_window: int | None
+    reasoning_effort: ReasoningEffort | None
     prompts: PromptSet | str | Path | None
     max_rounds: int
     max_claims: int | None
@@ -218,6 +220,8 @@ def run_benchmark(
         answer_judge: The model that judges free-form answers; by default ``judge``.
         base_url: An OpenAI-compatible endpoint for specs.
         context_window: Tokens of prompt and reply; by default what is known of the model.
+        reasoning_effort: How much the models that take such a setting reason, ``low``, ``medium``
+            or ``high``; the manifest says which were told.
         prompts: As for :func:`~conflictscore.create_self_correcting_rag`; by default the set that
             the benchmark is reported with.
         limit: Only the first so many questions.

@@ -71,6 +71,7 @@ def loop_settings(settings: Mapping[str, Any], **more: Any) -> "LoopSettings":
         judge=settings["judge"],
         base_url=settings["base_url"],
         context_window=settings["context_window"],
+        reasoning_effort=settings["reasoning_effort"],
         prompts=settings["prompts"],
         cache=not settings["no_cache"],
         duplicates=settings["duplicates"],
@@ -270,6 +271,7 @@ def open_labeler(settings: Mapping[str, Any], *, calibrated: bool = True) -> Ope
         judge=settings["judge"],
         base_url=settings["base_url"],
         context_window=settings["context_window"],
+        reasoning_effort=settings["reasoning_effort"],
         prompts=settings["prompts"],
         cache=not settings["no_cache"],
     )

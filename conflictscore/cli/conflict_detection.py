@@ -188,6 +188,7 @@ def _writer(spec: str, settings: Mapping[str, Any]) -> "LanguageModel":
         base_url=settings["base_url"],
         context_window=settings["context_window"],
         cache=None if settings["no_cache"] else ContentCache.default(),
+        reasoning_effort=settings["reasoning_effort"],
     )
 
 

@@ -10,6 +10,7 @@ import click
 
 from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.cli.common import run_async
+from conflictscore.cli.options import reasoning_effort_option
 from conflictscore.errors import InputError, ProviderError
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def _option(flag: str) -> str:
     metavar="TOKENS",
     help="Prompt and reply together. Default: what is known of the model, or 8192.",
 )
+@reasoning_effort_option
 @click.option(
     "--prompts",
     metavar="SET|DIR",
@@ -158,7 +160,7 @@ def judge_check(
 
 
 def _open_judge(settings: Mapping[str, Any]) -> "LanguageModel":
-    from conflictscore.models.spec import default_spec, open_model
+    from conflictscore.models.spec import default_spec, open_model, require_effort
     from conflictscore.storage.cache import ContentCache
 
     spec = settings["model"]
@@ -166,12 +168,15 @@ def _open_judge(settings: Mapping[str, Any]) -> "LanguageModel":
         raise InputError("--base-url needs --model NAME, a model of that endpoint")
     if spec is None and (spec := default_spec()) == "local":
         click.echo("No OPENAI_API_KEY is set: using the embedded local model.", err=True)
-    return open_model(
+    model = open_model(
         spec,
         base_url=settings["base_url"],
         context_window=settings["context_window"],
         cache=None if settings["no_cache"] else ContentCache.default(),
+        reasoning_effort=settings["reasoning_effort"],
     )
+    require_effort(settings["reasoning_effort"], model)
+    return model
 
 
 @contextmanager

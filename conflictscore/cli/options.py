@@ -13,6 +13,7 @@ from conflictscore.retrieval.providers import PROVIDERS
 
 __all__ = [
     "ManyDocs",
+    "reasoning_effort_option",
     "with_budget_options",
     "with_correction_options",
     "with_evidence_options",
@@ -185,6 +186,13 @@ _time_options = [
     ),
 ]
 
+reasoning_effort_option = click.option(
+    "--reasoning-effort",
+    type=click.Choice(["low", "medium", "high"]),
+    help="How much models reason before they reply; told to those that take it, and an error where"
+    " none does. Default: the provider's.",
+)
+
 _model_options = [
     click.option(
         "--model",
@@ -242,6 +250,7 @@ _model_options = [
         metavar="TOKENS",
         help="Prompt and reply together. Default: what is known of the model, or 8192.",
     ),
+    reasoning_effort_option,
     click.option(
         "--prompts",
         metavar="SET|DIR",

@@ -1,7 +1,7 @@
 """The two entry points: from what a caller has to a compiled graph."""
 
 import os
-from typing import Unpack
+from typing import Any, Unpack
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
@@ -15,7 +15,7 @@ from conflictscore.graph.settings import LoopOptions, LoopSettings, Model, Scori
 from conflictscore.labelers.registry import claim_choice, make_labeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import attach
-from conflictscore.models.spec import default_spec, from_chat_model, open_model
+from conflictscore.models.spec import default_spec, from_chat_model, open_model, require_effort
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Method
 from conflictscore.retrieval.opening import open_retrieval
@@ -66,6 +66,9 @@ def create_self_correcting_rag(
         judge: The model that decomposes and labels; by default the one that answers.
         base_url: An OpenAI-compatible endpoint for specs.
         context_window: Tokens of prompt and reply; by default what is known of the model.
+        reasoning_effort: How much the models reason before they reply, ``low``, ``medium`` or
+            ``high``: told to those of the run that take it, of which there must be one. None leaves
+            it to the provider.
         prompts: ``default``; ``paper``, worded by the paper's own tables; a folder of templates
             that override the default ones; or a prompt set.
         max_rounds: The most regenerations, 0 to 20.
@@ -168,7 +171,11 @@ def make_graph() -> SelfCorrectionGraph:
 
 
 def run_context(
-    model: Model | None, retriever: BaseRetriever | None, settings: LoopSettings | None = None
+    model: Model | None,
+    retriever: BaseRetriever | None,
+    settings: LoopSettings | None = None,
+    *,
+    effort_needed: bool = True,
 ) -> RunContext:
     """Open everything that a run needs.
 
@@ -176,6 +183,8 @@ def run_context(
         model: What answers, as for :func:`create_self_correcting_rag`.
         retriever: Where documents come from; None where every question brings its own.
         settings: What shapes the run; None for the defaults.
+        effort_needed: Whether one of these models must take a reasoning effort that is set;
+            otherwise the caller calls ``require_effort`` with all models of the run.
 
     Raises:
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
@@ -193,12 +202,17 @@ def run_context(
     def opened(chosen: Model) -> LanguageModel:
         if isinstance(chosen, LanguageModel):
             return chosen
-        window, calls = settings.context_window, settings.max_calls
+        given: dict[str, Any] = {
+            "context_window": settings.context_window,
+            "cache": store,
+            "max_calls": settings.max_calls,
+            "reasoning_effort": settings.reasoning_effort,
+        }
         if isinstance(chosen, BaseChatModel):
-            return from_chat_model(chosen, context_window=window, cache=store, max_calls=calls)
+            return from_chat_model(chosen, **given)
         # with an endpoint for the one of them, the other may still be the local model
         url = None if chosen in mixed_in else settings.base_url
-        return open_model(chosen, base_url=url, context_window=window, cache=store, max_calls=calls)
+        return open_model(chosen, base_url=url, **given)
 
     def counted(chosen: Model) -> LanguageModel:
         model, ledger = opened(chosen), settings.ledger
@@ -206,6 +220,8 @@ def run_context(
 
     generator = counted(default_spec() if model is None else model)
     decomposer = generator if judge is None else counted(judge)
+    if effort_needed:
+        require_effort(settings.reasoning_effort, generator, decomposer)
     claims = claim_choice(settings.labeler, settings.max_claims)
     return RunContext(
         generator=generator,

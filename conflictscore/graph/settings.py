@@ -15,6 +15,7 @@ from conflictscore.graph.efforts import Effort
 from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
+from conflictscore.models.spec import ReasoningEffort
 from conflictscore.nodes.state import LookFurther, Unsettled
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
@@ -65,6 +66,7 @@ class LoopSettings:
     judge: Model | None = None
     base_url: str | None = None
     context_window: int | None = None
+    reasoning_effort: ReasoningEffort | None = None
     prompts: PromptSet | str | Path | None = None
     max_rounds: int = 1
     regeneration: Regeneration = "revise"
@@ -93,6 +95,7 @@ class LoopSettings:
             ("unsettled", get_args(Unsettled)),
             ("effort", (None, *get_args(Effort))),
             ("look_further", get_args(LookFurther)),
+            ("reasoning_effort", (None, *get_args(ReasoningEffort))),
         ):
             if (given := getattr(self, name)) not in known:
                 raise InputError(
@@ -148,6 +151,7 @@ class ScoringOptions(TypedDict, total=False):
     labeler: Labeler | LabelerName | LabelerFactory | None
     base_url: str | None
     context_window: int | None
+    reasoning_effort: ReasoningEffort | None
     prompts: PromptSet | str | Path | None
     cache: ContentCache | bool
     duplicates: Duplicates

@@ -29,7 +29,7 @@ from conflictscore.middleware.chat_calls import AnswerForm, apart, running, with
 from conflictscore.middleware.chat_loop import ChatLoop, as_chunk, in_words
 from conflictscore.middleware.doors import FailurePolicy
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.spec import default_spec
+from conflictscore.models.spec import ReasoningEffort, default_spec
 from conflictscore.nodes.state import LookFurther, Unsettled
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Disputed, Duplicates, Likeness, Method, Regeneration
@@ -98,6 +98,8 @@ class SelfCorrectingChatModel(BaseChatModel):
     """An OpenAI-compatible endpoint for specs."""
     context_window: int | None = None
     """Tokens of prompt and reply; by default what is known of the model."""
+    reasoning_effort: ReasoningEffort | None = None
+    """How much models reason before they reply; see :func:`create_self_correcting_rag`."""
     prompts: SkipValidation[PromptSet | str | Path | None] = Field(default=None, exclude=True)
     """A folder of templates that override the default ones, or a prompt set."""
     max_rounds: int = 1
@@ -132,8 +134,7 @@ class SelfCorrectingChatModel(BaseChatModel):
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Call parameters of the answering model."""
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
-    """LangChain's cache of whole replies. Off, since a reply depends on documents that change;
-    ``content_cache`` keeps what can be kept."""
+    """LangChain's cache of whole replies; off, since documents change. See ``content_cache``."""
 
     _opening: Any = PrivateAttr(default_factory=threading.Lock)
     _opened: _Opened | None = PrivateAttr(default=None)

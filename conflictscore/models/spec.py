@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 from urllib.parse import urlsplit, urlunsplit
 
 from langchain_core.language_models import BaseChatModel
@@ -21,7 +21,17 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.storage.cache import ContentCache
 
-__all__ = ["OPENAI_DEFAULT", "default_spec", "from_chat_model", "open_model"]
+__all__ = [
+    "OPENAI_DEFAULT",
+    "ReasoningEffort",
+    "default_spec",
+    "from_chat_model",
+    "open_model",
+    "require_effort",
+]
+
+ReasoningEffort = Literal["low", "medium", "high"]
+"""How much a model that reasons is to reason before it replies."""
 
 OPENAI_DEFAULT = "gpt-4.1-mini"
 """The model of the paper's TruthfulQA study (section 6.1)."""
@@ -35,6 +45,8 @@ _CLIENTS_RETRIES = 4
 """For those who call the chat model itself; a language model tries again by its own rules."""
 _LOCAL_ATTEMPTS = 2
 _THINKING_TOKENS = 8192
+_EFFORT = "reasoning_effort"
+"""How LangChain's chat models call it."""
 _LETTERS_GRAMMAR = 'root ::= "A" | "B" | "C"'
 
 
@@ -51,6 +63,7 @@ def open_model(
     cache: ContentCache | None = None,
     max_calls: int | None = None,
     most_reply_bytes: int = MOST_REPLY_BYTES,
+    reasoning_effort: ReasoningEffort | None = None,
 ) -> LanguageModel:
     """Open a model by its spec.
 
@@ -70,6 +83,9 @@ def open_model(
             computes as many at once as it has room for.
         most_reply_bytes: The most bytes of a reply, streamed or not; a longer one is not read to
             its end, and fails the call.
+        reasoning_effort: How much it reasons, where it is not known to take no such thing; what it
+            was told is in its ``parameters``. The embedded model is told nothing. None leaves it
+            to the provider.
 
     Raises:
         ConfigurationError: The spec names no model, or its key or runtime is missing.
@@ -84,11 +100,23 @@ def open_model(
     if provider == "openai" or not name or base_url:
         model = name if provider == "openai" else spec
         if model.strip():
-            return _open_openai(model, base_url, context_window, cache, max_calls, most_reply_bytes)
+            return _open_openai(
+                model,
+                base_url,
+                context_window,
+                cache,
+                max_calls,
+                most_reply_bytes,
+                reasoning_effort,
+            )
     elif provider and name.strip():
         chat = _init_chat_model(provider, name)
         return from_chat_model(
-            chat, context_window=context_window, cache=cache, max_calls=max_calls
+            chat,
+            context_window=context_window,
+            cache=cache,
+            max_calls=max_calls,
+            reasoning_effort=reasoning_effort,
         )
     raise ConfigurationError(_unknown(spec))
 
@@ -139,6 +167,7 @@ def from_chat_model(
     context_window: int | None = None,
     cache: ContentCache | None = None,
     max_calls: int | None = None,
+    reasoning_effort: ReasoningEffort | None = None,
 ) -> LanguageModel:
     """Take any LangChain chat model as it is; the settings are those of :func:`open_model`.
 
@@ -147,7 +176,10 @@ def from_chat_model(
     Its verdicts are cached only where its settings are plain JSON, since nothing else tells two
     models apart for sure.
     """
-    settings = dict(chat._identifying_params)
+    told = _told_effort(chat, reasoning_effort)
+    if told:
+        chat = chat.model_copy(update=told)
+    settings = {**chat._identifying_params, **told}
     name = str(settings.get("model") or settings.get("model_name") or chat._llm_type)
     client = getattr(chat, "root_async_client", None)  # knows where it calls; the settings do not
     endpoint = _without_credentials(str(client.base_url) if client else chat._llm_type)
@@ -155,12 +187,34 @@ def from_chat_model(
         chat=chat,
         name=name,
         endpoint=endpoint,
-        context_window=context_window or _known_window(chat),
+        context_window=(window := context_window or _known_window(chat)),
         limit=ConcurrencyLimit.shared(endpoint, max_calls or _REMOTE_CALLS),
         parameters=_plain(settings) if settings else None,
-        thinking_tokens=_thinking_room(chat),
+        thinking_tokens=_thinking_room(chat, window, told),
         cache=cache,
     )
+
+
+def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> None:
+    """Check that a reasoning effort that is asked for is told to one of the models, at least.
+
+    Raises:
+        ConfigurationError: None of them takes it; names them.
+    """
+    if effort and not any(getattr(m.chat, _EFFORT, None) == effort for m in models):
+        names = " and ".join(dict.fromkeys(model.name for model in models))
+        raise ConfigurationError(
+            f"no reasoning effort {effort!r} can be set for {names}; leave reasoning_effort out, or"
+            " name a model that takes it"
+        )
+
+
+def _told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str, Any]:
+    """The setting that tells a chat model; empty where it is known to have none such."""
+    profile: Mapping[str, Any] = chat.profile or {}
+    known = profile.get("reasoning_effort_levels") or get_args(ReasoningEffort)
+    reasons = profile.get("reasoning_output", True) and _EFFORT in type(chat).model_fields
+    return {_EFFORT: effort} if effort in known and reasons else {}
 
 
 def _open_openai(
@@ -170,6 +224,7 @@ def _open_openai(
     cache: ContentCache | None,
     max_calls: int | None,
     most_reply_bytes: int,
+    reasoning_effort: ReasoningEffort | None,
 ) -> LanguageModel:
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
@@ -198,19 +253,20 @@ def _open_openai(
         use_responses_api=False,
     )
     profile: Mapping[str, Any] = chat.profile or {}
-    steady = bool(profile.get("temperature", True))
-    if steady:
-        chat = chat.model_copy(update={"temperature": 0.0})
+    told = _told_effort(chat, reasoning_effort)
+    # what takes a temperature while it does not reason takes none while it does
+    steady = bool(profile.get("temperature", True)) and not (told and profile)
+    chat = chat.model_copy(update=told | ({"temperature": 0.0} if steady else {}))
     endpoint = _without_credentials(base_url or _OPENAI_URL)
     return LanguageModel(
         chat=chat,
         name=name if base_url else f"openai:{name}",
         endpoint=endpoint,
-        context_window=context_window or _known_window(chat),
+        context_window=(window := context_window or _known_window(chat)),
         limit=ConcurrencyLimit.shared(endpoint, max_calls or _REMOTE_CALLS),
-        parameters={"temperature": 0} if steady else {},
+        parameters=({"temperature": 0} if steady else {}) | told,
         deterministic=steady,
-        thinking_tokens=_thinking_room(chat),
+        thinking_tokens=_thinking_room(chat, window, told),
         cache=cache,
         retries=Retries(),
         judge_client=_judge_client(),
@@ -283,8 +339,10 @@ def _known_window(chat: BaseChatModel) -> int:
     return int((chat.profile or {}).get("max_input_tokens") or _UNKNOWN_WINDOW)
 
 
-def _thinking_room(chat: BaseChatModel) -> int:
-    return _THINKING_TOKENS if (chat.profile or {}).get("reasoning_output") else 0
+def _thinking_room(chat: BaseChatModel, window: int, told: Mapping[str, Any]) -> int:
+    if (chat.profile or {}).get("reasoning_output"):
+        return _THINKING_TOKENS
+    return min(_THINKING_TOKENS, window // 2) if told else 0
 
 
 def _without_credentials(url: str) -> str:

@@ -42,6 +42,7 @@ def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
             "decomposer": context.decomposer.name,
             "labeler": context.labeler.name,
             "endpoint": context.generator.endpoint,
+            "reasoning_effort": (context.generator.parameters or {}).get("reasoning_effort"),
         },
         "prompts": {"set": context.prompts.name, "sha256": context.prompts.sha256},
         "effort": context.effort,

@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,15 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, UnreadableReplyError
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.spec import OPENAI_DEFAULT, default_spec, from_chat_model, open_model
+from conflictscore.models.spec import (
+    OPENAI_DEFAULT,
+    default_spec,
+    from_chat_model,
+    open_model,
+    require_effort,
+)
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from tests.fakes.openai_server import OpenAIServer, then
@@ -126,6 +134,48 @@ class TestOpenAI:
         body = server.requests[0].body
         assert (body["temperature"], body["max_completion_tokens"]) == (0, 9)
         assert (model.deterministic, model.parameters) == (True, {"temperature": 0})
+
+    @pytest.mark.parametrize(
+        ("name", "told", "parameters"),
+        [
+            ("o3", True, {"reasoning_effort": "high"}),
+            ("gpt-5.1", True, {"reasoning_effort": "high"}),
+            ("gpt-4.1-mini", False, {"temperature": 0}),
+            ("never-heard-of", True, {"temperature": 0, "reasoning_effort": "high"}),
+        ],
+    )
+    async def test_a_reasoning_effort_is_told_to_what_may_take_it_on_every_path(
+        self, server: OpenAIServer, name: str, told: bool, parameters: dict[str, Any]
+    ) -> None:
+        model = open_model(name, base_url=server.base_url, reasoning_effort="high")
+        await ask(model)
+        with suppress(UnreadableReplyError):
+            form = {"title": "said", "type": "object", "properties": {}}
+            await replace(model, judge_client="direct").ask_json(
+                "hi", form, dict, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9
+            )
+        assert len(server.requests) > 1
+        wanted = {"reasoning_effort": "high"} if told else {}
+        for request in server.requests:
+            body = request.body
+            assert {k: v for k, v in body.items() if k == "reasoning_effort"} == wanted
+            assert ("temperature" in body) is ("temperature" in parameters)
+        assert model.parameters == parameters
+        if told:
+            assert model.thinking_tokens >= 4096
+            require_effort("high", open_model("gpt-4.1-mini", base_url=server.base_url), model)
+        else:
+            with pytest.raises(ConfigurationError, match=r"'high' can be set for gpt-4\.1-mini;"):
+                require_effort("high", model, model)
+
+    def test_a_chat_model_of_ones_own_is_told_a_reasoning_effort_where_it_has_such(self) -> None:
+        own = ChatOpenAI(model="o3", api_key=SecretStr("k"))
+        told = from_chat_model(own, reasoning_effort="low")
+        assert getattr(told.chat, "reasoning_effort", None) == "low"
+        assert (told.parameters or {})["reasoning_effort"] == "low"
+        assert own.reasoning_effort is None
+        with pytest.raises(ConfigurationError, match="no reasoning effort"):
+            require_effort("low", from_chat_model(FakeListChatModel(responses=[])))
 
     async def test_a_reasoning_model_gets_no_temperature_and_room_to_think(
         self, server: OpenAIServer

@@ -22,6 +22,7 @@ from conflictscore.graph.settings import LoopSettings, Model
 from conflictscore.labelers import Labeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
+from conflictscore.models.spec import require_effort
 from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import PromptSet
 from conflictscore.storage.cache import ContentCache
@@ -160,13 +161,13 @@ class Setup:
             METHODS[name].step == LOOP and method_of(name).looks_again for name in settings.methods
         )
         loop = loop.as_in_the_paper()
-        context = run_context(
-            model, retriever, loop if looks_again else replace(loop, max_rounds=0)
-        )
+        again = loop if looks_again else replace(loop, max_rounds=0)
+        context = run_context(model, retriever, again, effort_needed=False)
         grader = context.decomposer
         if answer_judge is not None:
             alone = replace(loop, judge=None, labeler=None)
-            grader = run_context(answer_judge, None, alone).generator
+            grader = run_context(answer_judge, None, alone, effort_needed=False).generator
+        require_effort(loop.reasoning_effort, context.generator, context.decomposer, grader)
         return cls(settings, loop, context, grader)
 
     def worded(self, benchmark: Benchmark) -> "Setup":
@@ -262,7 +263,7 @@ class Setup:
             max_rounds=self.context.max_rounds,
             cache=False if cache is None else cache,
         )
-        return run_context(generator, self.context.retriever, loop)
+        return run_context(generator, self.context.retriever, loop, effort_needed=False)
 
 
 def _identity(labeler: Labeler) -> dict[str, Any] | None:
