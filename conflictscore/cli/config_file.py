@@ -66,7 +66,7 @@ def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> No
         str(options[key].name): _value(path, key, value, options[key], ctx)
         for key, value in wanted.items()
     }
-    if wanted and given is None:
+    if wanted and given is None and ctx.obj is None:  # a worker of many need not say it again
         click.echo(f"Settings of {path}: {', '.join(wanted)}", err=True)
 
 

@@ -1,21 +1,17 @@
 """conflictscore serve."""
 
-import logging
 import os
-import signal
-import socket
-from collections.abc import Callable
+import sys
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
-from types import FrameType
+from threading import RLock
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 import click
 
-from conflictscore.cli.common import open_context, open_retriever, run_async
-from conflictscore.cli.json_log import JsonLogFormatter
+from conflictscore.cli import service_log
+from conflictscore.cli.common import open_context, open_retriever
 from conflictscore.cli.options import (
     ManyDocs,
     with_correction_options,
@@ -24,18 +20,26 @@ from conflictscore.cli.options import (
     with_scoring_options,
     with_search_options,
 )
+from conflictscore.cli.workers import (
+    Worker,
+    divided,
+    opened_listener,
+    refuse_models_of_their_own,
+    run_workers,
+    serve_until_stopped,
+)
 from conflictscore.errors import InputError
 from conflictscore.storage.cache import STORE
 
 if TYPE_CHECKING:
-    from conflictscore.middleware.service.connections import Server
+    from fastapi import FastAPI
+
+    from conflictscore.middleware.service.service import Service
 
 __all__ = ["serve"]
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 _CALLS = 64
-_CONNECTS_WITHIN = 3.0
-"""Seconds."""
 
 _SERVE_EXAMPLES = """\b
 Examples:
@@ -84,6 +88,15 @@ Then, with any OpenAI client:
     show_default=True,
     metavar="N",
     help="The port; 0 takes any free one.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes that serve the port, for models at endpoints. The limits --max-… are divided"
+    " among them; budgets, runs and /metrics are of all. SIGHUP renews them one by one.",
 )
 @click.option(
     "--mode",
@@ -263,11 +276,15 @@ Then, with any OpenAI client:
 @with_correction_options
 @with_scoring_options
 @with_model_choice
+@click.pass_obj
 def serve(
+    worker: Worker | None,
+    /,
     host: str,
     port: int,
+    workers: int,
     fallback: tuple[str, ...],
-    log_format: str,
+    log_format: service_log.LogFormat,
     max_calls: int,
     max_connections: int,
     **options: Any,
@@ -281,10 +298,64 @@ def serve(
 
     Callers' keys are checked here and go no further; the model gets the key in OPENAI_API_KEY.
     """
-    from conflictscore.middleware.service import ServiceSettings, create_app
-    from conflictscore.middleware.service.admission import is_this_machine
+    say = partial(service_log.say, form=log_format)
+    limits: dict[str, int | None] = {"max_calls": max_calls, "max_connections": max_connections}
+    limits |= {name: options[name] for name in ("max_concurrent", "max_concurrent_per_key")}
+    if workers > 1:
+        limits = divided(limits, workers)
+    if workers > 1 and worker is None:
+        refuse_models_of_their_own({**options, "fallback": fallback}, workers)
+        listener = opened_listener(host, port)
+        if code := run_workers(workers, listener, _work, grace=options["grace"], say=say):
+            sys.exit(code)
+        say("stopped")
+        return
+
     from conflictscore.middleware.service.connections import Server, most_connections
     from conflictscore.reporting.figure_text import counted
+
+    if worker and not options["store"]:
+        options |= worker.files(options)
+    app = _app(host, fallback, limits.pop("max_calls"), options | limits)
+    service_log.log_to_stderr(log_format)
+    listener = worker.listener if worker else opened_listener(host, port)
+    service: Service = app.state.service
+    if worker is None or worker.first:
+        model = service.context.generator
+        count = len(service.access.holders)
+        guard = counted(count, "key") if count else "no key needed"
+        shown = f"[{host}]" if ":" in host else host
+        many = f", {workers} workers" if worker else ""
+        say(
+            f"http://{shown}:{listener.getsockname()[1]} in front of {model.name} at"
+            f" {model.endpoint}, mode {service.settings.mode}, {guard}{many}; Ctrl-C stops it"
+        )
+        service_log.tell_where_dead(model.endpoint, say)
+    most = most_connections(limits["max_connections"] or 1)
+    beat = worker.beat if worker else None
+    serve_until_stopped(
+        Server(app, connections=most, grace=service.settings.grace, beat=beat), listener
+    )
+    if worker is None:
+        say("stopped")
+
+
+def _work(worker: Worker) -> None:
+    """Run this command line again, as one of its workers."""
+    from tqdm import tqdm  # type: ignore[import-untyped]
+
+    from conflictscore.cli import main
+
+    tqdm.set_lock(RLock())  # the system would complain of its own, which a kill leaves behind
+    main(obj=worker)
+
+
+def _app(
+    host: str, fallback: tuple[str, ...], max_calls: int | None, options: dict[str, Any]
+) -> "FastAPI":
+    """The service that the options describe."""
+    from conflictscore.middleware.service import ServiceSettings, create_app
+    from conflictscore.middleware.service.admission import is_this_machine
     from conflictscore.reviewing import add_runs_page
 
     keys = tuple(key.strip() for key in os.environ.get(_KEYS, "").split(",") if key.strip())
@@ -309,78 +380,13 @@ def serve(
     judge = context.decomposer if options["judge"] else None
     instead = [
         open_context(
-            {**options, **_named(spec), "judge": judge},
-            retriever=retriever,
-            max_calls=max_calls,
+            {**options, **_named(spec), "judge": judge}, retriever=retriever, max_calls=max_calls
         )
         for spec in fallback
     ]
     app = create_app(context, settings, fallbacks=instead)
     add_runs_page(app)
-    logging.basicConfig(format="%(levelname)s: %(message)s")
-    if log_format == "json":
-        logging.getLogger().handlers[0].setFormatter(JsonLogFormatter())
-
-    def say(message: str) -> None:
-        if log_format == "json":
-            record = logging.LogRecord(__name__, logging.INFO, "", 0, message, None, None)
-            message = JsonLogFormatter().format(record)
-        click.echo(message, err=True)
-
-    def listening(address: str) -> None:
-        model = context.generator
-        count = len(app.state.service.access.holders)
-        guard = counted(count, "key") if count else "no key needed"
-        say(
-            f"{address} in front of {model.name} at {model.endpoint}, mode {mode}, {guard}; Ctrl-C"
-            " stops it"
-        )
-        _tell_where_dead(model.endpoint, say)
-
-    limit = most_connections(max_connections)
-    _serve_until_stopped(
-        Server(app, connections=limit, grace=settings.grace), host, port, listening
-    )
-    say("stopped")
-
-
-def _tell_where_dead(endpoint: str, say: Callable[[str], None]) -> None:
-    """Say where nothing listens at the model's address; it may still come up."""
-    parts = urlsplit(endpoint)
-    if not parts.hostname or getproxies():
-        return
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        socket.create_connection((parts.hostname, port), _CONNECTS_WITHIN).close()
-    except OSError as error:
-        say(f"nothing listens at {endpoint} ({error}); until something does, requests fail")
-
-
-def _serve_until_stopped(
-    server: "Server", host: str, port: int, listening: Callable[[str], None]
-) -> None:
-    """Serve until SIGTERM or Ctrl-C; a second Ctrl-C does not wait for running requests."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, _, _, _, address = found[0]
-        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
-        listener = socket.create_server(address, family=family, dualstack_ipv6=both)
-    except (OSError, OverflowError) as error:
-        raise InputError(f"--host {host} --port {port}: cannot be listened on ({error})") from error
-
-    def end(number: int, stack: FrameType | None) -> None:
-        server.should_exit = True
-
-    # uvicorn raises a signal once more when all is over
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with listener:
-            shown = f"[{host}]" if ":" in host else host
-            listening(f"http://{shown}:{listener.getsockname()[1]}")
-            run_async(server.serve([listener]))
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return app
 
 
 def _named(spec: str) -> dict[str, str | None]:

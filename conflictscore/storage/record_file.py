@@ -243,10 +243,16 @@ def json_line(value: Any, *, escape: bool = True) -> bytes:
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def append_line(path: Path, line: bytes) -> None:
+def append_line(path: Path, line: bytes, *, cut: bool = False, sync: bool = False) -> None:
     """Add a line to a file that other processes may add to at the same moment.
 
     Half a line that a kill left is closed off first. The file is made where there is none.
+
+    Args:
+        path: The file.
+        line: The line with its line end; empty to do no more than the rest.
+        cut: Cut half a line off instead, which is right where all lines come from here.
+        sync: Force the line onto the disk.
 
     Raises:
         OSError: It cannot be written.
@@ -259,12 +265,25 @@ def append_line(path: Path, line: bytes) -> None:
         size = os.fstat(file.fileno()).st_size
         with path.open("rb") as written:
             written.seek(max(0, size - 1))
-            between = b"" if written.read(1) in (b"", b"\n") else b"\n"
+            half = written.read(1) not in (b"", b"\n")
+        if half and cut:
+            size = _whole_lines(path)
+            file.truncate(size)
         try:
-            _write(file, between + line)
+            _write(file, b"\n" + line if half and not cut else line)
+            if sync:
+                os.fsync(file.fileno())
         except BaseException:
             file.truncate(size)
             raise
+
+
+def _whole_lines(path: Path) -> int:
+    """Bytes of the whole lines."""
+    lines = RecordLines(path)
+    for _ in lines:
+        pass
+    return lines.size
 
 
 def _write(file: IO[bytes], line: bytes) -> None:

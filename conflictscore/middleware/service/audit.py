@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import InputError
 from conflictscore.middleware.service.budgets import Account
 from conflictscore.records import Run
-from conflictscore.storage.record_file import RecordFile, json_line
+from conflictscore.storage.record_file import append_line, json_line
 
 __all__ = ["AuditLog"]
 
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 class AuditLog:
-    """A file of JSON lines, only ever added to.
+    """A file of JSON lines, only ever added to, by any number of services.
 
     Attributes:
         failing: Whether the last line could not be written.
@@ -30,14 +30,16 @@ class AuditLog:
             content: Whether questions and answers go into it.
 
         Raises:
-            InputError: It cannot be written, or another service writes to it.
+            InputError: It cannot be written.
         """
         self.failing = False
-        self._content = content
-        self._file = RecordFile(path, kept="what was logged so far", sync_each=True)
-        for _ in self._file.lines:
-            pass
-        self._file.resume()
+        self._path, self._content = path, content
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: cannot be written (it is not a file)")
+        try:
+            append_line(path, b"", cut=True)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
     def add(self, caller: str, run: Run, account: Account, **more: Any) -> None:
         """Add a run; one that cannot be written goes to the log of errors, as far as it may.
@@ -65,12 +67,8 @@ class AuditLog:
             **({name: getattr(run, name) for name in said} if self._content else {}),
         }
         try:
-            self._file.append(json_line(line))
+            append_line(self._path, json_line(line), cut=True, sync=True)
             self.failing = False
-        except ConfigurationError as error:
+        except OSError as error:
             self.failing = True
-            _log.error("the audit log: %s", error)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+            _log.error("the audit log: %s: cannot be written (%s)", self._path, error.strerror)

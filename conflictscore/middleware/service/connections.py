@@ -12,6 +12,7 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -31,6 +32,8 @@ _TO_BEGIN = 0.05
 _BACKLOG = 2048
 _ACCEPTED_AT_ONCE = 16
 """In one turn of the event loop, so that they are counted before the next ones are accepted."""
+_BEAT_TICKS = 50
+"""Tenths of a second between two signs of life."""
 _NO_LINGERING = struct.pack("ii", 1, 0)
 _BETWEEN_WARNINGS_S = 60.0
 
@@ -57,6 +60,9 @@ class Server(uvicorn.Server):
         patience: Seconds until the head of a request has come, and within which a client takes
             some of what it is sent.
         grace: Seconds for running requests to finish once the server is told to stop.
+        beat: Called every few seconds by the event loop, where other processes accept from the
+            same sockets. The server then accepts one connection at a time, so that whoever is idle
+            takes the next.
     """
 
     def __init__(
@@ -66,13 +72,15 @@ class Server(uvicorn.Server):
         connections: int,
         patience: float = _PATIENCE_S,
         grace: float = 30.0,
+        beat: Callable[[], None] | None = None,
     ) -> None:
         crowd = _Crowd(connections, patience)
+        self._beat = beat
         config = uvicorn.Config(
             cast("Any", app),
             http=cast("Any", partial(_Connection, crowd)),
             ws="none",
-            backlog=_ACCEPTED_AT_ONCE,
+            backlog=1 if beat else _ACCEPTED_AT_ONCE,
             log_level="error",  # anybody can cause a warning
             access_log=False,
             server_header=False,
@@ -87,6 +95,12 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(_BACKLOG)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second; whether it is to end."""
+        if self._beat and counter % _BEAT_TICKS == 0:
+            self._beat()
+        return await super().on_tick(counter)
 
 
 class _Crowd:

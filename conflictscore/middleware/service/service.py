@@ -191,8 +191,6 @@ class Service:
         await self.background.close(self.settings.grace)
         self.runs.close()
         self.budgets.close()
-        if self.audit is not None:
-            self.audit.close()
 
     def begin(self, owner: str, model: str, deadline: float) -> Ticket:
         """Open the record of a run.

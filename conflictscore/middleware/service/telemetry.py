@@ -1,16 +1,26 @@
-"""What the service counts, for Prometheus."""
+"""What the service counts, for Prometheus.
 
+Where ``PROMETHEUS_MULTIPROC_DIR`` names a folder, as it does for the workers of ``serve
+--workers``, all processes that count there are added up.
+"""
+
+import os
+from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 
 from prometheus_client import (
     CollectorRegistry,
     Counter,
     Gauge,
     Histogram,
+    Metric,
     ProcessCollector,
     Summary,
     generate_latest,
 )
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
 from conflictscore.records import Run
 
@@ -28,9 +38,15 @@ class Metrics:
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
+        folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+        if folder:
+            self._registry = CollectorRegistry()
+            MultiProcessCollector(self._registry, folder)  # type: ignore[no-untyped-call]
+            self._registry.register(_Processes(Path(folder)))
+        else:
+            ProcessCollector(registry=registry)
         counter = partial(Counter, registry=registry)
-        gauge = partial(Gauge, registry=registry)
+        gauge = partial(Gauge, registry=registry, multiprocess_mode="livesum")
         self._requests = counter(
             "conflictscore_requests",
             "Requests, by route, HTTP status and mode.",
@@ -100,3 +116,24 @@ class Metrics:
     def exposition(self) -> bytes:
         """Everything, in Prometheus' text format."""
         return generate_latest(self._registry)
+
+
+class _Processes(Collector):
+    """Memory, processor time and files of each process that counts in a folder, by its number.
+
+    They are not added up: a total would fall with the process that ends.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def collect(self) -> Iterable[Metric]:
+        """What is known of those that are alive."""
+        found: dict[str, Metric] = {}
+        for file in sorted(self._folder.glob("gauge_livesum_*.db")):
+            pid = file.stem.rpartition("_")[2]
+            for metric in ProcessCollector(registry=None, pid=partial(str, pid)).collect():
+                labelled = [s._replace(labels={"pid": pid}) for s in metric.samples]
+                empty = Metric(metric.name, metric.documentation, metric.type)
+                found.setdefault(metric.name, empty).samples += labelled
+        return found.values()
