@@ -1,10 +1,10 @@
 """How well texts fit a question: by words, by meaning, or by both."""
 
+import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Annotated, Any, Literal, Protocol, get_args
 
-import bm25s
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator
@@ -12,6 +12,10 @@ from pydantic import BeforeValidator
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.scripts import UNSPACED, spaced_out
 from conflictscore.storage.cache import ContentCache
+
+with warnings.catch_warnings():  # in a notebook it misses a widget, for bars that are not shown
+    warnings.filterwarnings("ignore", message="IProgress not found")
+    import bm25s
 
 __all__ = ["BM25Ranker", "FusedRanker", "Ranker", "Ranking", "RankingField", "open_ranker"]
 
