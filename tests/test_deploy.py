@@ -5,12 +5,14 @@ import re
 import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 import yaml
 
 from conflictscore.cli import main
 from conflictscore.middleware import ServiceSettings
+from conflictscore.storage.cache import STORE
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,6 +52,33 @@ def test_the_compose_files_fit_the_service_and_each_other() -> None:
     assert front["environment"]["OPENAI_API_BASE_URL"] == "http://conflictscore:8400/v1"
     assert set(service["environment"]) == {"CONFLICTSCORE_SERVE_KEYS"}
     assert int(service["stop_grace_period"].rstrip("s")) > ServiceSettings().grace
+
+
+def test_the_replicas_are_the_same_service_behind_the_proxy_with_its_store() -> None:
+    one, several = (
+        yaml.safe_load((ROOT / "deploy" / name).read_text())["services"]
+        for name in ("compose.yaml", "compose.replicas.yaml")
+    )
+    service, same = several["conflictscore"], one["conflictscore"]
+    added = {"deploy", "depends_on", "environment"}
+
+    assert {name: value for name, value in service.items() if name not in added} == {
+        name: value for name, value in same.items() if name not in {"ports", "environment"}
+    }
+    assert service["deploy"]["replicas"] == 2
+    store = urlsplit(service["environment"].pop(STORE))
+    assert (store.scheme, store.path) == ("postgresql", "/conflictscore")
+    assert store.hostname in several
+    assert service["environment"] == same["environment"]
+    proxy, config = several["proxy"], (ROOT / "deploy" / "nginx.conf").read_text()
+    assert "./nginx.conf:" in proxy["volumes"][0]
+    [listens] = re.findall(r"listen (\d+);", config)
+    assert proxy["ports"] == [f"127.0.0.1:8400:{listens}"]
+    assert re.findall(r"set \$services (.+);", config) == ["conflictscore:8400"]
+    assert "client_max_body_size 1m;" in config
+    assert ServiceSettings().max_body == 1 << 20
+    [waits] = re.findall(r"proxy_read_timeout (\d+)s;", config)
+    assert int(waits) > ServiceSettings().timeout
 
 
 def test_the_key_that_the_comments_show_is_one_that_the_service_takes() -> None:

@@ -68,7 +68,8 @@ def served(
     upstream: HasAddress, *arguments: str, env: Mapping[str, str] | None = None
 ) -> Iterator[Command]:
     serve = [sys.executable, "-m", "conflictscore", "serve", "--port", "0", "--docs", DOCS]
-    models = ["--model", "scripted", "--base-url", upstream.base_url, "--no-cache"]
+    models = ["--model", "scripted", "--base-url", upstream.base_url]
+    models += [] if "--store" in arguments else ["--no-cache"]
     process = subprocess.Popen(
         [*serve, *models, *PAPER_OPTIONS, *arguments],
         env={**os.environ, **(env or {})},
