@@ -19,6 +19,7 @@ from conflictscore.cli.calibrate import calibrate
 from conflictscore.cli.config_file import with_config_file
 from conflictscore.cli.explain import explain
 from conflictscore.cli.judge_check import judge_check
+from conflictscore.cli.mcp import mcp
 from conflictscore.cli.model import model
 from conflictscore.cli.record import record
 from conflictscore.cli.report import export, report
@@ -171,6 +172,7 @@ for command in (
     judge_check,
     calibrate,
     serve,
+    mcp,
     model,
 ):
     main.add_command(command)

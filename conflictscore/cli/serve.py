@@ -20,6 +20,7 @@ from conflictscore.cli.options import (
     with_scoring_options,
     with_search_options,
 )
+from conflictscore.cli.serving import keys_of_callers, with_door_options, with_runs_options
 from conflictscore.cli.workers import (
     Worker,
     divided,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
-_KEYS = "CONFLICTSCORE_SERVE_KEYS"
 _CALLS = 64
 
 _SERVE_EXAMPLES = """\b
@@ -74,21 +74,7 @@ Then, with any OpenAI client:
         "labeler",
     ),
 )
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    metavar="NAME",
-    help="Where to listen; any address but this machine's own needs a key.",
-)
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8400,
-    show_default=True,
-    metavar="N",
-    help="The port; 0 takes any free one.",
-)
+@with_door_options
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
@@ -136,14 +122,6 @@ Then, with any OpenAI client:
     " change are then in its run only. Streams always do so.",
 )
 @click.option(
-    "--key-file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Bearer keys, one a line, which callers need: KEY, NAME KEY or NAME sha256:HEX, and after"
-    " it requests=N, tokens=N or usd=N a day. Read again whenever it changes. Or set"
-    f" {_KEYS}, separated by commas.",
-)
-@click.option(
     "--requests-per-day",
     type=click.IntRange(min=0),
     metavar="N",
@@ -174,13 +152,6 @@ Then, with any OpenAI client:
     help="Keep what was spent across restarts (SQLite). Default: in memory.",
 )
 @click.option(
-    "--store",
-    metavar="URL",
-    envvar="CONFLICTSCORE_STORE",
-    help="A PostgreSQL database, postgresql://…, that keeps runs, what was spent, verdicts and"
-    " replies for every service that names it (extra [postgres]), in place of the files.",
-)
-@click.option(
     "--audit-log",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
@@ -201,7 +172,6 @@ Then, with any OpenAI client:
     metavar="QUESTION",
     help="A question that the chat page offers to who comes first. May be given more than once.",
 )
-@click.option("--no-auth", is_flag=True, help="Listen on any address without a key.")
 @click.option(
     "--max-body",
     type=click.IntRange(min=1),
@@ -257,20 +227,7 @@ Then, with any OpenAI client:
     metavar="S",
     help="Seconds for running requests to finish when the service is told to stop.",
 )
-@click.option(
-    "--runs-kept",
-    type=click.IntRange(min=1),
-    default=1000,
-    show_default=True,
-    metavar="N",
-    help="Runs that /v1/runs/ID can still give.",
-)
-@click.option(
-    "--runs-file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Keep runs in this file across restarts; it holds what was asked. Default: in memory.",
-)
+@with_runs_options
 @with_search_options
 @with_passage_options
 @with_correction_options
@@ -355,16 +312,9 @@ def _app(
 ) -> "FastAPI":
     """The service that the options describe."""
     from conflictscore.middleware.service import ServiceSettings, create_app
-    from conflictscore.middleware.service.admission import is_this_machine
     from conflictscore.reviewing import add_runs_page
 
-    keys = tuple(key.strip() for key in os.environ.get(_KEYS, "").split(",") if key.strip())
-    has_keys = bool(keys or options["key_file"])
-    if not has_keys and not options["no_auth"] and not is_this_machine(host):
-        raise InputError(
-            f"--host {host} can be reached from other machines: give --key-file FILE, or say"
-            " --no-auth to let everybody in"
-        )
+    keys = keys_of_callers(host, options)
     if options["store"]:  # verdicts and replies are kept there too, wherever a cache is opened
         os.environ[STORE] = options["store"]
     mode = options["mode"]
@@ -374,7 +324,7 @@ def _app(
         )
     known = {option.name for option in fields(ServiceSettings)}
     given = {name: value for name, value in options.items() if name in known}
-    settings = ServiceSettings(**given, keys=() if options["key_file"] else keys)
+    settings = ServiceSettings(**given, keys=keys)
     retriever = open_retriever(options)
     context = open_context(options, retriever=retriever, max_calls=max_calls)
     judge = context.decomposer if options["judge"] else None

@@ -14,9 +14,10 @@ from conflictscore.middleware.service.keys import KeyFile, KeyHolder, digest_of,
 from conflictscore.middleware.service.policy import ServiceSettings
 from conflictscore.middleware.service.refusals import RefusedError
 
-__all__ = ["Access", "Slots", "Uploads", "is_this_machine", "read_body"]
+__all__ = ["NOBODY", "Access", "Slots", "Uploads", "is_this_machine", "read_body"]
 
-_NOBODY = KeyHolder("nobody in particular")
+NOBODY = KeyHolder("nobody in particular")
+"""Who calls a service without keys."""
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z.-]+)(?::[0-9]{1,5})?", re.ASCII)
 _OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 _UPLOAD_SECONDS = 30.0
@@ -56,7 +57,7 @@ class Access:
                     " key file",
                     code="host_not_allowed",
                 )
-            return _NOBODY
+            return NOBODY
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         given = digest_of(key.strip())
         # every key is compared, so that the time says nothing about which one is near

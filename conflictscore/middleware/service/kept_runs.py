@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.markup import without_markdown
+from conflictscore.records import RUN_DETAILS, Run
 from conflictscore.storage.database import Database, SQLiteTables, Value, storable
 
-__all__ = ["RUNNING", "KeptRuns", "ListedRun", "RunFilter"]
+__all__ = ["RUNNING", "KeptRuns", "ListedRun", "RunFilter", "run_record"]
 
 RUNNING: Mapping[str, Any] = {}
 """Stands for a run that is being worked on."""
@@ -297,6 +298,28 @@ def _list_row(run_id: str, owner: str, finished: int, run: Mapping[str, Any]) ->
         without_markdown(answer)[:_SHOWN_CHARS],
         "\n".join(str(text) for text in searched if text)[:_SEARCHED_CHARS].casefold(),
     ]
+
+
+def run_record(run: Run, *, created: int, started: float, mode: str, model: str) -> dict[str, Any]:
+    """A run as it is kept, plain JSON.
+
+    Args:
+        run: The run, with its id and status.
+        created: When it began, in seconds since 1970 (UTC).
+        started: The same on the clock of ``time.perf_counter``.
+        mode: How it was asked for.
+        model: The model that was asked for.
+    """
+    return {
+        "run_id": run.run_id,
+        "object": "conflictscore.run",
+        "created": created,
+        "seconds": round(time.perf_counter() - started, 3),
+        "mode": mode,
+        "model": model,
+        "status": run.status.value,
+        **run.summary(*RUN_DETAILS),
+    }
 
 
 def _ignored(error: ConfigurationError | None) -> None:

@@ -18,7 +18,7 @@ from conflictscore.middleware.service.admission import Access, Slots, Uploads
 from conflictscore.middleware.service.audit import AuditLog
 from conflictscore.middleware.service.background import Background, paced
 from conflictscore.middleware.service.budgets import Account, Budgets
-from conflictscore.middleware.service.kept_runs import KeptRuns
+from conflictscore.middleware.service.kept_runs import KeptRuns, run_record
 from conflictscore.middleware.service.keys import Allowance
 from conflictscore.middleware.service.policy import Mode, ServiceSettings
 from conflictscore.middleware.service.readiness import Readiness
@@ -28,7 +28,7 @@ from conflictscore.middleware.service.upstream import Upstream
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.prices import Price, PriceTable
 from conflictscore.nodes.state import RunContext
-from conflictscore.records import RUN_DETAILS, Run, RunStatus
+from conflictscore.records import Run, RunStatus
 from conflictscore.storage.postgres import shared_tables
 
 __all__ = ["STOPPED", "Line", "Service", "Ticket"]
@@ -212,16 +212,13 @@ class Service:
             ticket: The request.
             run: What :meth:`Ticket.ended` gave.
         """
-        record = {
-            "run_id": ticket.run_id,
-            "object": "conflictscore.run",
-            "created": ticket.created,
-            "seconds": round(time.perf_counter() - ticket.started, 3),
-            "mode": ticket.mode,
-            "model": ticket.model,
-            "status": run.status.value,
-            **run.summary(*RUN_DETAILS),
-        }
+        record = run_record(
+            run,
+            created=ticket.created,
+            started=ticket.started,
+            mode=ticket.mode,
+            model=ticket.model,
+        )
         self.metrics.run(run)
         if self.audit is not None:
             about = {name: record[name] for name in ("mode", "model", "seconds")}

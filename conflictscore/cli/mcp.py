@@ -1,0 +1,166 @@
+"""conflictscore mcp."""
+
+import os
+import signal
+import threading
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from conflictscore.cli.common import chosen_spec, open_context, open_retriever, run_async
+from conflictscore.cli.options import (
+    ManyDocs,
+    with_budget_options,
+    with_correction_options,
+    with_model_choice,
+    with_passage_options,
+    with_scoring_options,
+    with_search_options,
+)
+from conflictscore.cli.service_log import log_to_stderr
+from conflictscore.cli.serving import keys_of_callers, with_door_options, with_runs_options
+from conflictscore.cli.workers import opened_listener, serve_until_stopped
+from conflictscore.errors import InputError
+from conflictscore.storage.cache import STORE
+
+if TYPE_CHECKING:
+    from conflictscore.nodes.state import RunContext
+
+__all__ = ["mcp"]
+
+_PORT = 8410
+_CONNECTIONS = 512
+_RUNS_BYTES = 1 << 28
+_FOR_HTTP = ("host", "port", "key_file", "no_auth")
+
+_MCP_EXAMPLES = """\b
+Examples:
+  conflictscore mcp --docs ~/notes
+  conflictscore mcp --search serper,searxng --model openai:gpt-4.1-mini --runs-file runs.sqlite
+  conflictscore mcp --transport http --docs notes/
+
+\b
+In a client's configuration (name folders from the root: clients start it anywhere):
+  {"mcpServers": {"conflictscore":
+    {"command": "conflictscore", "args": ["mcp", "--docs", "/home/me/notes"]}}}
+"""
+
+
+@click.command(
+    cls=ManyDocs,
+    epilog=_MCP_EXAMPLES,
+    everyday=(
+        "transport",
+        "host",
+        "port",
+        "key_file",
+        "runs_file",
+        "docs",
+        "search",
+        "effort",
+        "model",
+        "base_url",
+        "judge",
+        "labeler",
+    ),
+    short_help="Offer agents the tools score, ask, search and run (MCP).",
+)
+@click.option(
+    "--transport",
+    type=click.Choice(["stdio", "http"]),
+    default="stdio",
+    show_default=True,
+    help="How a client speaks to it: stdio, where the client starts this command itself; or"
+    " streamable HTTP, at /mcp.",
+)
+@partial(with_door_options, port=_PORT)
+@with_runs_options
+@with_search_options
+@with_passage_options
+@with_correction_options
+@with_scoring_options
+@with_budget_options
+@with_model_choice
+def mcp(transport: str, host: str, port: int, **options: Any) -> None:
+    """Serve four tools to agents, by the Model Context Protocol.
+
+    score: which documents support and contradict each claim of an answer. ask: a question,
+    answered from documents, checked, and looked at again where they disagree. search: the numbered
+    documents that a question would be answered from. run: a kept run, by its id.
+
+    Documents are those of --docs and --search, or those that a call brings. A local model is
+    started, and fetched where it is not there, at the first call that needs it.
+    """
+    from conflictscore.middleware.mcp_server import McpTools, http_app
+    from conflictscore.middleware.service import ServiceSettings
+    from conflictscore.middleware.service.admission import Access
+    from conflictscore.middleware.service.connections import Server, most_connections
+    from conflictscore.middleware.service.kept_runs import KeptRuns
+    from conflictscore.reporting.figure_text import counted
+    from conflictscore.retrieval.providers import configured_search
+    from conflictscore.storage.postgres import shared_tables
+
+    if transport == "stdio":
+        source = click.get_current_context().get_parameter_source
+        for name in _FOR_HTTP:
+            if source(name) is ParameterSource.COMMANDLINE:
+                raise InputError(f"--{name.replace('_', '-')} needs --transport http")
+    keys = keys_of_callers(host, options) if transport == "http" else ()
+    if options["store"]:  # verdicts and replies are kept there too, wherever a cache is opened
+        os.environ[STORE] = options["store"]
+    searches = options["docs"] or options["search"] or configured_search()
+    retriever = open_retriever(options) if searches else None
+    spec, one_at_a_time = chosen_spec(options), threading.Lock()
+    options["model"] = spec
+
+    @cache
+    def opened() -> "RunContext":
+        return open_context(options, retriever=retriever)
+
+    def context() -> "RunContext":
+        with one_at_a_time:
+            return opened()
+
+    if not any(one and one.partition(":")[0] == "local" for one in (spec, options["judge"])):
+        context()
+    log_to_stderr("text")
+    runs = KeptRuns(
+        most=options["runs_kept"],
+        most_bytes=_RUNS_BYTES,
+        path=options["runs_file"],
+        store=shared_tables(options["store"]) if options["store"] else None,
+    )
+    tools = McpTools(context, retriever, runs)
+    try:
+        if transport == "stdio":
+            click.echo(f"MCP on stdin and stdout, with the model {spec}", err=True)
+            # whoever waits for a line of stdin cannot be interrupted otherwise
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            run_async(_over_stdio(tools.server()))
+            return
+        access = Access(
+            ServiceSettings(keys=keys, key_file=options["key_file"], no_auth=options["no_auth"])
+        )
+        guard = counted(len(access.holders), "key") if access.holders else "no key needed"
+        listener = opened_listener(host, port)
+        shown = f"[{host}]" if ":" in host else host
+        click.echo(
+            f"MCP at http://{shown}:{listener.getsockname()[1]}/mcp, with the model {spec},"
+            f" {guard}; Ctrl-C stops it",
+            err=True,
+        )
+        most = most_connections(_CONNECTIONS)
+        serve_until_stopped(Server(http_app(tools, access), connections=most), listener)
+        click.echo("stopped", err=True)
+    finally:
+        tools.close()
+
+
+async def _over_stdio(server: Any) -> None:
+    """Serve the client that started this process, until it closes stdin."""
+    from mcp.server.stdio import stdio_server
+
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
