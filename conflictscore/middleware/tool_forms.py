@@ -83,7 +83,7 @@ def _not_empty(given: str) -> str:
 
 Cleaned = Annotated[str, AfterValidator(clean_text)]
 Needed = Annotated[str, AfterValidator(_not_empty)]
-Documents = Annotated[
+GivenDocuments = Annotated[
     list[Any], BeforeValidator(_read), WithJsonSchema({"type": "array", "items": _A_DOCUMENT})
 ]
 
@@ -105,7 +105,7 @@ class ScoreArguments(_Form):
 
     answer: Needed
     """The answer to score."""
-    documents: Documents = []
+    documents: GivenDocuments = []
     """What to hold it against: texts, or documents as `search` gives them."""
     question: Cleaned = ""
     """In place of documents: a question to search for them with."""
@@ -116,7 +116,7 @@ class AskArguments(_Form):
 
     question: Needed
     """The question, which must be understandable without the conversation."""
-    documents: Documents = []
+    documents: GivenDocuments = []
     """What to answer from, in place of a search: texts, or documents as `search` gives them."""
     draft_answer: Cleaned | None = None
     """An answer that exists already: it is checked, and corrected where it must be."""
