@@ -23,10 +23,16 @@ _FOLDERS = (
     "reports",
     "injection",
 )
-"""Each offers an ``ENTRY``, and imports nothing heavy for it."""
+"""Each offers an ``ENTRY``, or several as ``ENTRIES``, and imports nothing heavy for it."""
+
+
+def _entries(folder: str) -> tuple[Entry, ...]:
+    module = import_module(f"conflictscore.benchmarks.{folder}")
+    return getattr(module, "ENTRIES", None) or (module.ENTRY,)
+
 
 BENCHMARKS: Mapping[str, Entry] = {
-    folder: import_module(f"conflictscore.benchmarks.{folder}").ENTRY for folder in _FOLDERS
+    entry.name: entry for folder in _FOLDERS for entry in _entries(folder)
 }
 
 

@@ -26,6 +26,7 @@ FILES = {
     "ramdocs": "ramdocs/ramdocs.jsonl",
     "conflicts": "conflicts/conflicts.jsonl",
     "natconfqa": "natconfqa/questions.jsonl",
+    "natconfqa-no-conflict": "natconfqa/questions.jsonl",
     "wikicontradict": "wikicontradict/questions.jsonl",
     "reports": "conflicts/conflicts.jsonl",
     "injection": "injection/bipia_text_attack_train.json",

@@ -112,6 +112,8 @@ class Transitions(Record):
     """Revised ones without a verdict before or after; in none of the three."""
     harms_of_conflict: Proportion
     """Harms, of all conflicts that did not fail and were judged."""
+    recovered_of_wrong: Proportion | None = None
+    """Corrections, of those among them whose first answer was wrong; None by a graded measure."""
 
 
 class CategoryFigures(Record):

@@ -99,7 +99,13 @@ def figures(
             if control in ordered and control in method_of(method).controls
         ),
         transitions=tuple(
-            _transitions(results, method, measures[0], falls=measures[0] in falling)
+            _transitions(
+                results,
+                method,
+                measures[0],
+                graded=measures[0] in graded,
+                falls=measures[0] in falling,
+            )
             for method in others
         ),
         categories=_categories(results, ordered, measures, graded),
@@ -206,14 +212,14 @@ def _paired(
 
 
 def _transitions(
-    results: Sequence[QuestionResult], method: str, measure: str, *, falls: bool
+    results: Sequence[QuestionResult], method: str, measure: str, *, graded: bool, falls: bool
 ) -> Transitions:
     conflict = [result for result in results if result.conflict and method in result.methods]
     answered = [result for result in conflict if result.methods[method].answer is not None]
     revised = [result for result in answered if result.flipped(method)]
     before, after = _judged(revised, method, measure)
     corrections, harms = _moved(before, after, falls=falls)
-    judged = len(before)
+    judged, first = len(before), _judged(answered, method, measure)[0]
     return Transitions(
         method=method,
         measure=measure,
@@ -225,7 +231,8 @@ def _transitions(
         harms=proportion(harms, judged),
         neutral=proportion(judged - corrections - harms, judged),
         unjudged=len(revised) - judged,
-        harms_of_conflict=proportion(harms, len(_judged(answered, method, measure)[0])),
+        harms_of_conflict=proportion(harms, len(first)),
+        recovered_of_wrong=None if graded else proportion(corrections, first.count(0)),
     )
 
 

@@ -3,7 +3,7 @@
 from conflictscore.benchmarks.entry import CheckEntry, Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS
 
-__all__ = ["ENTRY"]
+__all__ = ["ENTRIES", "ENTRY", "NO_CONFLICT"]
 
 ENTRY = Entry(
     name="natconfqa",
@@ -14,9 +14,17 @@ ENTRY = Entry(
     open=lazily("natconfqa.benchmark:natconfqa"),
     judged_by="conflicts recall",
     methods=(*COMMON_METHODS, *OPEN_METHODS),
+    flags={
+        "error_types": "Also tell how the answers that do not tell of every conflict are wrong, by"
+        " the types of the paper's error analysis: by rule, or with one more call."
+    },
     docs="docs/natconfqa.md",
-    examples=("bench natconfqa --data questions.jsonl --sample 20 --methods all",),
+    examples=(
+        "bench natconfqa --data questions.jsonl --sample 20 --methods all",
+        "bench natconfqa --data questions.jsonl --error-types --reasoning-effort high",
+    ),
     published=lazily("natconfqa.published:PUBLISHED.get"),
+    result_tables=lazily("natconfqa.error_types:error_tables"),
     check=CheckEntry(
         open=lazily("natconfqa.judge_check:NatConfQACheck"),
         answers="human_judgments.jsonl",
@@ -28,3 +36,20 @@ ENTRY = Entry(
         ),
     ),
 )
+
+NO_CONFLICT = Entry(
+    name="natconfqa-no-conflict",
+    summary="whether an answer names every answer of passages that agree, and makes up no conflict",
+    data=ENTRY.data,
+    forms=ENTRY.forms,
+    searches=False,
+    open=lazily("natconfqa.benchmark:natconfqa_without_conflict"),
+    judged_by="answers recall",
+    methods=ENTRY.methods,
+    docs=ENTRY.docs,
+    examples=("bench natconfqa-no-conflict --data questions.jsonl --methods rag,control-rag",),
+    published=lazily("natconfqa.published:WITHOUT_CONFLICT.get"),
+)
+"""The other part of the same file (appendix F)."""
+
+ENTRIES = (ENTRY, NO_CONFLICT)

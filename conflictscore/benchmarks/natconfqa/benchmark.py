@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,13 +11,20 @@ from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question, QuestionResult, Verdict
 from conflictscore.benchmarks.harness.stand_ins import Scene
-from conflictscore.benchmarks.natconfqa import ENTRY
+from conflictscore.benchmarks.judging import Judge
+from conflictscore.benchmarks.natconfqa import ENTRY, NO_CONFLICT
 from conflictscore.benchmarks.natconfqa.data import (
     AnswerPair,
     NatConfQuestion,
     Subset,
     benchmark_question,
     read_natconfqa,
+)
+from conflictscore.benchmarks.natconfqa.error_types import (
+    ERROR_TEMPLATE,
+    TOLD,
+    ErrorType,
+    told_in_full,
 )
 from conflictscore.benchmarks.natconfqa.judges import (
     JUDGE_TEMPLATES,
@@ -41,13 +48,18 @@ from conflictscore.prompts import PromptSet, material_line
 
 __all__ = [
     "MEASURE_NAMES",
+    "NOTHING_MADE_UP",
     "NatConfJudge",
     "counts_of",
     "method_figures",
     "natconfqa",
+    "natconfqa_without_conflict",
     "verdicts_of",
 ]
 
+NOTHING_MADE_UP = "no conflict made up"
+"""Ours, of questions without conflict: whether the answer sets no two answers against each other.
+The paper has no figure for it; it sees conflict-aware prompting do harm by the answers alone."""
 _LEFT_OUT = {
     Subset.NO_CONFLICT: "none of their answers are in conflict",
     Subset.NO_ANSWER: "no answer stands in their passages",
@@ -60,6 +72,8 @@ class NatConfJudge:
 
     questions: Mapping[str, NatConfQuestion]
     """By id."""
+    error_types: bool = False
+    """Whether it also tells how answers are wrong."""
 
     async def __call__(
         self,
@@ -70,7 +84,7 @@ class NatConfJudge:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """The verdicts by measure; see :func:`.judging.judge_natconfqa` for what is asked.
+        """The verdicts by measure; see :func:`.judges.judge_natconfqa` for what is asked.
 
         Raises:
             ConfigurationError: A setting is wrong, so that nothing can be judged.
@@ -78,21 +92,29 @@ class NatConfJudge:
         """
         asked = self._asked(question)
         judgement = await judge_natconfqa(asked, answer, model=model, prompts=prompts, meter=meter)
-        return verdicts_of(asked, judgement)
+        verdicts = verdicts_of(asked, judgement)
+        if not asked.conflicts:
+            verdicts[NOTHING_MADE_UP] = _made_up(judgement)
+        if self.error_types:
+            judge = Judge(model, prompts, meter)
+            verdicts[TOLD] = await told_in_full(asked, answer, judgement, judge)
+        return verdicts
 
     def taken_apart(self, scene: Scene) -> str:
         """What stands in for an answer taken apart, in a dry run.
 
         It gives as many short answers as there are references, and as many conflicts. In a yes/no
         question they are the references word for word, so that nothing is left to decide; elsewhere
-        none is, so that everything is.
+        none is, so that everything is. Where types of error are told, the conflict of a yes/no
+        question is in the answer in all but the upper bound.
         """
         question = self._asked(scene.question)
-        known = question.subset is Subset.YES_NO
+        known = question.question_type == "boolean"
+        silent = known and self.error_types and scene.level == "high"
         short = [one.text if known else scene.text(3) for one in question.answers]
         listed = "\n".join(f"{n}. {material_line(text)}" for n, text in enumerate(short, start=1))
         pairs = "\n".join(f"{one + 1} - {other + 1}" for one, other in question.conflicts)
-        return f"ANSWERS:\n{listed}\nCONFLICTS:\n{pairs or 'none'}"
+        return f"ANSWERS:\n{listed}\nCONFLICTS:\n{'none' if silent else pairs or 'none'}"
 
     def _asked(self, question: Question) -> NatConfQuestion:
         """What people say of the question, with the passages as they are shown: maybe cut."""
@@ -100,7 +122,7 @@ class NatConfJudge:
         return self.questions[question.id].model_copy(update={"passages": shown})
 
 
-def natconfqa(data: Path, form: Form, seed: int) -> Benchmark:
+def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -> Benchmark:
     """The questions with conflicting answers (Tables 1 and 2), by subset.
 
     ``rag`` asks by the paper's default prompting, and ``control-rag`` by the conflict-aware one; a
@@ -110,20 +132,62 @@ def natconfqa(data: Path, form: Form, seed: int) -> Benchmark:
         data: The published questions.
         form: ``free-form``.
         seed: Decides nothing here.
+        error_types: Whether wrong answers are told by type, too (section 5.3).
 
     Raises:
         InputError: The file cannot be used, or no question in it has a conflict.
     """
+    subsets, what = GROUPS["conflict"], "conflicting answers"
+    benchmark = _of_subsets(data, form, subsets, what, error_types=error_types)
+    if not error_types:
+        return benchmark
+    return replace(
+        benchmark,
+        measures=(*benchmark.measures, TOLD),
+        templates=(*benchmark.templates, ERROR_TEMPLATE),
+        stand_ins={
+            **benchmark.stand_ins,
+            # of a conflict that is told no type is asked for
+            "natconfqa_conflict_in_answer": lambda scene: f"CONFLICT: {scene.level == 'low'}",
+            ERROR_TEMPLATE: f"ERROR: {ErrorType.RESOLVES}",
+        },
+    )
+
+
+def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
+    """The questions of which no two answers are in conflict (section 5.2, Table 6).
+
+    They are asked and judged as those with conflict are. Beside the quality of answers, which the
+    paper reports, it is told whether an answer makes up a conflict.
+
+    Args:
+        data: The published questions.
+        form: ``free-form``.
+        seed: Decides nothing here.
+
+    Raises:
+        InputError: The file cannot be used, or each question in it has a conflict.
+    """
+    subsets = frozenset({Subset.NO_CONFLICT})
+    benchmark = _of_subsets(data, form, subsets, "answers that do not conflict")
+    answers = (name for name in MEASURE_NAMES if name.startswith("answers"))
+    return replace(benchmark, name=NO_CONFLICT.name, measures=(*answers, NOTHING_MADE_UP))
+
+
+def _of_subsets(
+    data: Path, form: Form, subsets: frozenset[Subset], what: str, *, error_types: bool = False
+) -> Benchmark:
     read = read_natconfqa(data)
-    chosen = [question for question in read.questions if question.subset in GROUPS["conflict"]]
+    chosen = [question for question in read.questions if question.subset in subsets]
     if not chosen:
-        raise InputError(f"{data}: no question in it has conflicting answers")
-    subsets = Counter(question.subset for question in read.questions)
-    left_out = [(subsets[subset], why) for subset, why in _LEFT_OUT.items()]
+        raise InputError(f"{data}: no question in it has {what}")
+    others = Counter(q.subset for q in read.questions if q.subset not in subsets)
+    left_out = [(others[subset], why) for subset, why in _LEFT_OUT.items()]
+    left_out.append((sum(others[s] for s in GROUPS["conflict"]), "their answers are in conflict"))
     left_out.append((len(read.left_out), "said to have a conflict, and no two answers are named"))
-    judge = NatConfJudge({question.id: question for question in chosen})
+    judge = NatConfJudge({question.id: question for question in chosen}, error_types)
     return Benchmark(
-        name="natconfqa",
+        name=ENTRY.name,
         form=form,
         questions=tuple(map(benchmark_question, chosen)),
         measures=tuple(MEASURE_NAMES),
@@ -239,6 +303,14 @@ def method_figures(results: Iterable[QuestionResult], method: str) -> dict[str, 
             raise InputError(f"{result.question.id}: its category is none of natconfqa")
         rows.append((subset, counts_of(ended.verdicts)))
     return group_figures(rows)
+
+
+def _made_up(judgement: Judgement) -> Verdict:
+    parts = judgement.decomposition
+    if parts is None:
+        return Verdict(value=None, error=judgement.error)
+    told = "; ".join(_pairs(parts.conflicts, parts.answers))
+    return Verdict(value=not told, explanation=told or None)
 
 
 def _decided(question: NatConfQuestion, judgement: Judgement) -> dict[Measure, _Decided]:

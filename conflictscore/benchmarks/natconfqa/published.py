@@ -3,7 +3,7 @@
 from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.reporting.plain_table import Card
 
-__all__ = ["PUBLISHED"]
+__all__ = ["PUBLISHED", "WITHOUT_CONFLICT"]
 
 # by model: F1 of answers and of conflicts by default, and what conflict-aware prompting adds
 _TABLE_1 = {
@@ -52,12 +52,66 @@ PUBLISHED = {
                 ),
             ),
             Card(
+                note="NatConfQA, section 5.3: told by a person of the 80 wrong among 160 answers of"
+                " four models by default prompting",
+                title="Types of error, % of wrong answers",
+                columns=("chooses", "generalizes", "resolves", "refrains"),
+                rows=(("42", "17", "13", "5"),),
+            ),
+            Card(
                 note="NatConfQA, Table 2, mean of eight models with 90 % intervals",
                 title="Recall of conflicts by kind of question, %",
                 columns=("prompt", "yes/no", "wh, all conflict", "wh, mixed"),
                 rows=(
                     ("default", "54.5 ± 2.2", "53.1 ± 3.6", "46.0 ± 5.7"),
                     ("conflict-aware", "71.3 ± 2.0", "72.9 ± 3.2", "53.3 ± 5.6"),
+                ),
+            ),
+        ),
+    )
+}
+
+# by model: precision, recall and F1 of answers by default, and what conflict-aware prompting adds
+_TABLE_6 = {
+    "gpt-4o": ((98.6, 95.6, 95.9), (-1.4, 0.7, -0.1)),
+    "DeepSeek-V3": ((96.9, 95.5, 95.6), (-1.1, 0.1, -1.0)),
+    "o3": ((98.3, 97.2, 97.5), (-1.5, 0.0, -1.2)),
+    "DeepSeek-R1": ((97.6, 89.7, 90.7), (-1.3, -4.2, -5.5)),
+}
+_ANSWERS = ("answers precision", "answers recall", "answers f1")
+
+
+def _answers(model: str, *, aware: bool) -> dict[str, float]:
+    """A model's row in Table 6, by measure, in [0, 1]."""
+    default, more = _TABLE_6[model]
+    values = [old + added * aware for old, added in zip(default, more, strict=True)]
+    return {name: round(v / 100, 3) for name, v in zip(_ANSWERS, values, strict=True)}
+
+
+WITHOUT_CONFLICT = {
+    "free-form": PaperFigures(
+        source="NatConfQA, Table 6",
+        model="gpt-4o",
+        questions=408,
+        measures={
+            "rag": _answers("gpt-4o", aware=False),
+            "control-rag": _answers("gpt-4o", aware=True),
+        },
+        note="o4-mini was the judge there",
+        tables=(
+            Card(
+                note="NatConfQA, Table 6",
+                title="Answers of questions without conflict, default to conflict-aware, %",
+                columns=("model", "precision", "recall", "F1"),
+                rows=tuple(
+                    (
+                        model,
+                        *(
+                            f"{old:.1f} to {old + more:.1f}"
+                            for old, more in zip(*both, strict=True)
+                        ),
+                    )
+                    for model, both in _TABLE_6.items()
                 ),
             ),
         ),

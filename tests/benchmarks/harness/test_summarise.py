@@ -104,6 +104,9 @@ def test_the_papers_counts_give_the_papers_figures() -> None:
     assert percent(changes.harms) == (18.0, 53.3)
     assert (changes.harms_of_conflict.count, changes.harms_of_conflict.n) == (8, 248)
     assert percent(changes.harms_of_conflict) == (1.6, 6.2)
+    recovered = changes.recovered_of_wrong
+    assert recovered is not None
+    assert (recovered.count, recovered.n) == (16, 16 + 24)
 
 
 def test_a_failure_is_counted_and_in_no_mean() -> None:
@@ -411,6 +414,8 @@ def test_all_counts_add_up(run: tuple[list[Question], list[StepRecord]]) -> None
         assert sum(kind.count for kind in judged) == judged[0].n
         assert change.harms_of_conflict.count == change.harms.count
         assert judged[0].n <= change.harms_of_conflict.n <= answered_ones
+        wrong = change.recovered_of_wrong
+        assert wrong is None or change.corrections.count <= wrong.n <= change.harms_of_conflict.n
     for scores in made.scores:
         assert scores.cs_c_before.n == scores.cs_c_after.n <= scores.cs_c.n
         assert scores.cs_r_before.n == scores.cs_r_after.n <= scores.cs_r.n

@@ -49,8 +49,9 @@ _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...]
     ("harms", lambda paper: (paper.harms, paper.revised)),
     ("neutral", lambda paper: (paper.revised - paper.corrections - paper.harms, paper.revised)),
     ("harms_of_conflict", lambda paper: (paper.harms, paper.conflict)),
+    ("recovered_of_wrong", lambda paper: (0, 0)),
 )
-"""Rows of the transitions, and the paper's count and total of each."""
+"""Rows of the transitions, and the paper's count and total of each; it does not tell the last."""
 
 _FEW = range(2, 7)
 """So many categories stand side by side, and are shown without being asked for."""
@@ -132,8 +133,7 @@ def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card
         if isinstance(value, Proportion):
             cells.append(f"{value.count:,}")
         cells.append(f"{value.n:,}")
-        if failed:
-            cells.append(f"{method.failed:,}")
+        cells += [f"{method.failed:,}"] if failed else []
         if unjudged:
             cells.append(f"{method.unjudged.get(measure, 0):,}")
         if beside:
@@ -233,14 +233,14 @@ def _transitions(figures: Figures, paper: PaperFigures | None, *, verbose: bool)
         told = paper.transitions if paper and moved.method == "regenerated-rag" else None
         rows = []
         for name, reported in _OUTCOMES:
-            value: Proportion = getattr(moved, name)
-            if name == "neutral" and value.count == 0:
+            value: Proportion | None = getattr(moved, name)
+            if value is None or (name == "neutral" and value.count == 0):
                 continue
             cells = [_outcome(name, moved, figures), f"{value.count:,}", f"{value.n:,}"]
             cells += _estimate(value)
             if told is not None:
                 count, of = reported(told)
-                cells.append(f"{count} of {of}, {percent(count / of)} %")
+                cells.append(f"{count} of {of}, {percent(count / of)} %" if of else "")
             rows.append(tuple(cells))
         lost = [
             f"{number:,} {what}"

@@ -1,0 +1,145 @@
+"""How an answer that does not tell of every conflict goes wrong (section 5.3 and Table 9).
+
+In the paper a person said so of 160 answers. Here the decisions that recall is made of settle what
+they can, by Table 9's own descriptions, and a model is asked about the rest.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+
+from conflictscore.benchmarks.harness.records import QuestionResult, Verdict
+from conflictscore.benchmarks.judging import Judge, read_choice
+from conflictscore.benchmarks.natconfqa.data import NatConfQuestion
+from conflictscore.benchmarks.natconfqa.judges import Judgement
+from conflictscore.errors import ContextWindowError, ProviderError
+from conflictscore.prompts import material, material_line
+from conflictscore.reporting.figure_text import percent
+from conflictscore.reporting.plain_table import Card
+
+__all__ = ["ERROR_TEMPLATE", "TOLD", "ErrorType", "error_tables", "told_in_full"]
+
+TOLD = "all conflicts told"
+"""The measure: whether the answer tells of every conflict of its question."""
+ERROR_TEMPLATE = "natconfqa_error"
+
+_REPLY_TOKENS = 160
+_DECORATION = " \t*_`.[]\"'"
+
+
+class ErrorType(StrEnum):
+    """What an answer does in place of telling of a conflict, in the order of the paper."""
+
+    CHOOSES = "chooses"
+    """It gives one answer, and leaves out those at odds with it."""
+    GENERALIZES = "generalizes"
+    """It melts several answers into a vaguer one."""
+    RESOLVES = "resolves"
+    """It gives several as if they went together."""
+    REFRAINS = "refrains"
+    """It gives none."""
+    OTHER = "other"
+
+
+_PUBLISHED = {
+    ErrorType.CHOOSES: 0.42,
+    ErrorType.GENERALIZES: 0.17,
+    ErrorType.RESOLVES: 0.13,
+    ErrorType.REFRAINS: 0.05,
+}
+"""Of the 80 wrong answers of 160, of four models by default prompting; the rest is not told."""
+
+
+async def told_in_full(
+    question: NatConfQuestion, answer: str, judgement: Judgement, judge: Judge
+) -> Verdict:
+    """Whether every conflict is told, and otherwise how the answer is wrong.
+
+    By rule, where the decisions on the answer settle it: it ``refrains`` where it gives no
+    reference and no short answer at all, and ``chooses`` where it gives a reference and of every
+    conflict that it does not tell of at most one side. About the others the judge is asked.
+
+    Args:
+        question: With the references and their conflicts.
+        answer: Untrusted; it stands between marks that it cannot close.
+        judgement: Of this answer.
+        judge: Decides what no rule does.
+
+    Returns:
+        No value but an error where a decision could not be had; otherwise an explanation that
+        begins with the error's type, if there is one.
+
+    Raises:
+        ConfigurationError: A setting is wrong, so that nothing can be judged.
+        BudgetError: The budget of the model is used up.
+    """
+    told = [verdict.value for verdict in judgement.reference_conflicts]
+    if all(told):
+        return Verdict(value=True)
+    found = [verdict.value for verdict in judgement.references]
+    if None in (*told, *found) or judgement.decomposition is None:
+        return Verdict(value=None, error="; ".join(judgement.errors))
+    untold = [pair for pair, one in zip(question.conflicts, told, strict=True) if not one]
+    kind, why = None, "by rule"
+    if not any(found):
+        kind = None if judgement.decomposition.answers else ErrorType.REFRAINS
+    elif not any(found[one] and found[other] for one, other in untold):
+        kind = ErrorType.CHOOSES
+    if kind is None:
+        prompt = judge.prompts.render(
+            ERROR_TEMPLATE,
+            question=material_line(question.question),
+            references="\n".join(f"- {material_line(one.text)}" for one in question.answers),
+            answer=material(answer),
+        )
+        try:
+            kind, why = await judge.ask(prompt, _read, _REPLY_TOKENS)
+        except (ProviderError, ContextWindowError) as error:
+            return Verdict(value=None, error=str(error))
+    return Verdict(value=False, explanation=f"{kind}: {why}")
+
+
+def error_tables(results: Sequence[QuestionResult]) -> tuple[Card, ...]:
+    """The wrong answers of each method by type; none where the run did not ask for types."""
+    counts: dict[str, Counter[str]] = {}
+    judged: Counter[str] = Counter()
+    for result in results:
+        for method, ended in result.methods.items():
+            verdict = ended.verdicts.get(TOLD)
+            if verdict is not None and verdict.value is not None:
+                judged[method] += 1
+                kind = (verdict.explanation or "").partition(":")[0]
+                counts.setdefault(method, Counter()).update([] if verdict.value else [kind])
+    if not counts:
+        return ()
+    rows = [
+        (
+            method,
+            f"{by_type.total():,} of {judged[method]:,}",
+            *(_share(by_type[kind], by_type.total()) for kind in ErrorType),
+        )
+        for method, by_type in counts.items()
+    ]
+    paper = (f"{percent(_PUBLISHED[kind])}" if kind in _PUBLISHED else "" for kind in ErrorType)
+    return (
+        Card(
+            title="Wrong answers by type of error, % of the wrong",
+            columns=("method", "wrong", *ErrorType),
+            rows=(*rows, ("in the paper", "80 of 160", *paper)),
+            note="wrong: not every conflict is told. The paper's types (section 5.3) were assigned"
+            " by a person, to answers of four models by default prompting; here rules and the"
+            " judge assign them",
+            faint=frozenset({len(rows)}),
+        ),
+    )
+
+
+def _read(reply: str) -> tuple[ErrorType, str]:
+    kind, why = read_choice(
+        reply, "ERROR", ErrorType, note="WHY", fold=lambda said: said.strip(_DECORATION).lower()
+    )
+    return kind, why or "no reason"
+
+
+def _share(count: int, total: int) -> str:
+    return f"{percent(count / total)} ({count:,})" if total else "none"
