@@ -1,13 +1,20 @@
 """What the service adds to a call of its upstream: time and CPU by mode, and memory over time.
 
-A simulated upstream in a process of its own takes 200 ms a call. The service, in another process,
-searches ten documents and finds six claims in each answer, one of them with evidence on both sides.
-Its critical path is the search and as many calls as the mode needs one after the other: one to
-observe, three to annotate (generate, decompose, one label), four to correct (and regenerate).
+A simulated upstream in a process of its own takes 200 ms a call. The service, in processes of its
+own, searches ten documents and finds six claims in each answer, one of them with evidence on both
+sides. Its critical path is the search and as many calls as the mode needs one after the other: one
+to observe, three to annotate (generate, decompose, one label), six to correct (and revise,
+decompose, label); where many pairs are screened and some verified, each label is two.
+
+CPU is that of all workers. Clients send for --seconds, one request each at least, so that a row has
+few requests where there are few clients or they wait long; the table says how many. The upstream
+and the clients need the same processors, and at many clients that is most of what a row shows.
 """
 
 import asyncio
+import itertools
 import os
+import re
 import statistics
 import tempfile
 from contextlib import ExitStack
@@ -29,10 +36,13 @@ from measurements.service_load import (
 
 __all__ = ["main"]
 
-_ROW = "{:<24} {:>7} {:>7} {:>7} {:>6} {:>7} {:>6} {:>12} {:>12} {:>8}"
+_ROW = "{:<10} {:>8} {:>7} {:>7} {:>8} {:>7} {:>7} {:>6} {:>7} {:>6} {:>12} {:>10} {:>8}"
 _COLUMNS = (
     "",
+    "labeler",
+    "workers",
     "clients",
+    "requests",
     "p50 s",
     "p95 s",
     "x path",
@@ -43,41 +53,67 @@ _COLUMNS = (
     "unscored",
 )
 _MIB = 1 << 20
-_WARM_UP = 3
+_WARM_UP = 4
+"""Requests for each worker: the first ones load what a request needs."""
+_LABEL_CALLS = {"screened": 2}
+"""One after the other; 1 for all other labelers."""
 _EARLY, _SOAK_CLIENTS = 1000, 8
 
 
 class _Case(NamedTuple):
-    name: str
     options: tuple[str, ...]
     calls: int
-    """Calls on the critical path."""
+    """Calls on the critical path, labels aside."""
+    labels: int = 0
+    """How often it labels."""
     stream: bool = False
 
 
-_CASES = (
-    _Case("observe", ("--mode=observe",), 1),
-    _Case("annotate", ("--mode=annotate",), 3),
-    _Case("correct", ("--mode=correct",), 4),
-    _Case("correct --answer-early", ("--mode=correct", "--answer-early"), 4),
-    _Case("correct, streamed", ("--mode=correct",), 4, stream=True),
-)
+_CASES = {
+    "observe": _Case(("--mode=observe",), 1),
+    "annotate": _Case(("--mode=annotate",), 2, 1),
+    "correct": _Case(("--mode=correct",), 4, 2),
+    "early": _Case(("--mode=correct", "--answer-early"), 4, 2),
+    "streamed": _Case(("--mode=correct",), 4, 2, stream=True),
+}
+_DIRECT = _Case((), 1)
+
+
+def _cases(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
+    names = value.split(",")
+    if unknown := [name for name in names if name not in _CASES]:
+        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(_CASES)}")
+    return names
+
+
+def _numbers(ctx: click.Context, param: click.Parameter, value: str) -> list[int]:
+    if not all(one.isdecimal() and int(one) for one in value.split(",")):
+        raise click.BadParameter("give numbers from 1, separated by commas")
+    return [int(one) for one in value.split(",")]
 
 
 @click.command(help=__doc__)
 @click.option("--delay", default=0.2, show_default=True, help="Seconds of an upstream call.")
 @click.option("--documents", default=10, show_default=True)
 @click.option("--claims", default=6, show_default=True)
-@click.option("--clients", "levels", multiple=True, type=int, default=(1, 8, 32), show_default=True)
-@click.option("--rounds", default=4, show_default=True, help="Requests of each client.")
+@click.option(
+    "--case", "names", default=",".join(_CASES), show_default=True, callback=_cases, metavar="NAMES"
+)
+@click.option("--labeler", "labelers", default="json", show_default=True, metavar="NAMES")
+@click.option("--workers", default="1", show_default=True, callback=_numbers, metavar="N,N")
+@click.option("--clients", default="1,8,32", show_default=True, callback=_numbers, metavar="N,N")
+@click.option("--seconds", default=8.0, show_default=True, help="For each row.")
 @click.option("--max-calls", default=64, show_default=True, help="The service's own option.")
 @click.option("--soak", type=int, metavar="N", help="Send N requests without delay instead.")
 def main(
     delay: float,
     documents: int,
     claims: int,
-    levels: tuple[int, ...],
-    rounds: int,
+    names: list[str],
+    labelers: str,
+    workers: list[int],
+    clients: list[int],
+    seconds: float,
     max_calls: int,
     soak: int | None,
 ) -> None:
@@ -91,66 +127,88 @@ def main(
         )
         serve = ["-m", "conflictscore", "serve", "--port=0", f"--docs={folder}", "--no-cache"]
         serve += [f"--base-url={upstream}", "--model=simulated", f"--max-calls={max_calls}"]
+        serve.append(f"--max-concurrent={max(32, *clients)}")  # nobody is to be turned away
         click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         if soak:
-            for case in _CASES[:3]:
-                with started([*serve, *case.options], "stderr") as service:
-                    asyncio.run(_soak(case, service, soak))
+            for name in names:
+                with started([*serve, *_CASES[name].options], "stderr") as service:
+                    asyncio.run(_soak(name, service, soak))
             return
         click.echo(_ROW.format(*_COLUMNS))
         direct = upstream.removesuffix("/v1")
-        alone = {
-            clients: asyncio.run(_measure(_Case("direct", (), 1), direct, clients, rounds, delay))
-            for clients in levels
-        }
-        for case in _CASES:
-            with started([*serve, *case.options], "stderr") as service:
-                for clients in levels:
-                    asyncio.run(
-                        _measure(case, service, clients, rounds, delay, alone=alone[clients])
-                    )
+        row = _Row("direct", _DIRECT, "-", 0, seconds, delay)
+        alone = {number: asyncio.run(_measure(row, direct, number)) for number in clients}
+        for name, labeler, number in itertools.product(names, labelers.split(","), workers):
+            case = _CASES[name]
+            options = [*case.options, f"--labeler={labeler}", f"--workers={number}"]
+            with started([*serve, *options], "stderr") as service:
+                row = _Row(name, case, labeler, number, seconds, delay)
+                for level in clients:
+                    asyncio.run(_measure(row, service, level, alone=alone[level]))
 
 
-async def _measure(
-    case: _Case,
-    address: str,
-    clients: int,
-    rounds: int,
-    delay: float,
-    *,
-    alone: float | None = None,
-) -> float:
-    """Measure a case and print its row; the median seconds of a request."""
-    # enough for a 95th percentile with one client, too
-    requests = max(20, clients * rounds)
-    is_service = alone is not None
+class _Row(NamedTuple):
+    """What a row of the table is about, but for the clients."""
+
+    name: str
+    case: _Case
+    labeler: str
+    workers: int
+    """0 for the upstream itself."""
+    seconds: float
+    delay: float
+
+    @property
+    def path(self) -> float:
+        """Seconds of the critical path."""
+        each = _LABEL_CALLS.get(self.labeler, 1)
+        return (self.case.calls + each * self.case.labels) * self.delay
+
+
+async def _measure(row: _Row, address: str, clients: int, *, alone: float | None = None) -> float:
+    """Measure a row and print it; the median seconds of a request."""
+    stream, warm_up = row.case.stream, _WARM_UP * row.workers
     async with connected(address) as http:
-        earlier = await metric(http, "conflictscore_runs_total") if is_service else 0
-        await send(http, _WARM_UP, 1, stream=case.stream)
-        before = await _counted(http, earlier + _WARM_UP) if is_service else _Counted()
+        before = _Counted()
+        if row.workers:
+            await _all_serve(http, row.workers)
+            earlier = await metric(http, "conflictscore_runs_total")
+            await send(http, warm_up, warm_up, stream=stream)
+            before = await _counted(http, earlier + warm_up)
         begun = perf_counter()
-        times = await send(http, requests, clients, stream=case.stream)
+        times = await send(http, None, clients, seconds=row.seconds, stream=stream)
         seconds = perf_counter() - begun
-        after = await _counted(http, before.runs + requests) if is_service else _Counted()
-    whole = [took.first_word if case.stream else took.whole for took in times]
+        requests = len(times)
+        after = await _counted(http, before.runs + requests) if row.workers else _Counted()
+    whole = [took.first_word if stream else took.whole for took in times]
     middle = statistics.median(whole)
     cpu = (after.cpu_seconds - before.cpu_seconds) / requests
     first_bytes = [took.first_byte for took in times]
     click.echo(
         _ROW.format(
-            case.name,
+            row.name,
+            row.labeler,
+            row.workers or "-",
             clients,
+            requests,
             f"{middle:.3f}",
             f"{np.percentile(whole, 95):.3f}",
-            f"{middle / (case.calls * delay):.2f}",
+            f"{middle / row.path:.2f}" if row.delay else "-",
             f"{middle - alone:.3f}" if alone is not None else "-",
             f"{requests / seconds:.1f}",
-            f"{cpu * 1e3:.1f}" if is_service else "-",
-            f"{statistics.median(first_bytes) * 1e3:.1f} ms" if case.stream else "-",
-            f"{after.dropped - before.dropped:.0f}" if is_service else "-",
+            f"{cpu * 1e3:.1f}" if row.workers else "-",
+            f"{statistics.median(first_bytes) * 1e3:.1f} ms" if stream else "-",
+            f"{after.dropped - before.dropped:.0f}" if row.workers else "-",
         )
     )
     return middle
+
+
+async def _all_serve(http: httpx2.AsyncClient, workers: int) -> None:
+    """Wait until every worker has started."""
+    counts = re.compile(r"^process_cpu_seconds_total\b", re.MULTILINE)
+    while len(counts.findall((await http.get("/metrics")).text)) < workers:  # noqa: ASYNC110
+        await asyncio.sleep(0.2)
 
 
 class _Counted(NamedTuple):
@@ -170,7 +228,7 @@ async def _counted(http: httpx2.AsyncClient, runs: float) -> _Counted:
     )
 
 
-async def _soak(case: _Case, address: str, requests: int) -> None:
+async def _soak(name: str, address: str, requests: int) -> None:
     async with connected(address) as http:
         await send(http, _EARLY, _SOAK_CLIENTS)
         await all_finished(http, _EARLY)
@@ -182,7 +240,7 @@ async def _soak(case: _Case, address: str, requests: int) -> None:
         late = await metric(http, "process_resident_memory_bytes")
         dropped = await metric(http, "conflictscore_observed_dropped_total")
     click.echo(
-        f"{case.name:<10} resident {early / _MIB:.0f} MiB after {_EARLY:,} requests,"
+        f"{name:<10} resident {early / _MIB:.0f} MiB after {_EARLY:,} requests,"
         f" {late / _MIB:.0f} MiB after {requests:,} ({(requests - _EARLY) / seconds:.1f} a second;"
         f" {dropped:.0f} unscored)"
     )

@@ -1,6 +1,8 @@
 """Processes that serve, and clients that ask them, for measuring a service from outside."""
 
 import asyncio
+import itertools
+import math
 import re
 import subprocess
 import sys
@@ -67,13 +69,27 @@ async def connected(address: str) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 async def send(
-    http: httpx2.AsyncClient, requests: int, clients: int, *, stream: bool = False
+    http: httpx2.AsyncClient,
+    requests: int | None,
+    clients: int,
+    *,
+    seconds: float = math.inf,
+    stream: bool = False,
 ) -> list[Times]:
-    """Send so many requests, each client one after the other."""
-    left = iter(range(requests))
+    """Send so many requests, each client one after the other; None for as many as it can.
+
+    Once so many seconds are up, no client begins another request, but each sends one at least.
+    """
+    left = itertools.count() if requests is None else iter(range(requests))
+    ends = time.perf_counter() + seconds
 
     async def one_client() -> list[Times]:
-        return [await _request(http, stream=stream) for _ in left]
+        took: list[Times] = []
+        for _ in left:
+            took.append(await _request(http, stream=stream))
+            if time.perf_counter() > ends:
+                break
+        return took
 
     took = await asyncio.gather(*(one_client() for _ in range(clients)))
     return [times for times_of_one in took for times in times_of_one]

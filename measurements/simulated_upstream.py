@@ -32,6 +32,7 @@ _TOKENS = {"prompt_tokens": 100, "completion_tokens": 20}
 _COUNTED = "gpt-4.1-mini"
 """Whose tokens are counted."""
 
+_REASON = "The ledger was kept at the time (Doc 2)."
 _MALFORMED = '{"claim": "The lamp was first l'
 
 
@@ -144,15 +145,17 @@ def reply_to(body: dict[str, Any], claims: int = 6) -> str:
     if 'Reply with the word "Claims:"' in prompt:
         answer = prompt.rpartition("<answer>")[2].partition("</answer>")[0].strip()
         return "Claims:\n" + "\n".join(f"- {line}" for line in answer.split("\n"))
+    if "Reply in exactly this form:\nWAY:" in prompt:
+        return f"WAY: REPLACE\nREASON: {_REASON}\nPASSAGE:\nThe lamp was first lit in 1874."
     if "TRUTHFUL:" in prompt or "HELPFUL:" in prompt:
         word = "TRUTHFUL" if "TRUTHFUL:" in prompt else "HELPFUL"
         return f"{word}: True\nEXPLANATION: It agrees with the references."
     if "A check of that choice has found" in prompt:
-        return "B\nJustification: The ledger was kept at the time (Doc 2)."
+        return f"B\nJustification: {_REASON}"
     if "\n(A) " in prompt:
         return "(A)"
     if "Say why the answer changed" in prompt:
-        return "The ledger was kept at the time (Doc 2)."
+        return _REASON
     year = 1874 if "A check of that answer has found" in prompt else 1871
     first = f"The lamp was first lit in {year}."
     return "\n".join([first, *(f"The tower has a step {number}." for number in range(1, claims))])
