@@ -97,13 +97,22 @@ def disputed_claims(
     claims: Sequence[ClaimEvidence],
     policy: Collection[Disputed] = CONFLICT,
     once: Mapping[int, int] = {},
+    duplicates: Mapping[int, int] | None = None,
 ) -> tuple[int, ...]:
     """Numbers of the claims that a policy disputes, those with most at stake first.
 
     At stake is the evidence of both sides, |D+| + |D-|; of claims with as much, the one with more
     against it comes first, and then the earlier one. So a main claim that nine documents speak to
     goes before an aside that two disagree about.
+
+    Args:
+        claims: The claims of an answer.
+        policy: What makes a claim disputed.
+        once: Whose copies count once in what is at stake.
+        duplicates: Whose copies are no second document against a claim; by default those of
+            ``once``.
     """
+    copies = once if duplicates is None else duplicates
 
     def stake(claim: ClaimEvidence) -> tuple[int, int, int]:
         against = claim.independent(Label.CONTRADICTS, once)
@@ -113,7 +122,7 @@ def disputed_claims(
             claim.claim.number,
         )
 
-    disputed = [claim for claim in claims if claim.disputed in policy]
+    disputed = [claim for claim in claims if claim.disputed_by(copies) in policy]
     return tuple(claim.claim.number for claim in sorted(disputed, key=stake))
 
 
@@ -134,7 +143,7 @@ def conflict_report(
             conflict, as :func:`claim_to_reconsider` does, and among the others if there is none.
     """
     once = {} if duplicates_vote else duplicates
-    disputed = disputed_claims(claims, policy, once)
+    disputed = disputed_claims(claims, policy, once, duplicates)
     reconsider = claim_to_reconsider(claims, once) if "conflict" in policy else None
     return ConflictReport(
         cs_c=conflictscore_count(claims),

@@ -4,7 +4,9 @@ Questions whose documents people labelled are run with those labels in place of 
 are and spoiled: evenly at several rates, and by the confusion tables of ``nli`` and ``choice``.
 Labels cost nothing, and every reply is kept in the folder of --out: a first answer is paid for
 once, a run that was stopped goes on, and more questions, rates or methods pay for what is new. The
-folder also gets a chart of corrections minus harms by label accuracy.
+folder also gets a chart of corrections minus harms by label accuracy. A rule is chosen on one half
+of the questions and told on the other (--half); with --denied, first answers claim what all
+documents deny.
 """
 
 import random
@@ -21,6 +23,7 @@ from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.bench_progress import BenchProgress
 from conflictscore.benchmarks.harness.shortening import shortened
 from conflictscore.benchmarks.harness.statistics import mcnemar, mean_interval
+from conflictscore.benchmarks.ramdocs.benchmark import normalised
 from conflictscore.benchmarks.running import run_benchmark
 from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.settings import Model
@@ -41,6 +44,7 @@ __all__ = [
     "Moved",
     "break_even",
     "chart",
+    "denied",
     "drawn",
     "few_documents",
     "main",
@@ -49,7 +53,8 @@ __all__ = [
 ]
 
 METHOD_NAMES = (
-    *("regenerated-rag", "guarded-rag", "typed-rag", "revised-rag", "unguarded", "madam-rag"),
+    *("regenerated-rag", "guarded-rag", "typed-rag", "revised-rag", "revised-alone", "unguarded"),
+    "madam-rag",
 )
 _ROW = "{:<14}{:>9}{:>6}{:>11}{:>8}{:>9}{:>20}"
 
@@ -62,7 +67,8 @@ class Moved(NamedTuple):
         corrected: Wrong answers that became right.
         harmed: Right answers that became wrong.
         difference: Mean of what changed with its 95 % interval, in percent of the questions.
-        p_value: Two-sided, by the exact McNemar test.
+        p_value: Two-sided, by the exact McNemar test; says nothing where a question counts more
+            than once.
     """
 
     n: int
@@ -115,6 +121,22 @@ def few_documents(labelled: Iterable[LabelledQuestion], most: int) -> list[Label
     return made
 
 
+def denied(labelled: Iterable[LabelledQuestion]) -> list[LabelledQuestion]:
+    """The questions without the documents that give a wrong answer, which a model may give still.
+
+    Those without a wrong answer, with two that are at odds, or with no other document are left out.
+    """
+    made = []
+    for one in labelled:
+        documents = one.question.documents
+        right = [normalised(answer) for answer in ("", *one.right)]
+        kept = tuple(d for d in documents if normalised(d["metadata"]["gives"]) in right)
+        if not one.rivals and one.wrong and any(d["metadata"]["gives"] for d in kept):
+            question = one.question.model_copy(update={"documents": kept})
+            made.append(one._replace(question=question, denied=one.wrong[:1]))
+    return made
+
+
 def studied(
     name: str,
     labelled: Sequence[LabelledQuestion],
@@ -141,7 +163,7 @@ def studied(
     benchmark: Benchmark = as_benchmark(name, labelled, (BASELINE, *methods))
     if passage_tokens:
         benchmark = shortened(benchmark, passage_tokens)
-    shape = f"{len(labelled)}-{'-'.join(m.removesuffix('-rag') for m in methods)}"
+    shape = f"{spoiler.seed}-{'-'.join(m.removesuffix('-rag') for m in methods)}"
     progress = BenchProgress(
         console or Console(quiet=True),
         enabled=console is not None,
@@ -256,6 +278,13 @@ def _condition(
 @click.option("--tables", default="nli,choice", show_default=True, help="Confusion tables.")
 @click.option("--methods", default=",".join(m for m in METHOD_NAMES if m in METHODS))
 @click.option("--passage-tokens", default=96, show_default=True, help="Documents are cut to that.")
+@click.option(
+    "--half", type=click.Choice(["first", "second"]), help="Of the questions drawn.  [default: all]"
+)
+@click.option("--denied", "unbacked", is_flag=True, help="Leave out what backs wrong answers.")
+@click.option(
+    "--draws", default=1, show_default=True, help="How often labels are spoiled; counts add up."
+)
 @click.option("--documents", default=None, type=int, help="The most of a question.  [default: all]")
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 def main(
@@ -267,15 +296,18 @@ def main(
     tables: str,
     methods: str,
     passage_tokens: int,
+    half: str | None,
+    unbacked: bool,
+    draws: int,
     documents: int | None,
     out: Path,
 ) -> None:
     """See the module."""
     named = [name.strip() for name in methods.split(",") if name.strip()]
-    spoilers = [Spoiler(rate=float(rate), seed=seed) for rate in rates.split(",") if rate.strip()]
+    spoilers = [Spoiler(rate=float(rate)) for rate in rates.split(",") if rate.strip()]
     if unknown := [name for name in filter(None, tables.split(",")) if name not in TABLES]:
         raise click.UsageError(f"--tables {unknown[0]}: one of {', '.join(TABLES)}")
-    spoilers += [Spoiler(table=name, seed=seed) for name in tables.split(",") if name]
+    spoilers += [Spoiler(table=name) for name in tables.split(",") if name]
     out.mkdir(parents=True, exist_ok=True)
     sets: dict[str, list[Condition]] = {}
     for one in data:
@@ -286,18 +318,27 @@ def main(
         try:
             known = SETS[name](Path(file))
             known = known if documents is None else few_documents(known, documents)
-            labelled = drawn(known, questions, seed)
+            labelled = drawn(denied(known) if unbacked else known, questions, seed)
+            if half is not None:
+                middle = len(labelled) // 2
+                labelled = labelled[:middle] if half == "first" else labelled[middle:]
+            kind = (name, "denied" if unbacked else "", half or "", str(len(labelled)))
+            shown = "-".join(filter(None, kind))
             for spoiler in spoilers:
-                results = studied(
-                    name,
-                    labelled,
-                    spoiler,
-                    out,
-                    methods=named,
-                    model=model,
-                    passage_tokens=passage_tokens,
-                    console=Console(stderr=True, highlight=False),
-                )
+                results = [
+                    result
+                    for draw in range(draws)
+                    for result in studied(
+                        shown,
+                        labelled,
+                        spoiler._replace(seed=seed + draw),
+                        out,
+                        methods=named,
+                        model=model,
+                        passage_tokens=passage_tokens,
+                        console=Console(stderr=True, highlight=False),
+                    )
+                ]
                 conditions.append(_condition(spoiler, results, labelled, named))
         except ConflictScoreError as error:
             raise click.ClickException(str(error)) from error

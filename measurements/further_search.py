@@ -125,7 +125,7 @@ def outcome(setting: str, runs: Iterable[tuple[LabelledQuestion, Run]]) -> Outco
         for evidence in run.report.claims if run.report else ():
             kept = tuple(pair for pair in evidence.labels if pair.document not in new)
             first = evidence.model_copy(update={"labels": kept})
-            if first.disputed not in ("conflict", "refuted"):
+            if not first.contradicts:
                 continue
             counts["in doubt"] += 1
             counts["tied"] += len(first.supports) == len(first.contradicts)

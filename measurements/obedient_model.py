@@ -1,9 +1,9 @@
 """A model that does what the evidence says: how far labels alone can carry a second look.
 
 Its first answers name every right answer of a question's documents and, by a draw, half of the
-wrong ones, a sentence each. Asked again, it follows the side with more documents: it gives the
-answers that their passages hold in place of the claim, and hedges a tie where it may. So whatever
-goes wrong then is due to the labels, the documents or the method.
+wrong ones and of those that all documents deny, a sentence each. Asked again, it follows the side
+with more documents: it gives the answers that their passages hold in place of the claim, and hedges
+a tie where it may. So whatever goes wrong then is due to the labels, the documents or the method.
 Its queries are the question with the answer that is in doubt, and the question without it.
 """
 
@@ -75,7 +75,7 @@ def obedient_model(
 
 def _first(asked: LabelledQuestion, shown: str | None) -> str:
     documents = [d for d in asked.question.documents if shown is None or d["text"] in shown]
-    given = dict.fromkeys(d["metadata"]["gives"] for d in documents)
+    given = dict.fromkeys([*(d["metadata"]["gives"] for d in documents), *asked.denied])
     told = [
         answer
         for answer in given

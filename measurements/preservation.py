@@ -3,7 +3,8 @@
 Long answers are put together from claims that people labelled against documents (the groups of
 ``conflict-detection``): six to twelve sentences, one to three of them disputed or refuted, every
 other one in Markdown. Each is revised by a scripted model that obeys, and by one that misbehaves;
-and it is asked for again as a whole, as the paper does. With --model, a real model answers, and the
+and it is asked for again as a whole, as the paper does. All that a document contradicts is looked
+at, except in the row "default". With --model, a real model answers, and the
 bundled NLI model labels what people did not.
 """
 
@@ -23,6 +24,7 @@ from conflictscore import create_self_correcting_rag
 from conflictscore.benchmarks.harness.play import NotedPrompts
 from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
 from conflictscore.errors import ConflictScoreError
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.markdown import passages
@@ -324,8 +326,7 @@ def revised(
             prompts=scripted.prompts,
             cache=False,
             context_window=None if model else 128_000,
-            disputed=("conflict", "refuted"),
-            **settings,
+            **{"disputed": ("conflict", "refuted", "contradicted"), **settings},
         )
         state = graph.invoke(
             {
@@ -352,6 +353,13 @@ def main(files: tuple[Path, ...], answers: int, seed: int, model: str | None) ->
     in_place: dict[str, Any] = {"regeneration": "revise", "guard": True}
     ways: dict[str, Callable[[], Tally]] = {
         "obeys": partial(revised, made, behaviours=cycle([obey]), **in_place),
+        "default": partial(
+            revised,
+            made,
+            behaviours=cycle([obey]),
+            disputed=LoopSettings().disputed,
+            **in_place,
+        ),
         "misbehaves": partial(revised, made, behaviours=misbehaviours(), **in_place),
         "unguarded": partial(
             revised, made, behaviours=misbehaviours(), **{**in_place, "guard": False}

@@ -328,6 +328,8 @@ def test_one_more_copy_changes_the_ratio_where_copies_vote() -> None:
         (["+-0", "+++", "0--", "000"], ["conflict"], (1,)),
         (["+-0", "+++", "0--", "000"], ["conflict", "refuted"], (3, 1)),
         (["+-0", "+++", "0--", "000"], ["unsupported"], (4,)),
+        (["0-0", "0--", "-+0"], ["refuted"], (2,)),
+        (["0-0", "0--", "-+0"], ["contradicted"], (1,)),
         (["+-0", "???", "00?"], ["conflict", "refuted", "unsupported"], (1, 3)),
         (["+-0000000", "++++-----"], ["conflict"], (2, 1)),
         (["++-", "+--", "---"], ["conflict", "refuted"], (3, 2, 1)),
@@ -345,6 +347,14 @@ def test_copies_that_count_once_put_less_at_stake() -> None:
     table = claims("+---0", "0++--")
     assert disputed_claims(table) == (1, 2)
     assert disputed_claims(table, once={3: 2, 4: 2}) == (2, 1)
+
+
+def test_copies_are_no_second_document_against_a_claim_whether_they_vote_or_not() -> None:
+    table = claims("0--0", "0-0-")
+    for vote in (True, False):
+        report = conflict_report(table, duplicates={3: 2}, duplicates_vote=vote, policy=["refuted"])
+        assert report.disputed == (2,)
+        assert table[0].disputed_by(report.duplicates) == "contradicted"
 
 
 def test_where_a_policy_disputes_more_than_conflicts_a_refuted_claim_may_be_put_back() -> None:

@@ -309,12 +309,13 @@ _correction_options = [
     ),
     click.option(
         "--disputed",
-        type=click.Choice(["conflict", "refuted", "unsupported"]),
+        type=click.Choice(["conflict", "refuted", "contradicted", "unsupported"]),
         multiple=True,
         default=("conflict", "refuted"),
         show_default=True,
-        help="Which claims are looked at again: with evidence on both sides (conflict), with"
-        " evidence against them only (refuted), or with none (unsupported). Give it once for each.",
+        help="Which claims are looked at again: with evidence on both sides (conflict); with none"
+        " for them, and two documents or more against them (refuted), or one (contradicted); or"
+        " with no evidence (unsupported). Give it once for each.",
     ),
     click.option(
         "--unsettled",
@@ -329,9 +330,8 @@ _correction_options = [
         type=click.Choice(["off", "disputed", "unsupported"]),
         default="off",
         show_default=True,
-        help="Search once more before an answer is corrected: for its disputed claims, or also for"
-        " those that no document speaks to. The model writes two queries a claim, for at most three"
-        " claims a round; at most four new documents a query are labelled.",
+        help="Search once more before an answer is corrected: for its claims in doubt, or also for"
+        " those that no document speaks to. For at most three claims a round, two queries each.",
     ),
     click.option(
         "--guard/--no-guard",

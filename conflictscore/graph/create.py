@@ -80,13 +80,15 @@ def create_self_correcting_rag(
             one that is disputed for the most part, is written anew in the form that it has, and a
             choice between options as in the paper. ``flips`` has a record for each change.
         disputed: Which claims are looked at again: those in ``conflict``, which have evidence on
-            both sides, as in the paper; those that are ``refuted``, which documents contradict and
-            none supports; and those that are ``unsupported``, which no document speaks to.
+            both sides, as in the paper; those that are ``refuted``, which at least two independent
+            documents contradict and none supports, or ``contradicted``, which one does; and those
+            that are ``unsupported``, which no document speaks to.
         unsettled: What a revision does where the evidence cannot settle who is right: ``hedge``
             says that the sources disagree, and who says what; ``keep`` leaves the passage.
         look_further: Whether the retriever is asked once more before an answer is given again, and
-            for which claims: those that are ``disputed``, also the ``unsupported`` ones that no
-            document speaks to, or none (``off``). The model writes two queries for each of at most
+            for which claims: those that are ``disputed``, with those that one document alone
+            contradicts where ``refuted`` ones are; also the ``unsupported`` ones that no document
+            speaks to; or none (``off``). The model writes two queries for each of at most
             three claims a round, for what bears it out and for what speaks against it, and at most
             four new documents of each are labelled. ``searches`` has what was searched, found and
             left out.

@@ -61,9 +61,11 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
     if off or once or report is None or any(search.round == last.round for search in done):
         return ()
     doubted = [report.evidence(number) for number in report.disputed]
+    more = {"contradicted"} if "refuted" in context.disputed else set()  # by a second document?
     if context.look_further == "unsupported":
-        others = [e for e in report.claims if e.claim.number not in report.disputed]
-        doubted += [e for e in others if e.disputed == "unsupported"]
+        more |= {"unsupported"}
+    others = [e for e in report.claims if e.claim.number not in report.disputed]
+    doubted += [e for e in others if e.disputed_by(report.duplicates) in more]
     known = {search.claim for search in done}
     return tuple(evidence for evidence in doubted if evidence.claim.text not in known)
 
@@ -106,7 +108,7 @@ def _look_again(
     if context.regeneration == "revise":
         numbers = ", ".join(map(str, sorted(report.disputed)))
         return True, f"disputed claims: {numbers}"
-    found = report.evidence(report.reconsider).disputed
+    found = report.evidence(report.reconsider).disputed_by(report.duplicates)
     how = "has evidence on both sides" if found == "conflict" else f"is {found}"
     return True, f"claim {report.reconsider} {how}"
 

@@ -26,6 +26,7 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Take back each revision of the last answer whose claims have no better evidence than before.
 
     A replacement of which no document supports anything is taken back too: it may be an invention.
+    So is one with a new claim that more documents contradict than support.
 
     Nothing is asked for: the labels are there. The attempt is then the answer that stands, with
     its own scores, and with every revision and its figures.
@@ -73,8 +74,12 @@ def _judged(revision: Revision, before: ConflictReport, now: ConflictReport) -> 
         refused = "fewer of its pairs have a label than before"
     if refused is None and not better_evidence(one, other) and not _owns_up(revision, other):
         refused = f"its evidence is not better ({_shown(one)} before, {_shown(other)} after)"
-    if refused is None and revision.way is Way.REPLACE and _invented(new):
-        refused = "no document supports what it says instead"
+    if refused is None and revision.way is Way.REPLACE:
+        if _invented(new):
+            refused = "no document supports what it says instead"
+        said = {claim.claim.text for claim in old}
+        if any(balance(claim, once) < 0 for claim in new if claim.claim.text not in said):
+            refused = "more documents contradict than support a claim that it makes instead"
     figures = {"balance_before": one, "balance_after": other}
     return revision.model_copy(update=figures | {"stands": refused is None, "note": refused})
 
@@ -86,7 +91,7 @@ def _invented(new: Sequence[ClaimEvidence]) -> bool:
 
 def _owns_up(revision: Revision, after: Sequence[float]) -> bool:
     """Whether it says that no source confirms what none did, and claims nothing that any denies."""
-    unsupported = all(claim.disputed == "unsupported" for claim in revision.claims)
+    unsupported = all(claim.disputed_by({}) == "unsupported" for claim in revision.claims)
     return revision.way is Way.HEDGE and unsupported and min(after, default=0.0) >= 0
 
 

@@ -24,9 +24,9 @@ __all__ = [
     "encodable",
 ]
 
-Disputed = Literal["conflict", "refuted", "unsupported"]
-"""Why a claim is looked at again: it has evidence on both sides (the paper's), documents contradict
-it and none supports it, or none speaks to it."""
+Disputed = Literal["conflict", "refuted", "contradicted", "unsupported"]
+"""Why a claim is looked at again: it has evidence on both sides (the paper's); none supports it,
+and at least two independent documents contradict it, or one alone; or none speaks to it."""
 CONFLICT: tuple[Disputed, ...] = ("conflict",)
 """The paper's own policy."""
 Duplicates = Literal["vote", "once", "domain"]
@@ -219,11 +219,17 @@ class ClaimEvidence(Record):
         """Whether both D+ and D- are non-empty (paper, section 3, step 2)."""
         return bool(self.supports) and bool(self.contradicts)
 
-    @property
-    def disputed(self) -> Disputed | None:
-        """What disputes it; None where only supporting documents speak to it, or nobody judged."""
+    def disputed_by(self, duplicates: Mapping[int, int]) -> Disputed | None:
+        """What disputes it; None where only supporting documents speak to it, or nobody judged.
+
+        Args:
+            duplicates: As for :meth:`independent`; copies never make a claim refuted.
+        """
+        if self.conflicting:
+            return "conflict"
         if self.contradicts:
-            return "conflict" if self.supports else "refuted"
+            alone = self.independent(Label.CONTRADICTS, duplicates) == 1
+            return "contradicted" if alone else "refuted"
         return None if self.supports or not self.irrelevant else "unsupported"
 
 

@@ -139,7 +139,7 @@ def _print_claims(
         number, text = evidence.claim.number, printable(evidence.claim.text)
         how = "conflict" if evidence.conflicting else ""
         if number in report.disputed:
-            how = evidence.disputed or how
+            how = evidence.disputed_by(report.duplicates) or how
         mark = Text(f" {how} ", style="black on yellow") if how else Text("")
         line = Text.assemble(f"{number}. ", text, "  ", mark)
         console.print(Padding(line, (1, 2, 0, 2), expand=False))

@@ -141,7 +141,8 @@ def test_claims_that_no_document_speaks_to_are_looked_for_where_that_is_wanted(
 ) -> None:
     world.queries = "FOR: tower built above shore\nAGAINST: tower shore"
 
-    state = ask(model, corpus, look_further="unsupported")
+    disputed = ("conflict", "refuted", "contradicted")
+    state = ask(model, corpus, look_further="unsupported", disputed=disputed)
 
     assert "deeds" in names(state)
     assert [search["claim"] for search in state["searches"]] == [

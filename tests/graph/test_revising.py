@@ -20,7 +20,7 @@ NEW_LAMP, NEW_TOWER = "**The lamp was lit in 1874.**", "the tower was built in 1
 RIGHT = LONG.replace(LAMP, NEW_LAMP).replace(TOWER, NEW_TOWER)
 OURS: dict[str, Any] = {
     "regeneration": "revise",
-    "disputed": ("conflict", "refuted"),
+    "disputed": ("conflict", "refuted", "contradicted"),
     "guard": True,
 }
 
@@ -89,7 +89,9 @@ def test_a_request_shows_the_passage_its_surroundings_and_both_sides(
 
 def test_only_conflicts_are_looked_at_where_the_policy_says_so(model: ChatOpenAI) -> None:
     assert run(model, disputed=["conflict"])["answer"] == LONG.replace(LAMP, NEW_LAMP)
-    assert run(model, disputed=["refuted"])["answer"] == LONG.replace(TOWER, NEW_TOWER)
+    assert run(model, disputed=["contradicted"])["answer"] == LONG.replace(TOWER, NEW_TOWER)
+    alone = run(model, disputed=["refuted"])
+    assert alone["reason"] == "no claim is disputed", "one document against the tower is not two"
     assert run(model, disputed=["unsupported"])["reason"] == "no claim is disputed"
 
 
@@ -133,6 +135,22 @@ def test_an_invention_does_not_replace_what_is_refuted(
     _, invention = state["attempts"][1]["revisions"]
     assert invention["note"] == "no document supports what it says instead"
     assert invention["balance_after"] == [0.0]
+
+
+def test_a_claim_with_more_against_it_than_for_it_does_not_replace_a_worse_one(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    world.answer = LONG.replace("1871", "1860")
+    world.revised = lambda passage: revision("REPLACE", passage.replace("1860", "1871"))
+
+    state = run(model, disputed=["refuted"])
+
+    assert state["answer"] == world.answer
+    [refused] = state["attempts"][1]["revisions"]
+    assert "more documents contradict than support a claim" in refused["note"]
+    assert refused["balance_after"] == pytest.approx([-1 / 3]), (
+        "better than before, and still wrong"
+    )
 
 
 def test_without_a_guard_every_change_stands(model: ChatOpenAI, world: RevisingWorld) -> None:

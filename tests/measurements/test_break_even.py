@@ -1,6 +1,7 @@
 """The study of label accuracy, on tiny data and a scripted model."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from measurements.break_even import (
     Condition,
     Moved,
     chart,
+    denied,
     drawn,
     few_documents,
     label_accuracy,
@@ -184,6 +186,25 @@ def test_a_model_that_follows_the_evidence_is_right_with_peoples_labels(
     guarded = moved(results, "revised-rag")
     assert guarded is not None
     assert guarded.n == 3
+
+
+def test_without_what_backs_a_wrong_answer_a_first_answer_says_what_all_documents_deny(
+    labelled: list[LabelledQuestion], tmp_path: Path
+) -> None:
+    known = denied(labelled)
+    assert [d["metadata"]["gives"] for d in known[0].question.documents] == [
+        *[str(RIGHT)] * 2,
+        "",
+    ]
+    assert known[0].denied == (str(WRONG),)
+    assert denied([labelled[0]._replace(wrong=()), labelled[0]._replace(rivals=True)]) == []
+
+    data = tmp_path / "ramdocs.jsonl"
+    data.write_text("\n".join(json.dumps(lamp(n)) for n in range(3)), "utf-8")
+    args = ["--data", f"ramdocs={data}", "--model", "obedient", "--out", str(tmp_path / "out")]
+    args += ["--half", "second", "--denied", "--draws", "2", "--rates", "0", "--tables", ""]
+    told = CliRunner().invoke(break_even.main, [*args, "--methods", "revised-rag"]).output
+    assert re.search(r"revised +0 +4 +4 +0 ", told), "two of three questions, twice"
 
 
 def its(corrected: int, harmed: int) -> dict[str, Moved]:

@@ -17,7 +17,7 @@ from tests.world import scripted_model
 
 OURS: dict[str, Any] = {
     "regeneration": "revise",
-    "disputed": ("conflict", "refuted"),
+    "disputed": ("conflict", "refuted", "contradicted"),
     "guard": True,
 }
 NAMES = ["graph", "agent, asynchronous", "chat model, streamed", "function", "service"]
@@ -204,12 +204,12 @@ def test_the_service_says_in_a_header_whether_an_answer_was_checked(
         assert response.json()["conflictscore"]["checked"] == checked
 
 
-def test_the_service_annotates_what_is_refuted_too() -> None:
+def test_the_service_annotates_what_one_document_alone_contradicts() -> None:
     world = RevisingAgentWorld(tools=(), answer=REFUTED)
     annotating = {"mode": "annotate", "no_auth": True}
     with (
         OpenAIServer(world) as server,
-        serving(server, retriever=Shelf(found=DOCUMENTS), settings=annotating, **OURS) as served,
+        serving(server, retriever=Shelf(found=DOCUMENTS), settings=annotating) as served,
     ):
         said = served.ask("When?").json()["choices"][0]["message"]["content"]
     assert said.startswith(REFUTED.strip())

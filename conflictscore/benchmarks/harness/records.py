@@ -87,7 +87,7 @@ class StepRecord(Record):
       could be had) and ``cited``, numbers of documents
     - no-documents, first-document, second-document, swapped-order, asked-conflict,
       agreeing-pair, asked-agreeing, balanced, super-balanced: ``answer``, ``notes``
-    - revised-rag, unguarded: ``answer``, ``notes``, and ``flips``, a Revision each
+    - revised-rag, revised-alone, unguarded: ``answer``, ``notes``, and ``flips``, a Revision each
     - madam-rag: ``answer``, ``notes``, and ``rounds``, 1 to 3
     - grade: ``verdicts``, by measure a Verdict; and ``report``, a ConflictReport, where answers are
       judged by their ConflictScore

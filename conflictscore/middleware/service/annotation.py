@@ -30,10 +30,13 @@ _MOST_CLAIMS = 5
 
 
 def disagreement_note(run: Run) -> str | None:
-    """The note on a first answer whose sources disagree; None where they do not."""
+    """The note on a first answer whose sources disagree; None where they do not.
+
+    It names every claim that a document contradicts, since nothing is changed for that.
+    """
     claims = run.report.claims if run.report else ()
     disputed = run.report.disputed if run.report else ()
-    split = [claim for claim in claims if claim.conflicting or claim.claim.number in disputed]
+    split = [claim for claim in claims if claim.contradicts or claim.claim.number in disputed]
     if not split:
         return None
     speaks_against = all(not claim.supports for claim in split)

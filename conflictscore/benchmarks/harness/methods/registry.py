@@ -127,6 +127,10 @@ METHODS: dict[str, MethodEntry] = {
         "rag, revised in place where documents dispute it, behind a guard (ours)",
         ".revised:REVISED_RAG",
     ),
+    "revised-alone": MethodEntry(
+        "revised-rag, also where one document alone speaks to a claim, against it (ours)",
+        ".revised:REVISED_ALONE",
+    ),
     "unguarded": MethodEntry(
         "revised-rag without its guard: every revision stands", ".revised:UNGUARDED"
     ),
@@ -149,7 +153,7 @@ METHODS: dict[str, MethodEntry] = {
 COMMON_METHODS = tuple(name for name, entry in METHODS.items() if entry.common)
 """The methods that every benchmark can be run with."""
 
-OPEN_METHODS = ("revised-rag", "unguarded", "madam-rag")
+OPEN_METHODS = ("revised-rag", "revised-alone", "unguarded", "madam-rag")
 """Methods of questions in free form whose documents disagree."""
 
 

@@ -1,9 +1,10 @@
 """The first answer revised in place where documents dispute it: with the loop's guard, and without.
 
-Unlike the paper's second look it begins with claims that nothing supports and something contradicts
-too, and it hedges what the evidence cannot settle.
+Unlike the paper's second look it begins with claims that nothing supports and two documents
+contradict too, or one in ``revised-alone``, and it hedges what the evidence cannot settle.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,15 +13,17 @@ from conflictscore.benchmarks.harness.methods.asker import Asker, graph_input
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.harness.records import MethodResult
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
-from conflictscore.records import Method
+from conflictscore.records import Disputed, Method
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.results import Recorded
 
-__all__ = ["REVISED_RAG", "UNGUARDED"]
+__all__ = ["REVISED_ALONE", "REVISED_RAG", "UNGUARDED"]
+
+_DISPUTED: tuple[Disputed, ...] = ("conflict", "refuted")
 
 
-def _graph(asker: Asker, *, guard: bool) -> SelfCorrectionGraph:
+def _graph(disputed: tuple[Disputed, ...], guard: bool, asker: Asker) -> SelfCorrectionGraph:
     context = asker.context
     return build_self_correction_graph(
         replace(
@@ -28,27 +31,28 @@ def _graph(asker: Asker, *, guard: bool) -> SelfCorrectionGraph:
             method=Method.REGENERATED_RAG,
             max_rounds=max(1, context.max_rounds),
             regeneration="revise",
-            disputed=("conflict", "refuted"),
+            disputed=disputed,
             unsettled="hedge",
             guard=guard,
         )
     )
 
 
-_GRAPHS = {guard: partial(_graph, guard=guard) for guard in (True, False)}
-
-
-async def _ask(guard: bool, asker: Asker, asked: Asked) -> dict[str, Any]:
+async def _ask(
+    graph: Callable[[Asker], SelfCorrectionGraph], asker: Asker, asked: Asked
+) -> dict[str, Any]:
     given = graph_input(asked.question, asked.documents)
     first = asked.answered.answer.text
-    state = await asker.run(_GRAPHS[guard], {**given, "draft_answer": first})
+    state = await asker.run(graph, {**given, "draft_answer": first})
     return {"answer": state["draft"], "notes": state["notes"], "flips": state["flips"]}
 
 
-def _revised(name: str, *, guard: bool) -> BenchmarkMethod:
+def _revised(
+    name: str, *, guard: bool = True, disputed: tuple[Disputed, ...] = _DISPUTED
+) -> BenchmarkMethod:
     return BenchmarkMethod(
         name=name,
-        ask=partial(_ask, guard),
+        ask=partial(_ask, partial(_graph, disputed, guard)),
         answer=_its_own,
         forms=("free-form",),
         templates=(
@@ -65,6 +69,8 @@ def _its_own(method: BenchmarkMethod, recorded: "Recorded") -> MethodResult | No
     return recorded.answer_of(method.step)
 
 
-REVISED_RAG = _revised("revised-rag", guard=True)
+REVISED_RAG = _revised("revised-rag")
+
+REVISED_ALONE = _revised("revised-alone", disputed=(*_DISPUTED, "contradicted"))
 
 UNGUARDED = _revised("unguarded", guard=False)
