@@ -105,7 +105,7 @@ async def test_an_answer_is_scored_against_documents_in_any_form(
     scored = await call(tools, "score", answer=ANSWER, documents=documents)
 
     [claim] = scored.structured_content["scores"]["claims"]
-    assert (claim["standing"], claim["contradicts"]) == ("refuted", [1])
+    assert (claim["standing"], claim["contradicts"]) == ("contradicted", [1])
     assert (scored.structured_content["status"], scored.structured_content["checked"]) == (
         "scored",
         "fully",
