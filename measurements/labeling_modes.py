@@ -10,8 +10,8 @@ The sample is N claims a file, drawn as half in conflict and half not; each brin
 the same documents, as the claims of an answer do, and these are judged together, up to --claims at
 a time. How many share documents is the file's: a call of `per-document` and of `matrix` may hold
 fewer claims here than in use.
-`whole-answer` and `salient` choose the claims of an answer, and have no part here, where claims are
-given.
+`whole-answer` and `salient` choose the claims of an answer: measurements.answer_modes asks what
+they lose, and what all documents in one prompt do to the score of an answer.
 """
 
 import asyncio

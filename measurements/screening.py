@@ -47,7 +47,7 @@ from measurements.erring_judge import ErringJudge
 from measurements.scheduler_overhead import FAULTS
 from measurements.service_load import started
 
-__all__ = ["main"]
+__all__ = ["Judged", "Table", "label_tables", "main"]
 
 _CLAIMS, _DOCUMENTS = 6, 10
 _AT_ONCE = 4
@@ -59,7 +59,7 @@ _COLUMNS = (
 _ROW = "{:<14}{:<8}{:<17}{:>5}{:>10}{:>7}{:>7}{:>7}{:>7}{:>13}{:>8}{:>10}{:>11}{:>7}{:>8}"
 
 
-class _Table(NamedTuple):
+class Table(NamedTuple):
     """An answer's claims, its documents, and people's labels: a row a claim."""
 
     claims: list[Claim]
@@ -67,7 +67,9 @@ class _Table(NamedTuple):
     truth: list[list[Label | None]]
 
 
-class _Judged(NamedTuple):
+class Judged(NamedTuple):
+    """What a labeler made of answers, and what that took."""
+
     rows: list[tuple[ClaimEvidence, ...]]
     usage: Usage
     seconds: float
@@ -79,6 +81,7 @@ class _Judged(NamedTuple):
 
     @property
     def tokens(self) -> int:
+        """In and out."""
         return self.usage.input_tokens + self.usage.output_tokens
 
 
@@ -142,7 +145,7 @@ def _made(
     labels: Callable[[Sequence[Label], Random], list[Label]],
     answers: int,
     seed: int,
-) -> list[_Table]:
+) -> list[Table]:
     """Answers of claims and documents of a set, numbered through, with labels placed anew."""
     chance = Random(seed)  # noqa: S311 - a draw, not a secret
     known = [(group, [one for one in group.labels if one is not None]) for group in groups]
@@ -159,20 +162,20 @@ def _made(
             Document(number=place + 1, text=f"Source {answer * _DOCUMENTS + place}. {text}")
             for place, text in enumerate(chance.choices(texts, k=_DOCUMENTS))
         ]
-        tables.append(_Table(claims, documents, [[*labels(own, chance)] for _, own in drawn]))
+        tables.append(Table(claims, documents, [[*labels(own, chance)] for _, own in drawn]))
     return tables
 
 
-def _tables(groups: Sequence[ClaimGroup], size: int, seed: int) -> Iterator[_Table]:
+def _tables(groups: Sequence[ClaimGroup], size: int, seed: int) -> Iterator[Table]:
     """So many claims a set, those on the same documents together."""
     sample = with_siblings(balanced(groups, size, seed), groups, size, _CLAIMS, seed)
     for together in in_tables(sample, _CLAIMS):
         documents = together[0].shown
         claims = [Claim(number=n, text=one.claim) for n, one in enumerate(together, start=1)]
-        yield _Table(claims, documents, [[*one.labels] for one in together])
+        yield Table(claims, documents, [[*one.labels] for one in together])
 
 
-def _judge(tables: Sequence[_Table], pair: float, batch: float, *, shared: bool) -> ErringJudge:
+def _judge(tables: Sequence[Table], pair: float, batch: float, *, shared: bool) -> ErringJudge:
     truth: Any = [[label.value for label in row if label] for one in tables for row in one.truth]
     first = [place // _CLAIMS * _DOCUMENTS for place in range(len(truth))]
     return ErringJudge(truth, first, pair, batch, shared)
@@ -181,7 +184,7 @@ def _judge(tables: Sequence[_Table], pair: float, batch: float, *, shared: bool)
 def _simulated(
     named: Sequence[str],
     judge: ErringJudge,
-    tables: Sequence[_Table],
+    tables: Sequence[Table],
     bounds: Sequence[int],
     *,
     faults: bool,
@@ -193,8 +196,8 @@ def _simulated(
         with started(endpoint, "stdout") as address:
             model = open_model("gpt-4.1-mini", base_url=address, context_window=128_000)
             alone, screen = _both(model)
-            pairwise, screen_alone = (_label(one, tables) for one in (alone, screen))
-            found = {most: _label(Screened(screen, alone, most), tables) for most in bounds}
+            pairwise, screen_alone = (label_tables(one, tables) for one in (alone, screen))
+            found = {most: label_tables(Screened(screen, alone, most), tables) for most in bounds}
         errs = f"{judge.pair:g}, {judge.batch:g} {'shared' if judge.shared else 'apart'}"
         for most, screened in found.items():
             again = _same(pairwise, _another(judge), _disputed)
@@ -204,7 +207,7 @@ def _simulated(
             shown = [_percent(cell) for cell in cells]
             click.echo(_ROW.format(*named, errs, most, *shown))
         if faults:
-            clean: dict[str, _Judged] = {alone.name: pairwise, screen.name: screen_alone}
+            clean: dict[str, Judged] = {alone.name: pairwise, screen.name: screen_alone}
             screened = found[bounds[0]]
             for labeler, usage in ((0, pairwise.usage), (bounds[0], screened.usage)):
                 with started([*endpoint, *FAULTS], "stdout") as address:
@@ -217,10 +220,11 @@ def _both(model: LanguageModel) -> tuple[JsonJudge, BatchJudge]:
     return JsonJudge(model, prompts), BatchJudge(model, prompts, "screen")
 
 
-def _label(labeler: Labeler, tables: Sequence[_Table], at_once: int = _AT_ONCE) -> _Judged:
+def label_tables(labeler: Labeler, tables: Sequence[Table], at_once: int = _AT_ONCE) -> Judged:
+    """Label the claims of answers against their documents, some answers side by side."""
     meter, slots = UsageMeter(), asyncio.Semaphore(at_once)
 
-    async def one(table: _Table) -> tuple[ClaimEvidence, ...]:
+    async def one(table: Table) -> tuple[ClaimEvidence, ...]:
         async with slots:
             return await label_table(labeler, table.claims, table.documents, meter=meter)
 
@@ -229,7 +233,7 @@ def _label(labeler: Labeler, tables: Sequence[_Table], at_once: int = _AT_ONCE) 
 
     begun = time.perf_counter()
     rows = asyncio.run(all_of_them())
-    return _Judged(rows, meter.usage, time.perf_counter() - begun)
+    return Judged(rows, meter.usage, time.perf_counter() - begun)
 
 
 def _disputed(labels: Iterable[Label | None]) -> bool:
@@ -252,7 +256,7 @@ def _another(judge: ErringJudge) -> list[list[Label]]:
 
 
 def _same(
-    pairwise: _Judged,
+    pairwise: Judged,
     others: Iterable[Iterable[Label | None]],
     is_so: Callable[[Iterable[Label | None]], bool],
 ) -> float:
@@ -260,7 +264,7 @@ def _same(
     return sum(both) / len(both)
 
 
-def _compared(pairwise: _Judged, screened: _Judged) -> list[float]:
+def _compared(pairwise: Judged, screened: Judged) -> list[float]:
     """Claims that json disputes; and same, found and more, as shares."""
     pairs = zip(map(_disputed, pairwise.claims), map(_disputed, screened.claims), strict=True)
     counts = Counter(pairs)
@@ -274,11 +278,11 @@ def _compared(pairwise: _Judged, screened: _Judged) -> list[float]:
     ]
 
 
-def _right(judged: _Judged, tables: Sequence[_Table]) -> float:
+def _right(judged: Judged, tables: Sequence[Table]) -> float:
     return _same(judged, (row for table in tables for row in table.truth), _disputed)
 
 
-def _costs(pairwise: _Judged, screened: _Judged) -> list[float]:
+def _costs(pairwise: Judged, screened: Judged) -> list[float]:
     return [screened.usage.calls / pairwise.usage.calls, screened.tokens / pairwise.tokens]
 
 
@@ -289,10 +293,10 @@ def _percent(share: float) -> str:
 def _fail(
     model: LanguageModel,
     most: int,
-    tables: Sequence[_Table],
+    tables: Sequence[Table],
     calls: int,
     address: str,
-    clean: dict[str, _Judged],
+    clean: dict[str, Judged],
 ) -> None:
     """Judge at an endpoint that fails, and hold each label against its own stage's without faults.
 
@@ -306,7 +310,7 @@ def _fail(
     """
     alone, screen = _both(model)
     labeler = Screened(screen, alone, most) if most else alone
-    judged = _label(labeler, tables)
+    judged = label_tables(labeler, tables)
     asked = httpx2.get(re.sub("/v1$", "/stats", address), trust_env=False).json()
     found: Counter[str] = Counter()
     for place, row in enumerate(judged.rows):
@@ -324,15 +328,15 @@ def _fail(
     )
 
 
-def _real(model: LanguageModel, tables: Sequence[_Table], bounds: Sequence[int]) -> None:
+def _real(model: LanguageModel, tables: Sequence[Table], bounds: Sequence[int]) -> None:
     """Have a real model judge, one answer after the other, and print what came of it."""
     alone, screen = _both(model)
     labelers: list[Labeler] = [alone, *(Screened(screen, alone, most) for most in bounds)]
     people = [label for table in tables for row in table.truth for label in row]
     click.echo(f"{len(tables)} answers, {len(people)} pairs")
-    pairwise: _Judged | None = None
+    pairwise: Judged | None = None
     for labeler in labelers:
-        judged = _label(labeler, tables, at_once=1)
+        judged = label_tables(labeler, tables, at_once=1)
         labels = [label for row in judged.claims for label in row]
         known = [(a, b) for a, b in zip(labels, people, strict=True) if b is not None]
         share = sum(a is b for a, b in known) / len(known)
