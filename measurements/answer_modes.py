@@ -86,7 +86,7 @@ class _Answer(NamedTuple):
         """What is judged of it."""
         truth: list[list[Label | None]] = [[*row] for row in self.truth]
         if mode == _WHOLE:
-            return Table([self.whole], self.documents, [[*self.whole_truth]])
+            return Table([self.whole], self.documents, [[*self.whole_truth]] if truth else [])
         if mode == _SALIENT:
             kept = [self.claims[place] for place in self.salient]
             return Table(kept, self.documents, [truth[place] for place in self.salient if truth])
@@ -234,13 +234,14 @@ def _simulated(pair: float, batch: float, answers: Sequence[_Answer]) -> None:
             prompts = PromptSet.load()
             alone: Labeler = JsonJudge(model, prompts)
             labelers = dict.fromkeys(_ALONE, alone)
-            batches = {mode: BatchJudge(model, prompts, mode) for mode in _BATCHES}
-            _compare(f"wrong: {pair:g}, {batch:g}", marked, {**labelers, **batches})
+            labelers |= {mode: BatchJudge(model, prompts, mode) for mode in _BATCHES}
+            _compare(f"wrong: {pair:g}, {batch:g}", marked, labelers)
 
 
 def _marked(answers: Sequence[_Answer]) -> tuple[list[_Answer], Any, list[int]]:
     """The answers with marks by which the simulated judge knows what it is shown."""
-    marked, truth, first, sources = [], [], [], 0
+    marked, first, sources = list[_Answer](), list[int](), 0
+    truth = list[list[str]]()
     for answer in answers:
         rows = [*answer.truth, answer.whole_truth]
         begin = len(truth)
