@@ -19,7 +19,11 @@ from conflictscore.errors import ConfigurationError
 __all__ = ["with_config_file"]
 
 _FILE, _PROJECT = Path("conflictscore.toml"), Path("pyproject.toml")
+_TABLE = f"[tool.conflictscore] in {_PROJECT}"
 _OPTION = "config"
+_NAMED_ONLY = frozenset({"mcp"})
+"""Commands that are started in any folder, such as one with somebody else's files: a file there
+must not choose the endpoint that the key is sent to, where nobody reads what stderr says."""
 _SECRET_NAME = re.compile(r"(?:^|[-_])(?:key|keys|secret|password|token|credentials?)$", re.I)
 _SECRET_VALUE = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\s@]+@")
 
@@ -27,6 +31,7 @@ _SECRET_VALUE = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]
 def with_config_file(group: click.Group) -> None:
     """Give every command of a group the option ``--config``, and the settings of the file found."""
     for _, command in _commands(group):
+        default = "none." if command.name in _NAMED_ONLY else f"{_FILE} here, or {_TABLE}."
         command.params.append(
             click.Option(
                 [f"--{_OPTION}"],
@@ -35,8 +40,7 @@ def with_config_file(group: click.Group) -> None:
                 is_eager=True,
                 expose_value=False,
                 callback=_load,
-                help=f"Settings (TOML), by the names of options. Default: {_FILE} here, or"
-                f" [tool.conflictscore] in {_PROJECT}.",
+                help=f"Settings (TOML), by the names of options. Default: {default}",
             )
         )
 
@@ -44,7 +48,8 @@ def with_config_file(group: click.Group) -> None:
 def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> None:
     if ctx.resilient_parsing:
         return
-    path = given or next((path for path in (_FILE, _PROJECT) if path.is_file()), None)
+    found = () if ctx.command.name in _NAMED_ONLY else (_FILE, _PROJECT)
+    path = given or next((path for path in found if path.is_file()), None)
     settings = _read(path) if path else {}
     if path is None or not settings:
         return

@@ -323,7 +323,11 @@ async def test_a_client_starts_the_command_and_calls_it(
         (["--nli-model", "x"], "--nli-model needs --labeler"),
     ],
 )
-def test_bad_options_are_refused_in_one_line(arguments: list[str], complaint: str) -> None:
+def test_bad_options_are_refused_in_one_line(
+    arguments: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "conflictscore.toml").write_text("base-url = 'http://elsewhere.test'\nnonsense = 1")
     result = CliRunner(env={"OPENAI_API_KEY": "k"}).invoke(main, ["mcp", *arguments])
 
     assert result.exit_code == 2
