@@ -30,6 +30,7 @@ __all__ = [
     "clean_reply",
     "completes",
     "for_purpose",
+    "held_to_length",
     "hidden_config",
     "response_format",
     "secrets_of",
@@ -149,6 +150,22 @@ def response_format(schema: str) -> dict[str, Any]:
     function = convert_to_openai_function(json.loads(schema), strict=True)
     form = {"name": function["name"], "schema": function["parameters"], "strict": True}
     return {"type": "json_schema", "json_schema": form}
+
+
+def held_to_length(
+    chat: BaseChatModel, parameters: Mapping[str, Any]
+) -> tuple[BaseChatModel, dict[str, Any]]:
+    """A chat model and call parameters, as its client knows how to limit a reply's tokens.
+
+    Args:
+        chat: The chat model.
+        parameters: Those of the call, with ``max_tokens`` as most clients take it.
+    """
+    known = dict(parameters)
+    if "num_predict" in type(chat).model_fields and "max_tokens" in known:
+        # Ollama's fails a call that has it, and lets options of a call replace all of the model's
+        return chat.model_copy(update={"num_predict": known.pop("max_tokens")}), known
+    return chat, known
 
 
 def without_retries(chat: BaseChatModel) -> BaseChatModel:

@@ -22,6 +22,7 @@ from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.calls import call, dispatch, joined
 from conflictscore.models.clients import (
     completes,
+    held_to_length,
     hidden_config,
     response_format,
     secrets_of,
@@ -154,7 +155,8 @@ class LanguageModel:
         repeatable = self.deterministic and self.identity is not None and not parameters
         cache = self.cache if repeatable else None
         asked_for = {"max_tokens": max_tokens + self.thinking_tokens, **(parameters or {})}
-        form = _Form("text", max_tokens, self._sender, asked_for, "", repeatable, verdict=False)
+        writer, asked_for = held_to_length(self._sender, asked_for)
+        form = _Form("text", max_tokens, writer, asked_for, "", repeatable, verdict=False)
         stored = None if cache is None else (cache.get(key) or {}).get("text")
         if isinstance(stored, str):
             with suppress(ValueError):  # what was readable to another reader is asked for again
@@ -273,7 +275,8 @@ class LanguageModel:
             parameters: Call parameters, such as ``tools``.
             config: As of any runnable.
         """
-        send = partial(call, self._sender, [*messages], config, **parameters)
+        sender, known = held_to_length(self._sender, parameters)
+        send = partial(call, sender, [*messages], config, **known)
         kind = ("reply", "tools" in parameters)
         async with in_time(self.name):
             message: AIMessage = await self._dispatched(send, messages, object(), kind)

@@ -111,6 +111,9 @@ def open_model(
             )
     elif provider and name.strip():
         chat = _init_chat_model(provider, name)
+        if "num_ctx" in type(chat).model_fields:  # Ollama cuts a longer prompt, and says nothing
+            window = context_window or _known_window(chat)
+            chat = chat.model_copy(update={"num_ctx": window})
         return from_chat_model(
             chat,
             context_window=context_window,
@@ -180,7 +183,7 @@ def from_chat_model(
     if told:
         chat = chat.model_copy(update=told)
     settings = {**chat._identifying_params, **told}
-    name = str(settings.get("model") or settings.get("model_name") or chat._llm_type)
+    name = str(settings.get("model") or settings.get("model_name") or _own_name(chat))
     client = getattr(chat, "root_async_client", None)  # knows where it calls; the settings do not
     endpoint = _without_credentials(str(client.base_url) if client else chat._llm_type)
     return LanguageModel(
@@ -333,6 +336,12 @@ def _told(program: str | None) -> dict[str, Any]:
     told = sorted(item for item in os.environ.items() if item[0].startswith("LLAMA_ARG_"))
     settings = hashlib.sha256(json.dumps(told).encode()).hexdigest()
     return {"llama_server": program, "llama_server_settings": settings}
+
+
+def _own_name(chat: BaseChatModel) -> str:
+    """The name in a field, as Ollama's client has it, or else the client's kind."""
+    named = getattr(chat, "model", None)
+    return named if isinstance(named, str) else chat._llm_type
 
 
 def _known_window(chat: BaseChatModel) -> int:

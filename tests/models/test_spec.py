@@ -74,7 +74,7 @@ class TestOtherProviders:
     @pytest.mark.parametrize(
         ("spec", "words"),
         [
-            ("ollama:llama3.1:8b", r"^ollama:llama3\.1:8b: .*pip install.*langchain-ollama"),
+            ("mistralai:small:8b", r"^mistralai:small:8b: .*pip install.*langchain-mistralai"),
             ("azure_openai:gpt-4.1-mini", r"^azure_openai:gpt-4\.1-mini cannot be set up"),
             ("nobody:nothing", r"^unknown model 'nobody:nothing'; write openai:NAME, local"),
             (":nothing", r"^unknown model ':nothing'"),
