@@ -271,6 +271,8 @@ def _read_pdf(data: bytes, url: str, notes: Notes) -> Iterator[Document]:
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # it tells of each flaw that it mends
     with _damaged("PDF"):
         file = pypdf.PdfReader(BytesIO(data))
+        if file.is_encrypted and not file.decrypt(""):
+            raise _UnusableFileError("it is locked; save a copy that opens without a password")
         pages = [clean_text(page.extract_text()) for page in file.pages]
         title = file.metadata.title if file.metadata else None
     if missing := pages.count(""):

@@ -4,8 +4,9 @@ import ast
 import csv
 import hashlib
 import json
+import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
@@ -22,6 +23,7 @@ _DOCUMENTS: Final = ("documents", "retrieved_contexts", "contexts")
 """What the two fields are called, here and by RAGAS; the first that a row has is read."""
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _LONGEST_CELL: Final = 1 << 30
+_OTHER_SEPARATOR: Final = re.compile("[;\t]")
 _KINDS: Final = {
     bool: "true or false",
     int: "a number",
@@ -184,7 +186,7 @@ class CsvRows:
         try:
             self._documents = columns.of(self._header)[1]
         except InputError as missing:
-            raise InputError(f"{path}: {missing}; it has {', '.join(self._header)}") from None
+            raise InputError(f"{path}: {_headed(self._header, missing)}") from None
         self.total = sum(1 for _ in records)
         with path.open("rb") as file:
             self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -197,7 +199,8 @@ class CsvRows:
             if not wanted(number):
                 continue
             if len(cells) != len(self._header):
-                fault = f"has {len(cells)} cells, and the header {len(self._header)}"
+                cell = "cell" if len(cells) == 1 else "cells"
+                fault = f"has {len(cells)} {cell}, and the header {len(self._header)}"
                 yield Row(number, fault=fault)
                 continue
             fields: dict[str, Any] = dict(zip(self._header, cells, strict=True))
@@ -220,10 +223,18 @@ class CsvRows:
             raise InputError(f"{self.path}: cannot be read ({error.strerror})") from None
 
 
+def _headed(header: Sequence[str], missing: InputError) -> str:
+    if not header:
+        return "is empty"
+    if len(header) == 1 and (found := _OTHER_SEPARATOR.search(header[0])):
+        return f"{missing}; its values must be separated by commas, not by {found[0]!r}"
+    return f"{missing}; it has {', '.join(header)}"
+
+
 def _listed(cell: str) -> Any:
     """The list that a cell holds; what begins as one and is none stays a text, and is refused."""
     if not cell.lstrip().startswith("["):
-        return [cell] if cell.strip() else None
+        return [cell] if cell.strip() else []
     try:
         return json.loads(cell)
     except (ValueError, RecursionError):

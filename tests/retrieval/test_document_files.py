@@ -4,6 +4,7 @@ import codecs
 import json
 import os
 import sys
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -305,6 +306,16 @@ def pdf(*pages: str) -> bytes:
         f"{body}xref\n0 {size}\n0000000000 65535 f \n{table}"
         f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(body)}\n%%EOF\n"
     ).encode()
+
+
+def test_a_pdf_that_is_locked_says_so() -> None:
+    pypdf = pytest.importorskip("pypdf")
+    writer = pypdf.PdfWriter(clone_from=BytesIO(pdf("Lit in 1874.")))
+    writer.encrypt("secret")
+    writer.write("log.pdf")
+
+    with pytest.raises(InputError, match=r"^log\.pdf: it is locked; save a copy that opens"):
+        read_documents(["log.pdf"])
 
 
 def test_a_pdf_is_one_document_and_pages_without_text_are_told() -> None:

@@ -39,7 +39,8 @@ def test_a_cell_of_documents_holds_a_list_or_the_text_of_one(tmp_path: Path) -> 
     ("row", "reason"),
     [
         ("Lit.,One.,2", "has 3 cells, and the header 2"),
-        ("Lit.,", "has no field documents"),
+        ("Lit.", "has 1 cell, and the header 2"),
+        ("Lit.,", "field documents: empty"),
         (",One.", "field answer: empty"),
         ("Lit.,[One.]", "field documents: a text, and not a list"),
         ("Lit.,\"['One.' 'Two.']\"", "field documents: a text, and not a list"),
@@ -59,9 +60,10 @@ def test_a_row_that_cannot_be_scored_fails_alone(tmp_path: Path, row: str, reaso
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("answer;documents\n", "in.csv: has no field answer; it has answer;documents"),
+        ("reply,documents\n", "in.csv: has no field answer; it has reply, documents"),
+        ("answer;documents\n", "in.csv: has no field answer; its values must be .* not by ';'"),
         ("answer,documents,answer\n", "in.csv: the header has the column 'answer' more than once"),
-        ("", "in.csv: has no field answer"),
+        ("", "in.csv: is empty"),
         ('answer,documents\nLit.,"One."x\n', "in.csv, line 2: not comma-separated values"),
         (b"answer,documents\nLit.,\xff\n", "in.csv: is not UTF-8"),
     ],
