@@ -1,10 +1,12 @@
 """What a conversation in chat messages asks, and the documents that its tools brought."""
 
+import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 from langchain_core.documents import Document as Retrieved
 from langchain_core.messages import (
@@ -87,9 +89,10 @@ def documents_from_messages(messages: Sequence[BaseMessage]) -> tuple[Document, 
 
     A tool message gives the documents of its artifact: a LangChain ``Document``, a mapping with a
     text (``page_content``, ``text``, ``content`` or ``snippet``), or a list of such, alone or under
-    ``results`` or ``documents``. Without such an artifact its text is read, as JSON of the same
-    forms where it is that, and as one document named after the tool where it is not. What a failed
-    tool said is not a document, nor is an empty list of results, or anything but text.
+    ``results`` or ``documents``. Without such an artifact its text is read: as JSON of the same
+    forms or of a list of texts, as LangChain's ``Document``s where the tool returned a list of
+    them, and else as one document named after the tool. What a failed tool said is not a document,
+    nor is an empty list of results, or anything but text.
 
     Args:
         messages: Any messages; all but tool messages are passed over.
@@ -127,14 +130,38 @@ def _found(message: ToolMessage) -> list[Retrieved]:
     in_artifact = list(_documents(message.artifact))
     if in_artifact:
         return in_artifact
+    read: object = message.content
+    if not _are_texts(read):
+        try:
+            read = json.loads(message.text)
+        except (ValueError, RecursionError):
+            read = _written_out(message.text)
+    named = {"title": message.name or ""}
+    texts = read if _are_texts(read) else ()
+    in_text = [Retrieved(page_content=text, metadata=named) for text in texts]
     try:
-        read = json.loads(message.text)
-        in_text = list(_documents(read))
-    except (ValueError, RecursionError):
-        read, in_text = None, []
+        in_text = in_text or list(_documents(read))
+    except RecursionError:
+        in_text = []
     if in_text or _none_found(read):
         return in_text
-    return [Retrieved(page_content=message.text, metadata={"title": message.name or ""})]
+    return [Retrieved(page_content=message.text, metadata=named)]
+
+
+def _written_out(text: str) -> object:
+    """A list of LangChain's documents, as a tool's message holds one that the tool returned."""
+    if not text.startswith("[Document("):
+        return None
+    try:
+        calls = getattr(ast.parse(text, mode="eval").body, "elts", [])
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    documents: list[dict[str, Any]] = [{} for _ in calls]
+    for call, document in zip(calls, documents, strict=True):
+        for field in getattr(call, "keywords", ()):
+            with suppress(ValueError, TypeError, RecursionError, MemoryError):  # a date, say
+                document[field.arg] = ast.literal_eval(field.value)
+    return documents
 
 
 def _none_found(read: object) -> bool:
@@ -164,6 +191,10 @@ def _metadata(result: Mapping[Any, Any]) -> dict[str, Any]:
     nested = result.get("metadata")
     fields = {**result, **(nested if isinstance(nested, Mapping) else {})}
     return {str(key): value for key, value in fields.items() if key not in _TEXT_KEYS}
+
+
+def _are_texts(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(map(_has_text, value))
 
 
 def _has_text(value: object) -> bool:

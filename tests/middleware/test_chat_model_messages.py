@@ -1,6 +1,7 @@
 """Documents that tools brought, and questions in chat messages."""
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.tools import create_retriever_tool
+from langchain_core.tools import StructuredTool, create_retriever_tool
 
 from conflictscore.middleware.messages import asked_in, documents_from_messages
 from tests.talking import Shelf
@@ -72,8 +73,26 @@ def test_a_text_of_search_results_in_json_is_read_as_documents(text: str) -> Non
 
 
 @pytest.mark.parametrize(
+    "returned",
+    [
+        ["Lit in 1871.", "Lit in '74."],
+        [Document("Lit in 1871.", metadata={"when": date(1871, 3, 1)}), Document("Lit in '74.")],
+    ],
+)
+def test_each_text_or_document_of_a_list_that_a_tool_returned_is_one(returned: Any) -> None:
+    tool = StructuredTool.from_function(lambda: returned, name="search", description="Search.")
+    came = tool.invoke({"name": "search", "args": {}, "id": "1", "type": "tool_call"})
+
+    assert [text for _, text, *_ in found(came)] == ["Lit in 1871.", "Lit in '74."]
+
+
+@pytest.mark.parametrize(
     "text",
-    ["Lit in 1871.", '{"year": 1871}', "[1871]", '"1871"', "{", "[" * 5000, "null"],
+    [
+        *("Lit in 1871.", '{"year": 1871}', "[1871]", '"1871"', "{", "[" * 5000, "null"),
+        *("[Document(", "[Document(-", "[Document(1)]", "[Document(page_content=open('x'))]"),
+        "[Document(page_content=" + "(" * 5000,
+    ],
 )
 def test_any_other_text_is_one_document_named_after_its_tool(text: str) -> None:
     assert found(said(text)) == [(1, text, "search", "")]

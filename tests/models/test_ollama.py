@@ -26,7 +26,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
             asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
             came.append(asked)
             cut = asked["options"]["num_predict"] < 2
-            told = {"prompt_eval_count": 7, "eval_count": 2, "done": True}
+            told: dict[str, Any] = {"prompt_eval_count": 7, "eval_count": 2, "done": True}
             told |= {"done_reason": "length" if cut else "stop", "model": asked["model"]}
             said = {"role": "assistant", "content": "In" if cut else "In 1871."}
             body = json.dumps({"message": said, **told}).encode()

@@ -106,7 +106,7 @@ class _RunBody(BaseModel):
     question: str
     history: list[Turn] = []
     options: list[str] = []
-    documents: list[dict[str, Any]] = []
+    documents: list[str | dict[str, Any]] = []
 
 
 @dataclass(frozen=True)

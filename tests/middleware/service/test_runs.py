@@ -140,7 +140,7 @@ class TestAsking:
         asked = {
             "question": "Which is it?",
             "options": ["It was lit in 1871.", "It was lit in 1874."],
-            "documents": [{"text": "The lamp was lit in 1871."}],
+            "documents": [{"text": "The lamp was lit in 1871."}, "The tower is white."],
             "history": [{"role": "user", "content": "Tell me of the lamp."}],
         }
 
@@ -150,7 +150,7 @@ class TestAsking:
         assert (run["status"], run["asked"]) == ("scored", "Which is it?")
         assert run["question"] == world.standalone
         assert run["answer"] == "It was lit in 1871."
-        assert len(run["documents"]) == 1
+        assert [one["text"] for one in run["documents"]][1:] == ["The tower is white."]
 
     def test_a_service_that_annotates_looks_once(
         self, world: ChatWorld, upstream: OpenAIServer
@@ -170,7 +170,8 @@ class TestAsking:
             ({"question": "When?", "speed": 1}, "speed: Extra inputs"),
             ({"question": "When?", "options": ["one"]}, "two options"),
             ({"question": "When?", "documents": [{"title": "T"}]}, "document 1, field text"),
-            ({"question": "When?", "documents": ["text"]}, "documents[0]"),
+            ({"question": "When?", "documents": [" "]}, "document 1, field text"),
+            ({"question": "When?", "documents": [1871]}, "documents[0]"),
             (
                 {"question": "When?", "history": [{"role": "tool", "content": "x"}]},
                 "history[0].role",
