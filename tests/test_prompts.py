@@ -35,7 +35,12 @@ NEWER = {
     *("madam_reader", "madam_reader_again", "madam_sum"),
     "data_marking",
     "write_claim",
+    "natconfqa_error",
+    *("wikicontradict_conflict_asked", "wikicontradict_judge_agreement"),
+    "wikicontradict_judge_conflict",
 }
+CHANGED = {"cited_taxonomy_aware", "classify_conflict"}
+"""Since then on purpose: the reason comes before the type."""
 _RETRY = "Not usable: $reason. Once more."
 
 
@@ -141,8 +146,8 @@ def test_a_folder_changes_the_set_that_a_benchmark_is_reported_with(tmp_path: Pa
 
 
 def test_the_hash_over_all_earlier_templates_is_the_one_that_earlier_runs_recorded() -> None:
-    recorded = "81f0258769e590b86bb6db4383157536c5b655e2f25aa8bb1170f25eaf9b2eb1"
-    assert DEFAULT.sha256_of(*DEFAULT.names - NEWER) == recorded
+    recorded = "837cae1480c53bfe584a9bc7c04cd493042012416f03d97bea21e750578c24f7"
+    assert DEFAULT.sha256_of(*DEFAULT.names - NEWER - CHANGED) == recorded
 
 
 @pytest.mark.parametrize("name", PLACEHOLDERS)
