@@ -126,13 +126,14 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     if not any(one and one.partition(":")[0] == "local" for one in (spec, options["judge"])):
         context()
     log_to_stderr("text")
+    store = shared_tables(options["store"]) if options["store"] else None
     runs = KeptRuns(
         most=options["runs_kept"],
         most_bytes=_RUNS_BYTES,
         path=options["runs_file"],
-        store=shared_tables(options["store"]) if options["store"] else None,
+        store=store,
     )
-    tools = McpTools(context, retriever, runs)
+    tools = McpTools(context, retriever, runs, store)
     try:
         if transport == "stdio":
             click.echo(f"MCP on stdin and stdout, with the model {spec}", err=True)

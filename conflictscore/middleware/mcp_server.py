@@ -61,6 +61,7 @@ from conflictscore.nodes.state import RunContext, run_of
 from conflictscore.prompts import material_line
 from conflictscore.records import Document, Run, RunStatus
 from conflictscore.retrieval.opening import described
+from conflictscore.storage.database import Database
 from conflictscore.threads import in_thread
 
 __all__ = ["McpTools", "http_app"]
@@ -71,7 +72,6 @@ _AT_ONCE = 32
 _WAITS_S = 60.0
 _STEPS = 50
 """At most so many notifications tell of the labels of an answer."""
-_NO_KEY = 401
 _NO_SEARCH = "this server has no documents and no search of its own: give documents"
 _CALLER = "conflictscore.caller"
 _OWNER = NOBODY._replace(reads_all=True)
@@ -102,6 +102,7 @@ class McpTools:
             give the same at each call.
         retriever: Where documents come from; None where each call brings its own.
         runs: Keeps the runs.
+        store: Keeps what was spent, too; None for memory.
     """
 
     def __init__(
@@ -109,9 +110,10 @@ class McpTools:
         open_context: Callable[[], RunContext],
         retriever: BaseRetriever | None,
         runs: KeptRuns,
+        store: Database | None = None,
     ) -> None:
         self._open, self._retriever, self._runs = open_context, retriever, runs
-        self._budgets = Budgets(Allowance(), [None])
+        self._budgets = Budgets(Allowance(), [None], store=store)
         self._slots = Slots(_AT_ONCE)
         self._tools = {
             "score": _Tool(
@@ -210,7 +212,10 @@ class McpTools:
         if not tool.spends:
             return await tool.work(arguments, caller, ctx.session)
         async with self._slots.one(time.monotonic() + _WAITS_S):
-            self._budgets.admit(caller)
+            if self._budgets.remote:
+                await in_thread(lambda: self._budgets.admit(caller))
+            else:
+                self._budgets.admit(caller)
             return await tool.work(arguments, caller, ctx.session)
 
     async def _score(
@@ -289,7 +294,7 @@ class McpTools:
                     raise refusal_of(failure.error, context.generator)
                 raise RefusedError(502, failure.reason)
             run = run.unchecked(run.answer, failure.reason)
-        elif failure is not None and failure.reason not in run.notes:
+        elif failure is not None and not any(failure.reason in note for note in run.notes):
             run = run.model_copy(update={"notes": (*run.notes, failure.reason)})
         run_id = run.run_id or uuid4().hex
         run = run.model_copy(update={"run_id": run_id})
@@ -386,7 +391,7 @@ def http_app(tools: McpTools, access: Access) -> ASGIApp:
             try:
                 scope = {**scope, _CALLER: access.caller(Request(scope))}
             except RefusedError as refusal:
-                headers = {"www-authenticate": "Bearer"} if refusal.status == _NO_KEY else {}
+                headers = {"www-authenticate": "Bearer"} if refusal.status == 401 else {}
                 return await JsonResponse(refusal.body(), refusal.status, headers)(
                     scope, receive, send
                 )
