@@ -16,10 +16,10 @@ from conflictscore.prompts import PromptSet
 from measurements.people_labels import LabelledQuestion
 from measurements.scripted_model import ScriptedModel
 
-__all__ = ["obedient_model"]
+__all__ = ["NOTHING", "first_answer", "obedient_model", "sentences", "settled"]
 
 _SAID, _HEDGED = "One answer is {}.", "Sources disagree on whether it is {}."
-_NOTHING = "The documents do not settle it."
+NOTHING = "The documents do not settle it."
 
 
 def obedient_model(
@@ -40,16 +40,16 @@ def obedient_model(
         match name:
             case "free_form_rag":
                 asked = by_question[" ".join(fields["question"].split())]
-                return _first(asked, fields["documents"] if from_shown else None)
+                return first_answer(asked, fields["documents"] if from_shown else None)
             case "decompose" | "decompose_passage" | "decompose_with_places":
-                said = _sentences(fields["answer"], known)
+                said = sentences(fields["answer"], known)
                 placed = name == "decompose_with_places"
                 return "\n".join(
                     ["Claims:", *(f"{one} || {one}" if placed else one for one in said)]
                 )
             case "free_form_regenerate" | "free_form_regenerate_typed":
                 asked = by_question[" ".join(fields["question"].split())]
-                return _settled(fields["answer"], [(fields["claim"], fields["evidence"])], asked)
+                return settled(fields["answer"], [(fields["claim"], fields["evidence"])], asked)
             case "revise":
                 made = [
                     (filled["claim"], filled["evidence"])
@@ -60,7 +60,7 @@ def obedient_model(
                     by_question[" ".join(fields["question"].split())],
                     fields["passage"],
                 )
-                return _revision(passage, _settled(passage, made, asked, hedge=True))
+                return _revision(passage, settled(passage, made, asked, hedge=True))
             case "classify_conflict":
                 return "TYPE: misinformation\nREASON: Some have it wrong."
             case "look_further":
@@ -73,7 +73,8 @@ def obedient_model(
     return ScriptedModel(prompts=prompts, reply=reply)
 
 
-def _first(asked: LabelledQuestion, shown: str | None) -> str:
+def first_answer(asked: LabelledQuestion, shown: str | None = None) -> str:
+    """What is said at first; of the documents that are shown, where a text shows some."""
     documents = [d for d in asked.question.documents if shown is None or d["text"] in shown]
     given = dict.fromkeys([*(d["metadata"]["gives"] for d in documents), *asked.denied])
     told = [
@@ -81,15 +82,16 @@ def _first(asked: LabelledQuestion, shown: str | None) -> str:
         for answer in given
         if answer and (answer in asked.right or hashlib.sha256(answer.encode()).digest()[0] % 2)
     ]
-    return " ".join(map(_SAID.format, told)) or _NOTHING
+    return " ".join(map(_SAID.format, told)) or NOTHING
 
 
-def _sentences(text: str, known: Iterable[str]) -> list[str]:
+def sentences(text: str, known: Iterable[str]) -> list[str]:
+    """What a text says of known answers, in its order."""
     told = (form.format(answer) for answer in known for form in (_SAID, _HEDGED))
     return sorted({one for one in told if one in text}, key=text.index)
 
 
-def _settled(
+def settled(
     text: str,
     disputes: Iterable[tuple[str, str]],
     asked: LabelledQuestion,
@@ -106,13 +108,13 @@ def _settled(
             text = text.replace(claim, " ".join(new))
         elif more == 0 and hedge:
             text = text.replace(claim, claim.replace(_SAID[:13], _HEDGED[:33]))
-    return " ".join(text.split()) or _NOTHING
+    return " ".join(text.split()) or NOTHING
 
 
 def _revision(before: str, after: str) -> str:
     reason = "REASON: More documents say so (Doc 1)."
     if before == after:
         return f"WAY: KEEP\n{reason}"
-    if after == _NOTHING:
+    if after == NOTHING:
         return f"WAY: REMOVE\n{reason}"
     return f"WAY: REPLACE\n{reason}\nPASSAGE:\n{after}"
