@@ -161,10 +161,12 @@ def held_to_length(
         chat: The chat model.
         parameters: Those of the call, with ``max_tokens`` as most clients take it.
     """
-    known = dict(parameters)
-    if "num_predict" in type(chat).model_fields and "max_tokens" in known:
-        # Ollama's fails a call that has it, and lets options of a call replace all of the model's
-        return chat.model_copy(update={"num_predict": known.pop("max_tokens")}), known
+    known, fields = dict(parameters), type(chat).model_fields
+    if "max_tokens" in known and "max_tokens" not in fields:
+        if "num_predict" in fields:  # Ollama: options of a call would replace all of the model's
+            return chat.model_copy(update={"num_predict": known.pop("max_tokens")}), known
+        if "max_output_tokens" in fields:  # Gemini
+            known["max_output_tokens"] = known.pop("max_tokens")
     return chat, known
 
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from langchain_core.language_models import FakeMessagesListChatModel
+from langchain_core.language_models import FakeListChatModel, FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
 
 from conflictscore.errors import UnreadableReplyError
-from conflictscore.models.clients import was_cut
+from conflictscore.models.clients import held_to_length, was_cut
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -50,3 +50,17 @@ def test_a_reply_that_ended_by_itself_or_for_another_reason_is_not_cut(
     said: Mapping[str, Any],
 ) -> None:
     assert not was_cut(AIMessage("All of it.", response_metadata=dict(said)))
+
+
+class Gemini(FakeListChatModel):
+    """Has the field by which LangChain's client of Gemini knows the limit."""
+
+    max_output_tokens: int | None = None
+
+
+def test_a_client_that_calls_the_limit_of_a_reply_otherwise_is_told_it_so() -> None:
+    gemini, plain = Gemini(responses=[]), FakeListChatModel(responses=[])
+
+    assert held_to_length(gemini, {"max_tokens": 9})[1] == {"max_output_tokens": 9}
+    assert held_to_length(gemini, {"stop": ["x"]})[1] == {"stop": ["x"]}
+    assert held_to_length(plain, {"max_tokens": 9}) == (plain, {"max_tokens": 9})
