@@ -260,24 +260,25 @@ class _Workers:
     def _run(self) -> int:
         first = self._start(first=True)
         self._serving.append(first)
-        while not (first.serves or self._stopping):
-            self._look()
-            if first.lost:
+        while self._look() and not first.serves:
+            if why := first.lost:
+                if (first.process.exitcode or -1) < 0:  # otherwise it has said why
+                    self._say(f"the first worker {why}")
                 return abs(first.process.exitcode or 1)
         while not self._stopping and len(self._serving) < self._number:
             self._serving.append(self._start())
-        while not self._stopping:
-            self._look()
+        while self._look():
             self._replace()
             self._renew()
         return 0
 
-    def _look(self) -> None:
-        """Wait a moment, or until one ends, and hear all of them."""
+    def _look(self) -> bool:
+        """Wait a moment, or until one ends, and hear all of them; whether to go on."""
         everyone = [*self._serving, *self._leaving, *([self._new] if self._new else [])]
         wait([one.process.sentinel for one in everyone], _LOOK_S)
         for one in everyone:
             one.hear()
+        return not self._stopping
 
     def _replace(self) -> None:
         for place, one in enumerate(self._serving):

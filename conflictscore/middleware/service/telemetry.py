@@ -22,6 +22,7 @@ from prometheus_client import (
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from conflictscore.errors import ConfigurationError
 from conflictscore.records import Run
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
@@ -34,12 +35,17 @@ class Metrics:
     """The counters of one service, in a registry of their own.
 
     No label comes from what a caller sends, so their number is bounded.
+
+    Raises:
+        ConfigurationError: ``PROMETHEUS_MULTIPROC_DIR`` names no folder.
     """
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
         folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
         if folder:
+            if not Path(folder).is_dir():
+                raise ConfigurationError(f"PROMETHEUS_MULTIPROC_DIR: {folder} is no folder")
             self._registry = CollectorRegistry()
             MultiProcessCollector(self._registry, folder)  # type: ignore[no-untyped-call]
             self._registry.register(_Processes(Path(folder)))

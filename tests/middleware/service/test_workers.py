@@ -109,7 +109,7 @@ def telling(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 def told(port: int) -> int:
     """The number of the worker that answers."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         return int(connection.recv(100))
 
 
