@@ -1,6 +1,7 @@
 """Work side by side: blocking work off the event loop, tasks that end together, or in time."""
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -11,11 +12,18 @@ from typing import Any, NamedTuple, TypeVar
 
 from conflictscore.errors import BudgetError, ConflictScoreError, ProviderError
 
-__all__ = ["Work", "deadline", "errand", "in_thread", "in_time", "together"]
+__all__ = ["Work", "deadline", "errand", "in_thread", "in_time", "together", "usable_cores"]
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 Out = TypeVar("Out")
+
+
+def usable_cores() -> int:
+    """The cores that this process may use, which may be fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 async def in_thread(work: Callable[[], Out]) -> Out:

@@ -1,10 +1,14 @@
 """How fast files are scored where judging takes no time, in how much memory, and what kills cost.
 
 A judge in the process draws verdicts from digests, so that what is measured is all that is around
-it: reading, the steps of scoring, the cache of verdicts, writing. Every file is scored by a process
-of its own. With --kills, one is killed by SIGKILL at random moments and started again until it
-ends: its output must be that of a run in one go, and no pair may be judged twice but the one that
-each kill interrupts.
+it: reading, the steps of scoring, the cache of verdicts, writing. Otherwise a simulated endpoint
+that takes --delay a call takes answers apart, and judges them too with --judge json, directly and
+by way of LangChain's client; with --judge nli the bundled model judges in the process.
+
+Every file is scored by a process of its own, on as many cores as --cores says; medians of --rounds
+are shown, taken in turns, and the speed relative to the first way, in the median round. With
+--kills, one is killed by SIGKILL at random moments and started again until it ends: its output must
+be that of a run in one go, and no pair may be judged twice but the one that each kill interrupts.
 """
 
 import asyncio
@@ -16,27 +20,46 @@ import resource
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple
+from statistics import median
+from typing import Literal, NamedTuple
 
 import click
 
+from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings
+from conflictscore.models.direct import SETTING
+from conflictscore.models.spec import open_model
+from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.engine import Engine, LocalEngine
 from conflictscore.scoring_files.ray_engine import RayEngine
 from conflictscore.scoring_files.scoring import ascore_file, open_source
+from conflictscore.storage.cache import ContentCache
+from conflictscore.threads import usable_cores
 from measurements.instant_judge import instant_context
+from measurements.service_load import started
 
 __all__ = ["main"]
 
 _DOCUMENTS = 3
-_CONCURRENCY = 4
+_ROWS = 4
+_Judge = Literal["instant", "nli", "json"]
+_JUDGES: dict[_Judge, tuple[str, ...]] = {
+    "instant": ("",),
+    "nli": ("",),
+    "json": ("direct", "langchain"),
+}
+"""And the clients of their calls."""
 _KILLED_ROWS = 1000
 _POLL_SECONDS = 0.01
 _MIB = 1 << 20
 _TITLE = (
-    f"{'engine':<8} {'rows':>9} {'seconds':>9} {'rows/s':>8} {'peak MiB':>9} {'output MiB':>11}"
+    f"{'engine':<6} {'judge':<15} {'cores':>5} {'at once':>7} {'rows':>9} {'seconds':>9}"
+    f" {'CPU s':>7} {'rows/s':>8} {'speed':>6} {'peak MiB':>9} {'output MiB':>11}"
 )
 
 
@@ -50,39 +73,107 @@ _TITLE = (
     default=["local"],
     show_default=True,
 )
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    type=click.Choice([*_JUDGES]),
+    default=["instant"],
+    show_default=True,
+)
+@click.option("--cores", multiple=True, type=int, help="Default: all of them.")
+@click.option("--at-once", multiple=True, default=[_ROWS], show_default=True, help="Rows.")
+@click.option("--delay", default=0.1, show_default=True, help="Seconds of a simulated call.")
+@click.option("--rounds", default=1, show_default=True)
 @click.option("--workers", default=2, show_default=True, help="Of Ray.")
 @click.option("--kills", default=0, show_default=True, help=f"On {_KILLED_ROWS:,} rows.")
 @click.option("--seed", default=0, show_default=True, help="Of the moments of the kills.")
 def main(
-    rows: tuple[int, ...], engines: tuple[str, ...], workers: int, kills: int, seed: int
+    rows: tuple[int, ...],
+    engines: tuple[str, ...],
+    judges: tuple[_Judge, ...],
+    cores: tuple[int, ...],
+    at_once: tuple[int, ...],
+    delay: float,
+    rounds: int,
+    workers: int,
+    kills: int,
+    seed: int,
 ) -> None:
     """See the module."""
+    click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     click.echo(_TITLE)
-    for engine in engines:
+    command = ["-m", "measurements.simulated_upstream", f"--delay={delay}"]
+    with started(command, "stdout") if {*judges} - {"instant"} else nullcontext("") as upstream:
+        ways = [
+            _Way(engine, workers, judge, client, few, rows_at_once, upstream)
+            for engine in engines
+            for judge in judges
+            for client in _JUDGES[judge]
+            for few in cores or (usable_cores(),)
+            for rows_at_once in at_once
+        ]
         for number in rows:
-            with tempfile.TemporaryDirectory() as name:
-                folder = Path(name)
-                _write_input(folder / "in.jsonl", number)
-                took = _scored(folder, engine, workers)
-                size = (folder / "out.jsonl").stat().st_size / _MIB
-                click.echo(
-                    f"{engine:<8} {number:>9,} {took.seconds:>9.1f} {number / took.seconds:>8.0f}"
-                    f" {took.peak_bytes / _MIB:>9.0f} {size:>11.1f}"
-                )
+            _compare(ways, number, rounds)
     if kills:
         click.echo(_killed(kills, seed))
 
 
 class _Took(NamedTuple):
     seconds: float
+    cpu_seconds: float
     peak_bytes: int
+    output_bytes: int
 
 
-def _scored(folder: Path, engine: str, workers: int) -> _Took:
-    """What it takes to score a file: wall time of the run, and peak memory of its process."""
+class _Way(NamedTuple):
+    """How a file is scored."""
+
+    engine: str = "local"
+    workers: int = 1
+    judge: _Judge = "instant"
+    client: str = ""
+    cores: int = 1 << 10
+    at_once: int = _ROWS
+    upstream: str = ""
+
+    def __str__(self) -> str:
+        judge = f"{self.judge} {self.client}".strip()
+        return f"{self.engine:<6} {judge:<15} {self.cores:>5} {self.at_once:>7}"
+
+    def context(self, folder: Path) -> RunContext:
+        """What rows are scored with."""
+        cache = folder / "cache.sqlite"
+        if self.judge == "instant":
+            return instant_context(cache, folder / "judged")
+        os.environ[SETTING] = self.client
+        store = ContentCache(cache)
+        model = open_model("simulated", base_url=f"{self.upstream}/v1", cache=store)
+        return run_context(model, None, LoopSettings(labeler=self.judge, cache=store))
+
+
+def _compare(ways: Sequence[_Way], rows: int, rounds: int) -> None:
+    """Score as many rows in each way, in turns, and print the medians."""
+    took: dict[_Way, list[_Took]] = {way: [] for way in ways}
+    for way in [*ways] * rounds:
+        with tempfile.TemporaryDirectory() as name:
+            _write_input(Path(name) / "in.jsonl", rows)
+            took[way].append(_scored(Path(name), way))
+    for way, times in took.items():
+        seconds, cpu, peak, size = map(median, zip(*times, strict=True))
+        first = zip(times, took[ways[0]], strict=True)
+        ratio = median(other.seconds / one.seconds for one, other in first)
+        click.echo(
+            f"{way} {rows:>9,} {seconds:>9.1f} {cpu:>7.1f} {rows / seconds:>8.0f} {ratio:>6.2f}"
+            f" {peak / _MIB:>9.0f} {size / _MIB:>11.1f}"
+        )
+
+
+def _scored(folder: Path, way: _Way) -> _Took:
+    """What it takes to score a file: time of the run, and peak memory of its process."""
     receiver, sender = multiprocessing.get_context("spawn").Pipe(duplex=False)
     process = multiprocessing.get_context("spawn").Process(
-        target=_score, args=(folder, engine, workers, sender)
+        target=_score, args=(folder, way, sender)
     )
     process.start()
     sender.close()
@@ -93,18 +184,21 @@ def _scored(folder: Path, engine: str, workers: int) -> _Took:
         process.join()
 
 
-def _score(folder: Path, engine: str, workers: int, sender: Connection) -> None:
-    context = instant_context(folder / "cache.sqlite", folder / "judged")
-    chosen: Engine = LocalEngine(context, _CONCURRENCY)
-    if engine == "ray":
-        opener = partial(instant_context, folder / "cache.sqlite", folder / "judged")
-        chosen = RayEngine(opener, concurrency=_CONCURRENCY, workers=workers)
+def _score(folder: Path, way: _Way, sender: Connection) -> None:
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: way.cores])
+    context = way.context(folder)
+    chosen: Engine = LocalEngine(context, way.at_once)
+    if way.engine == "ray":
+        opener = partial(way.context, folder)
+        chosen = RayEngine(opener, concurrency=way.at_once, workers=way.workers)
     sender.send("begun")
-    begun = time.perf_counter()
+    begun, worked = time.perf_counter(), time.process_time()
     source = open_source(folder / "in.jsonl")
     asyncio.run(ascore_file(source, folder / "out.jsonl", context, chosen))
+    seconds, cpu = time.perf_counter() - begun, time.process_time() - worked
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    sender.send((time.perf_counter() - begun, peak))
+    sender.send((seconds, cpu, peak, (folder / "out.jsonl").stat().st_size))
 
 
 def _killed(kills: int, seed: int) -> str:
@@ -116,13 +210,13 @@ def _killed(kills: int, seed: int) -> str:
         whole, killed = Path(one), Path(many)
         for folder in (whole, killed):
             _write_input(folder / "in.jsonl", _KILLED_ROWS)
-        _scored(whole, "local", 1)
+        _scored(whole, _Way())
         # so far apart, in what is judged, that the last ones fall into the last part of the run
         apart = 1.1 * _size(whole / "judged") / kills
         done = 0
         while done < kills:
             receiver, sender = forking.Pipe(duplex=False)
-            process = forking.Process(target=_score, args=(killed, "local", 1, sender))
+            process = forking.Process(target=_score, args=(killed, _Way(), sender))
             process.start()
             receiver.recv()
             goal = _size(killed / "judged") + draw.uniform(0, apart)
@@ -135,7 +229,7 @@ def _killed(kills: int, seed: int) -> str:
             process.join()
             done += 1
         rows = _lines_in(killed / "out.jsonl")
-        _scored(killed, "local", 1)
+        _scored(killed, _Way())
         same = (whole / "out.jsonl").read_bytes() == (killed / "out.jsonl").read_bytes()
         interrupted, twice = _judged_twice(killed / "judged")
     return (

@@ -71,7 +71,7 @@ Examples:
     "--concurrency",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Rows at a time, with Ray on each worker. Default: 4, or 1 with the local model.",
+    help="Rows at a time, with Ray on each worker. Default: 16; with Ray 4; with a local model 1.",
 )
 @click.option(
     "--engine",
@@ -164,7 +164,7 @@ def score_file(
     settings["budget_seconds"] = None  # scores must not depend on how fast a machine is
     settings = judging(settings)
     context = open_context(settings)
-    rows = concurrency or rows_at_a_time(context)
+    rows = concurrency or rows_at_a_time(context, worker=engine == "ray")
     chosen = _engine(engine, context, settings, concurrency=rows, workers=workers)
     result = _run(opened, out, context, chosen, retry_failed=retry_failed, quiet=quiet)
     verdict = gate.judge(opened, out) if gate else None

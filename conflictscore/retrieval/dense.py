@@ -7,7 +7,6 @@ inner size of 1536, and at most 256 tokens a text.
 
 import json
 import logging
-import os
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.fetching import fetch_with_bar, fetched
 from conflictscore.storage.weights import Weights, Wheel
+from conflictscore.threads import usable_cores
 
 __all__ = [
     "MINILM",
@@ -216,7 +216,7 @@ class SentenceEncoder:
             there; a text of up to 254 tokens, also an empty one, is one piece.
         """
         pieces_of = [self._pieces(text) for text in texts]
-        pool = ThreadPoolExecutor(os.cpu_count() or 1)
+        pool = ThreadPoolExecutor(usable_cores())
         try:
             with self._one_thread_a_product():
                 batches = pool.map(self._vectors, _batches(chain.from_iterable(pieces_of)))

@@ -40,7 +40,7 @@ __all__ = [
     "why_unscored",
 ]
 
-_LOCAL_ROWS, _REMOTE_ROWS = 1, 4
+_LOCAL_ROWS, _WORKER_ROWS, _ROWS = 1, 4, 16
 
 
 class Outcome(TypedDict):
@@ -119,9 +119,15 @@ class LocalEngine:
                 start(work)
 
 
-def rows_at_a_time(context: RunContext) -> int:
-    """How many rows are scored at a time unless the user says: one by a model on this machine."""
-    return _LOCAL_ROWS if context.decomposer.is_local else _REMOTE_ROWS
+def rows_at_a_time(context: RunContext, *, worker: bool = False) -> int:
+    """How many rows are scored at a time unless the user says: one by a model on this machine.
+
+    As many as there may be calls in flight, so that a labeler in this process always has a row
+    whose claims are there; fewer by one worker of many, whose batches are made of them.
+    """
+    if context.decomposer.is_local:
+        return _LOCAL_ROWS
+    return _WORKER_ROWS if worker else _ROWS
 
 
 async def score_row(context: RunContext, row: Row) -> Result:

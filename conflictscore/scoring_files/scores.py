@@ -116,7 +116,7 @@ def score(
         contexts: For each answer its documents: texts, LangChain ``Document``s, or mappings with a
             ``text``. For a single answer, its documents.
         judge: What decomposes and labels, as for :func:`create_conflict_scorer`.
-        concurrency: Answers at a time; by default 4, and 1 with the local model.
+        concurrency: Answers at a time; by default 16, and 1 with the local model.
         progress: Whether progress is shown on stderr.
 
     Raises:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Semaphore
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from conflictscore.errors import ConfigurationError, ProviderError, install_hint
 from conflictscore.records import Label, encodable
 from conflictscore.retrieval.token_windows import Vocabulary
+from conflictscore.threads import usable_cores
 
 __all__ = [
     "LEAST_TOKENS",
@@ -273,8 +274,9 @@ class NliModel:
                 f" an NLI labeler needs at least {LEAST_TOKENS}"
             )
         self._session, self._types = _graph(path / "model.onnx")
-        self.threads = min(os.cpu_count() or 1, _MOST_THREADS)
+        self.threads = _threads()
         self._pool = ThreadPoolExecutor(self.threads, "conflictscore nli")
+        self._turns = Semaphore(self.threads)  # what the pool has begun outlasts Ctrl-C
         self._try_out()
 
     def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
@@ -283,7 +285,8 @@ class NliModel:
         Raises:
             ProviderError: The model failed, or gave something else than three numbers.
         """
-        return list(self._pool.map(self._run, pairs))
+        with self._turns:
+            return list(self._pool.map(self._run, pairs))
 
     def _run(self, pair: TokenPair) -> dict[Label, float]:
         values = dict(zip(_INPUTS, (pair.ids, [1] * len(pair.ids), pair.sides), strict=True))
@@ -325,6 +328,13 @@ class NliModel:
                 raise ConfigurationError(
                     f"{self.folder} is not an NLI model: {trouble} ({error})"
                 ) from error
+
+
+def _threads() -> int:
+    """As many as there are cores, or as ``OMP_NUM_THREADS`` says, which Ray sets in its workers."""
+    said = os.environ.get("OMP_NUM_THREADS", "")
+    wanted = int(said) if said.isdecimal() else 0
+    return min(wanted or usable_cores(), _MOST_THREADS)
 
 
 def _graph(path: Path) -> tuple[Any, dict[str, Any]]:

@@ -23,6 +23,7 @@ from typing import IO, Any, Self
 import httpx2
 
 from conflictscore.errors import ConfigurationError, ProviderError, install_hint
+from conflictscore.threads import usable_cores
 
 __all__ = ["CONTEXT_WINDOW", "PARALLEL", "LocalServer", "shared_server"]
 
@@ -275,7 +276,5 @@ def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str
 
 def _confined_cores() -> int:
     """Cores this process is confined to; 0 if it may use all, and llama.cpp knows best."""
-    if not hasattr(os, "sched_getaffinity"):
-        return 0
-    usable = len(os.sched_getaffinity(0))
+    usable = usable_cores()
     return usable if usable < (os.cpu_count() or usable) else 0

@@ -14,7 +14,7 @@ from typing import Any
 
 from conflictscore.retrieval.documents import clean_text
 from conflictscore.retrieval.pages.page import FetchedPage, PageError, PageText
-from conflictscore.threads import in_thread
+from conflictscore.threads import in_thread, usable_cores
 
 __all__ = ["PageExtractor", "shared_extractor"]
 
@@ -36,7 +36,7 @@ class PageExtractor:
 
     def __init__(self, seconds: float = _SECONDS) -> None:
         self._seconds = seconds
-        self._turn = threading.Semaphore(min(_MOST_WORKERS, os.cpu_count() or 1))
+        self._turn = threading.Semaphore(min(_MOST_WORKERS, usable_cores()))
         self._idle: list[_Worker] = []
 
     async def extract(self, page: FetchedPage) -> PageText:

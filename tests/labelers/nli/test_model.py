@@ -13,6 +13,7 @@ from onnxruntime.quantization import quantize_dynamic
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.labelers.nli.model import NliModel, shared_model
 from conflictscore.records import Label
+from conflictscore.threads import usable_cores
 from tests.nli_model import MARKS, ORDER, WORDS, make_nli_model
 
 SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT
@@ -100,6 +101,13 @@ class TestFits:
         alone = model.logits(pairs)
         with ThreadPoolExecutor(4) as pool:
             assert all(said == alone for said in pool.map(model.logits, [pairs] * 40))
+
+    def test_it_reads_on_as_many_threads_as_it_may(
+        self, model_folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert NliModel(model_folder).threads == min(usable_cores(), 16)
+        monkeypatch.setenv("OMP_NUM_THREADS", "3")  # as Ray says in its workers
+        assert NliModel(model_folder).threads == 3
 
     def test_what_looks_like_a_mark_in_a_document_is_plain_text(self, model: NliModel) -> None:
         [pair] = model.tokenizer.pairs([f"A ship. [SEP] {_CLAIM} [SEP] [PAD]"], _CLAIM)

@@ -15,6 +15,7 @@ import pytest
 
 from conflictscore.retrieval.pages.extractor import PageExtractor, shared_extractor
 from conflictscore.retrieval.pages.page import FetchedPage, PageError, PageText
+from conflictscore.threads import usable_cores
 
 ENDLESS = '<script type="application/ld+json">' + '"@type": [' * 50_000 + "</script>"
 """Half a minute for one search by a library that does not let go of the interpreter meanwhile."""
@@ -60,7 +61,7 @@ async def test_pages_at_the_same_time_share_a_few_processes(
 ) -> None:
     found = await asyncio.gather(*(extractor.extract(html(f"It is {n}.")) for n in range(30)))
     assert [one.text for one in found] == [f"It is {n}." for n in range(30)]
-    assert len(started) <= min(4, os.cpu_count() or 1)
+    assert len(started) <= min(4, usable_cores())
 
 
 def test_threads_and_event_loops_share_them_too(
@@ -71,7 +72,7 @@ def test_threads_and_event_loops_share_them_too(
 
     with ThreadPoolExecutor(10) as threads:
         assert list(threads.map(read, range(20))) == [f"It is {n}." for n in range(20)]
-    assert len(started) <= min(4, os.cpu_count() or 1)
+    assert len(started) <= min(4, usable_cores())
 
 
 async def test_the_text_is_one_that_any_reader_can_take(extractor: PageExtractor) -> None:
