@@ -7,7 +7,6 @@ import click
 
 from conflictscore.cli.common import deliver, open_context, open_retriever, run_graph
 from conflictscore.cli.options import (
-    ManyDocs,
     with_budget_options,
     with_correction_options,
     with_model_options,
@@ -15,6 +14,7 @@ from conflictscore.cli.options import (
     with_scoring_options,
     with_search_options,
 )
+from conflictscore.cli.short_help import ManyDocs
 
 __all__ = ["ask"]
 

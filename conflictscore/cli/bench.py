@@ -15,7 +15,7 @@ from conflictscore.cli.bench_options import (
     with_bench_options,
 )
 from conflictscore.cli.conflict_detection import conflict_detection
-from conflictscore.cli.options import ManyDocs
+from conflictscore.cli.short_help import ManyDocs
 from conflictscore.cli.validity import validity
 
 if TYPE_CHECKING:

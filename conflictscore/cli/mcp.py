@@ -11,7 +11,6 @@ from click.core import ParameterSource
 
 from conflictscore.cli.common import chosen_spec, open_context, open_retriever, run_async
 from conflictscore.cli.options import (
-    ManyDocs,
     with_budget_options,
     with_correction_options,
     with_model_choice,
@@ -21,6 +20,7 @@ from conflictscore.cli.options import (
 )
 from conflictscore.cli.service_log import log_to_stderr
 from conflictscore.cli.serving import keys_of_callers, with_door_options, with_runs_options
+from conflictscore.cli.short_help import ManyDocs
 from conflictscore.cli.workers import opened_listener, serve_until_stopped
 from conflictscore.errors import InputError
 from conflictscore.storage.cache import STORE

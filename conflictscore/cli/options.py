@@ -4,15 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from conflictscore.cli.short_help import ShortHelp, in_group
+from conflictscore.cli.short_help import in_group
 from conflictscore.graph.efforts import EFFORTS
 from conflictscore.labelers.registry import LABELERS, LabelerKind, takers
 from conflictscore.retrieval.providers import PROVIDERS
 
 __all__ = [
-    "ManyDocs",
     "reasoning_effort_option",
     "with_budget_options",
     "with_correction_options",
@@ -23,44 +21,6 @@ __all__ = [
     "with_scoring_options",
     "with_search_options",
 ]
-
-_IN_DOCS = f"{__name__}.in_docs"
-"""Whether the last of the words is one of ``--docs``, among the notes of a context."""
-
-
-class ManyDocs(ShortHelp):
-    """``--docs a b c`` is ``--docs a --docs b --docs c``, as a shell's ``*`` writes it."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse after spreading."""
-        spread: list[str] = []
-        in_docs = False
-        for arg in args:
-            if arg.startswith("-"):
-                in_docs = arg == "--docs"
-                spread.append(arg)
-            else:
-                if in_docs and spread[-1] != "--docs":
-                    spread.append("--docs")
-                spread.append(arg)
-        ctx.meta[_IN_DOCS] = in_docs
-        try:
-            return super().parse_args(ctx, spread)
-        except click.MissingParameter as error:
-            if "--docs" not in args or not isinstance(error.param, click.Argument):
-                raise
-            name = error.param.human_readable_name
-            raise click.UsageError(
-                f"Missing argument '{name}'. --docs takes every word up to the next option: put"
-                f" {name} before --docs.",
-                ctx,
-            ) from None
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the second path and those after it, too."""
-        paths = ctx.meta.get(_IN_DOCS) and not incomplete.startswith("-")
-        found = [CompletionItem(incomplete, type="file")] if paths else []
-        return [*found, *super().shell_complete(ctx, incomplete)]
 
 
 def _summary(kind: LabelerKind) -> str:

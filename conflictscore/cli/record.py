@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conflictscore.cli.common import open_retriever, run_async
-from conflictscore.cli.options import ManyDocs, with_search_options
+from conflictscore.cli.options import with_search_options
+from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import ProviderError, QuotaError
 
 if TYPE_CHECKING:

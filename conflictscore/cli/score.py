@@ -7,11 +7,11 @@ import click
 
 from conflictscore.cli.common import deliver, judging, open_context, run_graph
 from conflictscore.cli.options import (
-    ManyDocs,
     with_budget_options,
     with_model_options,
     with_scoring_options,
 )
+from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import InputError
 
 __all__ = ["score"]

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from conflictscore.cli.common import open_retriever, run_async
-from conflictscore.cli.options import ManyDocs, with_passage_options, with_search_options
+from conflictscore.cli.options import with_passage_options, with_search_options
+from conflictscore.cli.short_help import ManyDocs
 from conflictscore.retrieval.providers import PROVIDERS
 
 __all__ = ["search"]

@@ -13,7 +13,6 @@ import click
 from conflictscore.cli import service_log
 from conflictscore.cli.common import open_context, open_retriever
 from conflictscore.cli.options import (
-    ManyDocs,
     with_correction_options,
     with_model_choice,
     with_passage_options,
@@ -21,6 +20,7 @@ from conflictscore.cli.options import (
     with_search_options,
 )
 from conflictscore.cli.serving import keys_of_callers, with_door_options, with_runs_options
+from conflictscore.cli.short_help import ManyDocs
 from conflictscore.cli.workers import (
     Worker,
     divided,

@@ -32,6 +32,7 @@ __all__ = [
     "for_purpose",
     "held_to_length",
     "hidden_config",
+    "json_in",
     "response_format",
     "secrets_of",
     "top_logprobs",
@@ -238,3 +239,11 @@ def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
 def secrets_of(chat: BaseChatModel) -> list[str]:
     """The keys that a chat model holds, which must not appear in any message."""
     return [item.get_secret_value() for item in vars(chat).values() if isinstance(item, SecretStr)]
+
+
+def json_in(text: str) -> Any:
+    """The JSON value of a text; None if it is not JSON."""
+    try:
+        return encodable(json.loads(text))
+    except (ValueError, RecursionError):
+        return None

@@ -24,6 +24,7 @@ from conflictscore.models.clients import (
     completes,
     held_to_length,
     hidden_config,
+    json_in,
     response_format,
     secrets_of,
     top_logprobs,
@@ -203,7 +204,7 @@ class LanguageModel:
             if isinstance(result, Mapping):
                 raw, parsed = result["raw"], result["parsed"]
             else:
-                raw, parsed = result, _json_in(result.text)
+                raw, parsed = result, json_in(result.text)
             if was_cut(raw):
                 raise self._unreadable(f"it was cut off after {max_tokens} tokens", raw.text)
             if raw.additional_kwargs.get("refusal"):
@@ -393,11 +394,3 @@ class LanguageModel:
 
     def _unreadable(self, reason: str, reply: str) -> UnreadableReplyError:
         return UnreadableReplyError(reason, provider=self.name, reply=reply)
-
-
-def _json_in(text: str) -> Any:
-    """The JSON value of a text; None if it is not JSON."""
-    try:
-        return encodable(json.loads(text))
-    except (ValueError, RecursionError):
-        return None
