@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 QUESTION := In which year did the Vennick Point lighthouse first light its lamp?
 CAMPAIGN_SECONDS ?= 600
 
-.PHONY: demo chat test lint types imports docs tests campaign fix clean
+.PHONY: demo chat test checks lint types imports docs tests campaign fix clean
 
 demo: $(VENV)/.demo  ## fetch the local model once, and ask a question whose documents disagree
 	$(BIN)/conflictscore model fetch
@@ -17,7 +17,10 @@ chat: $(VENV)/.demo  ## the chat page and the runs page on the same documents, a
 	$(BIN)/conflictscore model fetch
 	$(BIN)/conflictscore serve --docs examples/lighthouse --model local --runs-file runs.sqlite --example "$(QUESTION)"
 
-test: lint types imports docs tests  ## everything that CI runs
+test: checks tests  ## everything that CI runs
+
+checks: $(VENV)/.test  ## what reads the code without running it, side by side
+	$(MAKE) --jobs=3 --output-sync lint types imports docs
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

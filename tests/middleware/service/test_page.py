@@ -463,10 +463,10 @@ def test_the_run_can_be_saved_as_json(reader: Reader, served: Served, tmp_path: 
 def test_an_answer_that_all_sources_contradict_is_not_said_to_split_them(
     reader: Reader, world: World
 ) -> None:
-    both = ("conflict", "refuted")
+    all_three = ("conflict", "refuted", "contradicted")
     with (
         OpenAIServer(world) as upstream,
-        serving(upstream, retriever=Listed(found=DISAGREEING[1:]), disputed=both) as served,
+        serving(upstream, retriever=Listed(found=DISAGREEING[1:]), disputed=all_three) as served,
     ):
         reader.open(served.address)
         reader.ask(QUESTION)
