@@ -208,7 +208,7 @@ class CsvRows:
             yield Row(number, fields, columns=self.columns)
 
     def _records(self) -> Iterator[list[str]]:
-        csv.field_size_limit(_LONGEST_CELL)
+        usual = csv.field_size_limit(_LONGEST_CELL)  # of the whole process, so it is put back
         try:
             with self.path.open(encoding="utf-8-sig", newline="") as file:
                 reader = csv.reader(file, strict=True)
@@ -221,6 +221,8 @@ class CsvRows:
             raise InputError(f"{self.path}: is not UTF-8") from None
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read ({error.strerror})") from None
+        finally:
+            csv.field_size_limit(usual)
 
 
 def _headed(header: Sequence[str], missing: InputError) -> str:
