@@ -44,7 +44,7 @@ Examples:
 \b
 In a client's configuration (name folders from the root: clients start it anywhere):
   {"mcpServers": {"conflictscore":
-    {"command": "conflictscore", "args": ["mcp", "--docs", "/home/me/notes"]}}}
+    {"command": "conflictscore", "args": ["mcp", "--docs", "/path/to/notes"]}}}
 """
 
 

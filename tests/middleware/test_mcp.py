@@ -206,7 +206,7 @@ async def test_errors_tell_of_no_key_no_path_and_no_bug(
     world: World, upstream: OpenAIServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     def missing() -> RunContext:
-        raise ConfigurationError("prompt folder /home/me/prompts is not a folder")
+        raise ConfigurationError("prompt folder /path/to/prompts is not a folder")
 
     secret = "sk" + "-secret"
 
@@ -230,7 +230,7 @@ async def test_errors_tell_of_no_key_no_path_and_no_bug(
         "the service failed; its log says where",
         *2 * ["this server has no documents and no search of its own: give documents"],
     ]
-    assert "/home/me/prompts" in caplog.text
+    assert "/path/to/prompts" in caplog.text
     assert "sk-" not in caplog.text
 
 
