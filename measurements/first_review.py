@@ -67,7 +67,7 @@ def main(work: Path) -> None:
 
 
 def _ask_and_review(http: httpx2.Client) -> None:
-    asked = {"model": "any", "messages": [{"role": "user", "content": QUESTION}]}
+    asked = {"model": "conflictscore", "messages": [{"role": "user", "content": QUESTION}]}
     with _step("answer, checked"):
         http.post("/v1/chat/completions", json=asked).raise_for_status()
     with _step("review"):
