@@ -299,7 +299,12 @@ class McpTools:
         run_id = run.run_id or uuid4().hex
         run = run.model_copy(update={"run_id": run_id})
         record = run_record(
-            run, created=created, started=started, mode=mode, model=context.generator.name
+            run,
+            created=created,
+            started=started,
+            mode=mode,
+            model=context.generator.name,
+            context=context,
         )
         try:
             self._runs.begin(run_id, caller.name)

@@ -267,6 +267,17 @@ class RunContext:
     whole_answer: bool = False
     """Whether the answer is not taken apart, and is itself the one claim (paper, Limitations)."""
 
+    @property
+    def model_names(self) -> dict[str, str | None]:
+        """Who answers, takes apart and labels, for the record of a run; plain JSON."""
+        return {
+            "generator": self.generator.name,
+            "decomposer": self.decomposer.name,
+            "labeler": self.labeler.name,
+            "endpoint": self.generator.endpoint,
+            "reasoning_effort": (self.generator.parameters or {}).get("reasoning_effort"),
+        }
+
 
 RunRuntime = Runtime[RunContext]
 

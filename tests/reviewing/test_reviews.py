@@ -86,6 +86,21 @@ def test_a_list_is_narrowed_by_every_filter(served: Served, world: World) -> Non
     assert listed(client, q="' OR 1=1 --") == []
 
 
+def test_a_report_of_served_runs_names_the_models_that_answered(
+    served: Served, runs_file: Path, tmp_path: Path
+) -> None:
+    ask(served)
+    page = tmp_path / "page.html"
+
+    result = CliRunner().invoke(report, [str(runs_file), "--out", str(page)])
+
+    assert result.exit_code == 0, result.output
+    names = served.http.get("/v1/about").json()
+    shown = page.read_text(encoding="utf-8")
+    assert f"model: {names['model']}; judge of evidence: {names['judge']}" in shown
+    assert f"no price for {names['model']}" in shown
+
+
 def test_a_key_sees_and_reviews_its_own_runs_and_one_that_may_those_of_all(served: Served) -> None:
     run = ask(served)
     place = f"/v1/runs/{run}/reviews"

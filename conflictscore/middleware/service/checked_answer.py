@@ -66,13 +66,13 @@ class CheckedAnswer:
         """Ask the upstreams in turn, until one can answer."""
         *others, last = self._service.lines()
         for line in others:
-            self._line = line
+            self._line, self._ticket.context = line, line.context
             try:
                 return await self._on(line, judged=False)
             except RefusedError as refusal:
                 if not line.failed(refusal):
                     raise
-        self._line = last
+        self._line, self._ticket.context = last, last.context
         try:
             return await self._on(last, judged=True)
         except RefusedError as refusal:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.markup import without_markdown
+from conflictscore.nodes.state import RunContext
 from conflictscore.records import RUN_DETAILS, Run
 from conflictscore.storage.database import Database, SQLiteTables, Value, storable
 
@@ -300,7 +301,9 @@ def _list_row(run_id: str, owner: str, finished: int, run: Mapping[str, Any]) ->
     ]
 
 
-def run_record(run: Run, *, created: int, started: float, mode: str, model: str) -> dict[str, Any]:
+def run_record(
+    run: Run, *, created: int, started: float, mode: str, model: str, context: RunContext
+) -> dict[str, Any]:
     """A run as it is kept, plain JSON.
 
     Args:
@@ -309,6 +312,7 @@ def run_record(run: Run, *, created: int, started: float, mode: str, model: str)
         started: The same on the clock of ``time.perf_counter``.
         mode: How it was asked for.
         model: The model that was asked for.
+        context: What it was answered with. Its endpoint is left out: a run is shown to who asked.
     """
     return {
         "run_id": run.run_id,
@@ -317,6 +321,7 @@ def run_record(run: Run, *, created: int, started: float, mode: str, model: str)
         "seconds": round(time.perf_counter() - started, 3),
         "mode": mode,
         "model": model,
+        "models": {role: name for role, name in context.model_names.items() if role != "endpoint"},
         "status": run.status.value,
         **run.summary(*RUN_DETAILS),
     }

@@ -109,7 +109,7 @@ class Relay:
 
     async def _from(self, line: Line, seconds: float) -> tuple[UpstreamReply, bytes | None]:
         service, request, ticket = self._service, self._request, self._ticket
-        self._line = line
+        self._line, ticket.context = line, line.context
         try:
             async with asyncio.timeout(seconds):
                 reply = await self._held.enter_async_context(line.upstream.open(request.body))

@@ -48,7 +48,7 @@ _OBSERVED_GAP_S = 0.01
 """At most 100 labels a second of what was observed, in all."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Ticket:
     """One request that a run belongs to.
 
@@ -56,6 +56,7 @@ class Ticket:
         deadline: When its time is up, on the clock of ``time.monotonic``.
         caller: The name of the key that it came with.
         account: What its calls cost, as they are answered.
+        context: What it is answered with; a fallback's, once that takes over.
     """
 
     run_id: str
@@ -64,6 +65,7 @@ class Ticket:
     deadline: float
     caller: str
     account: Account
+    context: RunContext | None = None
     created: int = field(default_factory=lambda: int(time.time()))
     started: float = field(default_factory=time.perf_counter)
 
@@ -202,6 +204,7 @@ class Service:
         """
         account = Account(self.budgets, owner)
         ticket = Ticket(uuid4().hex, self.settings.mode, model, deadline, owner, account)
+        ticket.context = self.lines()[0].context
         self.runs.begin(ticket.run_id, owner)
         return ticket
 
@@ -218,6 +221,7 @@ class Service:
             started=ticket.started,
             mode=ticket.mode,
             model=ticket.model,
+            context=ticket.context or self.context,
         )
         self.metrics.run(run)
         if self.audit is not None:

@@ -64,6 +64,9 @@ def test_a_fallback_answers_for_an_upstream_that_cannot(
     assert (first.status_code, second.status_code) == (200, 200)
     assert run["status"] in ("corrected", "annotated", "observed")
     assert len(upstream.requests) == asked, "it is left alone for a while"
+    assert run["models"]["generator"] == "spare", "the record names who answered"
+    assert upstream.base_url not in json.dumps(run)
+    assert spare.base_url not in json.dumps(run)
 
 
 @pytest.mark.parametrize("first_answer", ["rag", "upstream"])
