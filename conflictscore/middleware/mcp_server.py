@@ -298,14 +298,7 @@ class McpTools:
             run = run.model_copy(update={"notes": (*run.notes, failure.reason)})
         run_id = run.run_id or uuid4().hex
         run = run.model_copy(update={"run_id": run_id})
-        record = run_record(
-            run,
-            created=created,
-            started=started,
-            mode=mode,
-            model=context.generator.name,
-            context=context,
-        )
+        record = run_record(run, created=created, started=started, mode=mode, context=context)
         try:
             self._runs.begin(run_id, caller.name)
             self._runs.finish(run_id, record)

@@ -302,7 +302,7 @@ def _list_row(run_id: str, owner: str, finished: int, run: Mapping[str, Any]) ->
 
 
 def run_record(
-    run: Run, *, created: int, started: float, mode: str, model: str, context: RunContext
+    run: Run, *, created: int, started: float, mode: str, context: RunContext, asked_for: str = ""
 ) -> dict[str, Any]:
     """A run as it is kept, plain JSON.
 
@@ -311,8 +311,8 @@ def run_record(
         created: When it began, in seconds since 1970 (UTC).
         started: The same on the clock of ``time.perf_counter``.
         mode: How it was asked for.
-        model: The model that was asked for.
         context: What it was answered with. Its endpoint is left out: a run is shown to who asked.
+        asked_for: The model by the name that it was asked for; empty for its own.
     """
     return {
         "run_id": run.run_id,
@@ -320,7 +320,7 @@ def run_record(
         "created": created,
         "seconds": round(time.perf_counter() - started, 3),
         "mode": mode,
-        "model": model,
+        "model": asked_for or context.generator.name,
         "models": {role: name for role, name in context.model_names.items() if role != "endpoint"},
         "status": run.status.value,
         **run.summary(*RUN_DETAILS),

@@ -220,8 +220,8 @@ class Service:
             created=ticket.created,
             started=ticket.started,
             mode=ticket.mode,
-            model=ticket.model,
             context=ticket.context or self.context,
+            asked_for=ticket.model,
         )
         self.metrics.run(run)
         if self.audit is not None:
