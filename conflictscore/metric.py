@@ -7,12 +7,23 @@ a single labelled pair is left out of the means, since nothing is known of it.
 Every document counts, as in the paper. Where near-duplicate documents are to count as the one
 witness that they are, ``once`` names for each of them the first document of its group: the group
 then counts once among D+ and once among D-, if any of it stands there.
+
+Where documents are trusted to different degrees, ``weights`` has a weight of at least 0 for each;
+one that it does not name has 1. A side is then worth the sum of its weights, a group of copies the
+largest of its own, and a document of weight 0 is left out. Equal weights change nothing.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from math import fsum
 
-from conflictscore.records import CONFLICT, ClaimEvidence, ConflictReport, Disputed, Label
+from conflictscore.records import (
+    CONFLICT,
+    ClaimEvidence,
+    ConflictReport,
+    Disputed,
+    Label,
+    WeightedScores,
+)
 
 __all__ = [
     "balance",
@@ -30,36 +41,47 @@ __all__ = [
 ]
 
 
-def contradiction_share(claim: ClaimEvidence, once: Mapping[int, int] = {}) -> float | None:
+def contradiction_share(
+    claim: ClaimEvidence, once: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
+) -> float | None:
     """|D-| / (|D+| + |D-|) of one claim, in [0, 1]; None where both sides are empty."""
-    against = claim.independent(Label.CONTRADICTS, once)
-    sides = claim.independent(Label.SUPPORTS, once) + against
+    against = _worth(claim, Label.CONTRADICTS, once, weights)
+    sides = _worth(claim, Label.SUPPORTS, once, weights) + against
     return against / sides if sides else None
 
 
-def conflictscore_count(claims: Sequence[ClaimEvidence]) -> float | None:
+def conflictscore_count(
+    claims: Sequence[ClaimEvidence], weights: Mapping[int, float] = {}
+) -> float | None:
     """CS-C: the share of claims with evidence on both sides, in [0, 1]; lower is better.
+
+    With weights, such a claim counts by the most trusted document of its weaker side over that of
+    the stronger one: a claim that a document of weight 1 supports and one of .1 contradicts is a
+    tenth of a conflict.
 
     None where no pair was labelled, which includes an answer without claims.
     """
-    scored = _scored(claims)
+    scored = _scored(claims, weights)
     if not scored:
         return None
-    return sum(claim.conflicting for claim in scored) / len(scored)
+    return fsum(_conflict(claim, weights) for claim in scored) / len(scored)
 
 
 def conflictscore_ratio(
-    claims: Sequence[ClaimEvidence], once: Mapping[int, int] = {}
+    claims: Sequence[ClaimEvidence],
+    once: Mapping[int, int] = {},
+    weights: Mapping[int, float] = {},
 ) -> float | None:
     """CS-R: the mean over claims of |D-| / (|D+| + |D-|), in [0, 1]; lower is better.
 
     A claim with neither D+ nor D- adds 0 (see :func:`uncovered_claims`). None where no pair
     was labelled, which includes an answer without claims.
     """
-    scored = _scored(claims)
+    scored = _scored(claims, weights)
     if not scored:
         return None
-    return fsum(contradiction_share(claim, once) or 0.0 for claim in scored) / len(scored)
+    shares = [contradiction_share(claim, once, weights) or 0.0 for claim in scored]
+    return fsum(shares) / len(scored)
 
 
 def coverage(claims: Sequence[ClaimEvidence]) -> float | None:
@@ -78,7 +100,9 @@ def uncovered_claims(claims: Sequence[ClaimEvidence]) -> tuple[int, ...]:
 
 
 def claim_to_reconsider(
-    claims: Sequence[ClaimEvidence], once: Mapping[int, int] = {}
+    claims: Sequence[ClaimEvidence],
+    once: Mapping[int, int] = {},
+    weights: Mapping[int, float] = {},
 ) -> int | None:
     """Number of the conflicting claim that is put back to the model; None where none conflicts.
 
@@ -86,10 +110,10 @@ def claim_to_reconsider(
     Here it is the one with the highest share of contradiction, the earlier on a tie: the claim
     that its own sources stand behind the least.
     """
-    conflicting = [claim for claim in claims if claim.conflicting]
+    conflicting = [claim for claim in claims if claim.heard(weights).conflicting]
     if not conflicting:
         return None
-    worst = max(conflicting, key=lambda claim: contradiction_share(claim, once) or 0.0)
+    worst = max(conflicting, key=lambda claim: contradiction_share(claim, once, weights) or 0.0)
     return worst.claim.number
 
 
@@ -98,6 +122,7 @@ def disputed_claims(
     policy: Collection[Disputed] = CONFLICT,
     once: Mapping[int, int] = {},
     duplicates: Mapping[int, int] | None = None,
+    weights: Mapping[int, float] = {},
 ) -> tuple[int, ...]:
     """Numbers of the claims that a policy disputes, those with most at stake first.
 
@@ -111,18 +136,19 @@ def disputed_claims(
         once: Whose copies count once in what is at stake.
         duplicates: Whose copies are no second document against a claim; by default those of
             ``once``.
+        weights: By document: what it adds to what is at stake. One of 0 disputes nothing.
     """
     copies = once if duplicates is None else duplicates
 
-    def stake(claim: ClaimEvidence) -> tuple[int, int, int]:
-        against = claim.independent(Label.CONTRADICTS, once)
+    def stake(claim: ClaimEvidence) -> tuple[float, float, int]:
+        against = _worth(claim, Label.CONTRADICTS, once, weights)
         return (
-            -against - claim.independent(Label.SUPPORTS, once),
+            -against - _worth(claim, Label.SUPPORTS, once, weights),
             -against,
             claim.claim.number,
         )
 
-    disputed = [claim for claim in claims if claim.disputed_by(copies) in policy]
+    disputed = [c for c in claims if c.heard(weights).disputed_by(copies) in policy]
     return tuple(claim.claim.number for claim in sorted(disputed, key=stake))
 
 
@@ -132,6 +158,8 @@ def conflict_report(
     duplicates: Mapping[int, int] = {},
     duplicates_vote: bool = True,
     policy: Collection[Disputed] = CONFLICT,
+    weights: Mapping[int, float] | None = None,
+    weights_by: str = "table",
 ) -> ConflictReport:
     """Aggregate labels to the scores of one answer.
 
@@ -141,10 +169,22 @@ def conflict_report(
         duplicates_vote: Whether each of them counts; otherwise a group counts once on each side.
         policy: What makes a claim disputed. The claim to reconsider is chosen among those in
             conflict, as :func:`claim_to_reconsider` does, and among the others if there is none.
+        weights: How far each document is trusted, at least 0; None where all count alike. The
+            claims are then disputed and chosen by them, and the scores with them stand in
+            ``weighted``, beside those without.
+        weights_by: Who gave them, for ``weighted``.
     """
-    once = {} if duplicates_vote else duplicates
-    disputed = disputed_claims(claims, policy, once, duplicates)
-    reconsider = claim_to_reconsider(claims, once) if "conflict" in policy else None
+    once, worth = ({} if duplicates_vote else duplicates), weights or {}
+    disputed = disputed_claims(claims, policy, once, duplicates, worth)
+    reconsider = claim_to_reconsider(claims, once, worth) if "conflict" in policy else None
+    weighted = None
+    if weights is not None:
+        weighted = WeightedScores(
+            by=weights_by,
+            cs_c=conflictscore_count(claims, weights),
+            cs_r=conflictscore_ratio(claims, once, weights),
+            weights=dict(weights),
+        )
     return ConflictReport(
         cs_c=conflictscore_count(claims),
         cs_r=conflictscore_ratio(claims, once),
@@ -155,6 +195,7 @@ def conflict_report(
         reconsider=reconsider or next(iter(disputed), None),
         duplicates=dict(duplicates),
         duplicates_vote=duplicates_vote,
+        weighted=weighted,
     )
 
 
@@ -162,10 +203,11 @@ def support_share(report: ConflictReport) -> float | None:
     """How far the documents that speak to an answer stand behind it, in [0, 1].
 
     The mean of |D+| / (|D+| + |D-|) over the claims that a document speaks to; None where there is
-    no such claim. Near-duplicates count as they did in the report's CS-R.
+    no such claim. Near-duplicates count as they did in the report's CS-R, and documents by their
+    weights where it has some.
     """
     once = {} if report.duplicates_vote else report.duplicates
-    shares = [contradiction_share(claim, once) for claim in report.claims]
+    shares = [contradiction_share(claim, once, report.weights) for claim in report.claims]
     known = [1 - share for share in shares if share is not None]
     return fsum(known) / len(known) if known else None
 
@@ -180,9 +222,11 @@ def better_supported(before: ConflictReport, after: ConflictReport, margin: floa
     return one is not None and other is not None and other - one > margin
 
 
-def balance(claim: ClaimEvidence, once: Mapping[int, int] = {}) -> float:
+def balance(
+    claim: ClaimEvidence, once: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
+) -> float:
     """(|D+| - |D-|) / (|D+| + |D-|) of one claim, in [-1, 1]; 0 where no document speaks to it."""
-    share = contradiction_share(claim, once)
+    share = contradiction_share(claim, once, weights)
     return 0.0 if share is None else 1 - 2 * share
 
 
@@ -205,5 +249,28 @@ def better_evidence(before: Sequence[float], after: Sequence[float]) -> bool:
     return no_worse and next((b > a for a, b in zip(one, other, strict=False) if a != b), False)
 
 
-def _scored(claims: Sequence[ClaimEvidence]) -> list[ClaimEvidence]:
-    return [c for c in claims if any(p.label is not Label.UNLABELLED for p in c.labels)]
+def _scored(
+    claims: Sequence[ClaimEvidence], weights: Mapping[int, float] = {}
+) -> list[ClaimEvidence]:
+    heard = ((claim, claim.heard(weights).labels) for claim in claims)
+    return [c for c, pairs in heard if any(p.label is not Label.UNLABELLED for p in pairs)]
+
+
+def _worth(
+    claim: ClaimEvidence, label: Label, once: Mapping[int, int], weights: Mapping[int, float]
+) -> float:
+    """What one side of a claim is worth: how many are on it, or the sum of their weights."""
+    if not weights:
+        return claim.independent(label, once)
+    largest: dict[int, float] = {}
+    for number in claim.documents(label):
+        first = once.get(number, number)
+        largest[first] = max(largest.get(first, 0.0), weights.get(number, 1.0))
+    return fsum(largest.values())
+
+
+def _conflict(claim: ClaimEvidence, weights: Mapping[int, float]) -> float:
+    """How far a claim is in conflict, in [0, 1]."""
+    sides = (claim.supports, claim.contradicts)
+    one, other = (max((weights.get(n, 1.0) for n in side), default=0.0) for side in sides)
+    return min(one, other) / max(one, other) if one and other else 0.0

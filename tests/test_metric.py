@@ -416,3 +416,107 @@ def test_an_answer_is_better_supported_where_both_have_a_share_and_it_rises_by_m
 ) -> None:
     one, other = conflict_report(claims(*before)), conflict_report(claims(*after))
     assert better_supported(one, other, margin) is better
+
+
+@st.composite
+def weighted_tables(draw: st.DrawFn) -> tuple[list[str], dict[int, int], dict[int, float]]:
+    """A table, its copies, and a weight for each document."""
+    rows, copies = draw(copied_tables())
+    weight = st.just(0.0) | st.floats(0.01, 100)
+    width = len(rows[0]) if rows else 0
+    return rows, copies, {number: draw(weight) for number in range(1, width + 1)}
+
+
+def weighed(
+    rows: Iterable[str], weights: dict[int, float], copies: dict[int, int] | None = None
+) -> tuple[float | None, float | None]:
+    report = conflict_report(
+        claims(*rows), duplicates=copies or {}, duplicates_vote=not copies, weights=weights
+    )
+    assert report.weighted is not None
+    return report.weighted.cs_c, report.weighted.cs_r
+
+
+@given(copied_tables(), st.floats(0.01, 100))
+def test_equal_weights_give_the_scores_without_any(
+    table: tuple[list[str], dict[int, int]], weight: float
+) -> None:
+    rows, copies = table
+    plain = counted_once(rows, copies) if copies else conflict_report(claims(*rows))
+    alike = dict.fromkeys(range(1, 7), weight)
+    assert weighed(rows, alike, copies) == pytest.approx((plain.cs_c, plain.cs_r))
+
+
+@given(weighted_tables(), st.floats(0.01, 100))
+def test_only_how_weights_compare_matters(
+    table: tuple[list[str], dict[int, int], dict[int, float]], factor: float
+) -> None:
+    rows, copies, weights = table
+    scaled = {number: factor * weight for number, weight in weights.items()}
+    assert weighed(rows, scaled, copies) == pytest.approx(weighed(rows, weights, copies))
+
+
+@given(weighted_tables())
+def test_a_document_of_weight_0_is_left_out(
+    table: tuple[list[str], dict[int, int], dict[int, float]],
+) -> None:
+    rows, _, weights = table
+    kept = [number for number, weight in weights.items() if weight]
+    without = ["".join(row[number - 1] for number in kept) for row in rows]
+    left = {place: weights[number] for place, number in enumerate(kept, start=1)}
+    assert weighed(rows, weights) == pytest.approx(weighed(without, left))
+    policy: tuple[Disputed, ...] = ("conflict", "refuted", "contradicted")
+    one = conflict_report(claims(*rows), weights=weights, policy=policy)
+    other = conflict_report(claims(*without), weights=left, policy=policy)
+    assert set(one.disputed) == set(other.disputed)
+    assert (one.reconsider is None) == (other.reconsider is None)
+
+
+@given(weighted_tables())
+def test_weights_stay_beside_the_scores_and_in_their_range(
+    table: tuple[list[str], dict[int, int], dict[int, float]],
+) -> None:
+    rows, copies, weights = table
+    plain = conflict_report(claims(*rows), duplicates=copies)
+    report = conflict_report(claims(*rows), duplicates=copies, weights=weights)
+    decided = {"weighted", "disputed", "reconsider"}
+    assert report.model_dump(exclude=decided) == plain.model_dump(exclude=decided)
+    for score in weighed(rows, weights, copies):
+        assert score is None or 0 <= score <= 1
+
+
+def test_a_trusted_document_outweighs_two_that_are_not() -> None:
+    evidence = claims("+--")
+    assert contradiction_share(evidence[0], {}, {1: 1.0, 2: 0.2, 3: 0.2}) == pytest.approx(2 / 7)
+    assert balance(evidence[0], {}, {1: 1.0, 2: 0.2, 3: 0.2}) == pytest.approx(3 / 7)
+    assert weighed(["+--"], {1: 1.0, 2: 0.2, 3: 0.2}) == pytest.approx((0.2, 2 / 7))
+
+
+def test_copies_are_worth_the_most_trusted_of_them() -> None:
+    assert weighed(["+-+"], {1: 1.0, 2: 1.0, 3: 3.0}, {3: 1}) == pytest.approx((1 / 3, 1 / 4))
+
+
+def test_claims_are_put_in_order_by_the_weights_at_stake() -> None:
+    evidence = claims("+--00", "000+-", "+0000")
+    weights = {1: 0.1, 2: 0.1, 3: 0.1, 4: 1.0, 5: 0.5}
+    assert disputed_claims(evidence) == (1, 2)
+    assert disputed_claims(evidence, weights=weights) == (2, 1)
+    assert claim_to_reconsider(evidence) == 1
+    assert claim_to_reconsider(evidence, {}, {**weights, 1: 9.0}) == 2
+
+
+def test_what_nobody_trusts_disputes_nothing() -> None:
+    evidence = claims("++-", "00-")
+    report = conflict_report(evidence, weights={3: 0.0}, policy=["conflict", "contradicted"])
+    assert (report.disputed, report.reconsider) == ((), None)
+    assert report.conflicting == (1,), "as without weights"
+    assert [report.why_disputed(claim) for claim in evidence] == [None, "unsupported"]
+    assert report.weighted is not None
+    assert (report.weighted.cs_c, report.weighted.cs_r) == (0.0, 0.0)
+
+
+def test_a_guard_with_weights_compares_what_the_sides_are_worth() -> None:
+    one, other = (conflict_report(claims(row), weights={1: 5.0}) for row in ("-++", "+--"))
+    assert better_supported(one, other)
+    one, other = (conflict_report(claims(row)) for row in ("-++", "+--"))
+    assert not better_supported(one, other)

@@ -22,6 +22,7 @@ from conflictscore.records import (
     Run,
     RunStatus,
     Usage,
+    WeightedScores,
 )
 
 _NUMBERS = st.integers(1, 10**6)
@@ -68,6 +69,13 @@ def _labels(draw: st.DrawFn) -> EvidenceLabel:
 _EVIDENCE = st.builds(
     ClaimEvidence, claim=_CLAIMS, labels=st.lists(_labels(), max_size=3).map(tuple)
 )
+_WEIGHTED = st.builds(
+    WeightedScores,
+    by=_TEXTS,
+    cs_c=_SHARES,
+    cs_r=_SHARES,
+    weights=st.dictionaries(_NUMBERS, st.floats(0, 1000), max_size=3),
+)
 _REPORTS = st.builds(
     ConflictReport,
     cs_c=_SHARES,
@@ -79,6 +87,7 @@ _REPORTS = st.builds(
     duplicates=st.dictionaries(_NUMBERS, _NUMBERS, max_size=3),
     duplicates_vote=st.booleans(),
     error=st.none() | _TEXTS,
+    weighted=st.none() | _WEIGHTED,
 )
 _ANSWERS = st.builds(
     Answer,
@@ -385,7 +394,7 @@ def test_a_summary_is_plain_json_with_the_same_keys_always(report: ConflictRepor
     summary = json.loads(json.dumps(report.summary(), allow_nan=False))
     assert summary == report.summary()
     fields = {*ConflictReport.model_fields, "independent_documents"} - {"duplicates"}
-    assert set(summary) == fields
+    assert set(summary) == (fields if report.weighted else fields - {"weighted"})
     for claim in summary["claims"]:
         sides = ("supports", "contradicts", "irrelevant", "unlabelled")
         counts = ("independent_supports", "independent_contradicts")
@@ -393,6 +402,18 @@ def test_a_summary_is_plain_json_with_the_same_keys_always(report: ConflictRepor
         assert sum(len(claim[side]) for side in sides) == len(claim["labels"])
         for pair in claim["labels"]:
             assert set(pair) == set(EvidenceLabel.model_fields) - {"claim"}
+
+
+def test_a_report_without_weights_says_nothing_of_them() -> None:
+    report = ConflictReport(cs_c=0.0, cs_r=0.5, coverage=1.0)
+    assert "weighted" not in report.to_json()
+    assert (report.weights, "weighted" in report.summary()) == ({}, False)
+    scores = WeightedScores(by="accu", cs_c=0.25, cs_r=0.1, weights={1: 1.0, 2: 0.5})
+    weighed = report.model_copy(update={"weighted": scores})
+    told = {"by": "accu", "cs_c": 0.25, "cs_r": 0.1, "weights": {"1": 1.0, "2": 0.5}}
+    assert weighed.summary()["weighted"] == weighed.to_json()["weighted"] == told
+    assert (weighed.summary()["cs_c"], weighed.summary()["cs_r"]) == (0.0, 0.5)
+    assert weighed.weights == {1: 1.0, 2: 0.5}
 
 
 def test_a_failed_value_stays_failed_through_json() -> None:

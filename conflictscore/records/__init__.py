@@ -17,6 +17,7 @@ from conflictscore.records.evidence import (
     Label,
     Likeness,
     Record,
+    WeightedScores,
     encodable,
 )
 from conflictscore.records.run import (
@@ -62,6 +63,7 @@ __all__ = [
     "RunStatus",
     "Usage",
     "Way",
+    "WeightedScores",
     "differs",
     "encodable",
 ]

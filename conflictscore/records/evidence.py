@@ -21,6 +21,7 @@ __all__ = [
     "Label",
     "Likeness",
     "Record",
+    "WeightedScores",
     "encodable",
 ]
 
@@ -219,6 +220,18 @@ class ClaimEvidence(Record):
         """Whether both D+ and D- are non-empty (paper, section 3, step 2)."""
         return bool(self.supports) and bool(self.contradicts)
 
+    def heard(self, weights: Mapping[int, float]) -> Self:
+        """The same without what documents of weight 0 say.
+
+        Args:
+            weights: By document; one that is not named has a weight.
+        """
+        silent = {number for number, weight in weights.items() if not weight}
+        if silent.isdisjoint(pair.document for pair in self.labels):
+            return self
+        kept = tuple(pair for pair in self.labels if pair.document not in silent)
+        return self.model_copy(update={"labels": kept})
+
     def disputed_by(self, duplicates: Mapping[int, int]) -> Disputed | None:
         """What disputes it; None where only supporting documents speak to it, or nobody judged.
 
@@ -231,6 +244,23 @@ class ClaimEvidence(Record):
             alone = self.independent(Label.CONTRADICTS, duplicates) == 1
             return "contradicted" if alone else "refuted"
         return None if self.supports or not self.irrelevant else "unsupported"
+
+
+_Weight = Annotated[float, Field(ge=0)]
+
+
+class WeightedScores(Record):
+    """The scores where documents count by how far they are trusted."""
+
+    by: str
+    """Who weighs them: ``table``, ``truthfinder`` or ``accu``."""
+    cs_c: Annotated[float, Field(ge=0, le=1)] | None
+    """CS-C in [0, 1] where the weaker side of a claim counts as far as it is trusted; None where
+    nothing was labelled against a document that has a weight."""
+    cs_r: Annotated[float, Field(ge=0, le=1)] | None
+    """CS-R in [0, 1] with weights in place of counts; None as for ``cs_c``."""
+    weights: dict[_Number, _Weight]
+    """By document; only how they compare matters, and one with 0 is left out."""
 
 
 class ConflictReport(Record):
@@ -257,6 +287,18 @@ class ConflictReport(Record):
     a group counted once on each side."""
     error: str | None = None
     """Why there are no claims to score, where decomposition failed."""
+    weighted: WeightedScores | None = Field(default=None, exclude_if=lambda scores: scores is None)
+    """The scores with weights beside those without, where the run weighs its documents; then
+    ``disputed`` and ``reconsider`` go by the weights."""
+
+    @property
+    def weights(self) -> Mapping[int, float]:
+        """By document; empty where all count alike."""
+        return self.weighted.weights if self.weighted else {}
+
+    def why_disputed(self, claim: ClaimEvidence) -> Disputed | None:
+        """What disputes one of the claims, as the run counts its documents; None where nothing."""
+        return claim.heard(self.weights).disputed_by(self.duplicates)
 
     @property
     def conflicting(self) -> tuple[int, ...]:
@@ -291,6 +333,7 @@ class ConflictReport(Record):
         Documents stand by their numbers. ``labels`` holds what each side was counted from.
         """
         copies = self.duplicates
+        weighted = {"weighted": self.weighted.to_json()} if self.weighted else {}
         return {
             "cs_c": self.cs_c,
             "cs_r": self.cs_r,
@@ -301,6 +344,7 @@ class ConflictReport(Record):
             "error": self.error,
             "independent_documents": self.independent_documents,
             "duplicates_vote": self.duplicates_vote,
+            **weighted,
             "claims": [
                 {
                     "text": evidence.claim.text,

@@ -18,13 +18,25 @@ from conflictscore.records import Document
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
-__all__ = ["registrable_domain", "voices"]
+__all__ = ["host_of", "registrable_domain", "voices"]
 
 
 def registrable_domain(url: str) -> str | None:
     """The registrable domain of a web address, in ASCII and small letters.
 
     A host that has none, such as an IP address or ``localhost``, stands for itself.
+
+    Returns:
+        None for a path and whatever else is no web address.
+    """
+    host = host_of(url)
+    if host is None or not _is_name(host):
+        return host
+    return _suffixes().privatesuffix(host) or host
+
+
+def host_of(url: str) -> str | None:
+    """The host of a web address, in small letters, and in ASCII where IDNA can write it so.
 
     Returns:
         None for a path and whatever else is no web address.
@@ -41,10 +53,9 @@ def registrable_domain(url: str) -> str | None:
     except ValueError:
         pass
     try:
-        host = host.encode("idna").decode()
+        return host.encode("idna").decode()
     except UnicodeError:
         return host
-    return _suffixes().privatesuffix(host) or host
 
 
 def voices(documents: Sequence[Document]) -> dict[int, int]:
@@ -69,6 +80,21 @@ def voices(documents: Sequence[Document]) -> dict[int, int]:
         first.setdefault(frozenset(texts[domain_of[number]]), number)
     voice_of = {number: first[frozenset(texts[domain])] for number, domain in domain_of.items()}
     return {number: voice for number, voice in voice_of.items() if number != voice}
+
+
+def _is_name(host: str) -> bool:
+    """Whether a host may have a suffix: it is no address, and IDNA can write it."""
+    try:
+        ip_address(host)
+    except ValueError:
+        pass
+    else:
+        return False
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        return False
+    return True
 
 
 @cache

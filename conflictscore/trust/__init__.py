@@ -1,0 +1,1 @@
+"""How far the documents of a question are trusted; a run that is told nothing weighs them alike."""

@@ -1,0 +1,250 @@
+"""A user's table of weights for documents: by host, domain, type and date.
+
+```toml
+default = 1                  # a document that nothing below names
+
+[hosts]                      # without www.; this host alone
+"blog.example.org" = 0.2
+
+[domains]                    # as registered, with every host of it
+"example.org" = 2
+"content-farm.com" = 0       # left out
+
+[types]                      # the document's metadata "type", or the kind of its file
+"forum" = 0.5
+"pdf" = 1.5
+
+[dates]                      # by the document's metadata "date"; multiplies what stands above
+half_life_days = 365         # each so many days before the newest document, it is worth half
+newer_than = 2020-01-01      # what is older counts by "older"
+older = 0.5
+undated = 1                  # a document whose date nobody knows
+```
+
+The first that names a document gives its weight: its host, its domain, the type in its metadata,
+the kind of its file, the default. The factors for its date then multiply it.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from conflictscore.errors import InputError
+from conflictscore.records import ClaimEvidence, Document
+from conflictscore.retrieval.domains import host_of, registrable_domain
+
+__all__ = ["TrustTable", "date_of"]
+
+_MOST = 1_000
+"""The largest weight: sums of any number of them are numbers still."""
+_Weight = Annotated[float, Field(ge=0, le=_MOST, allow_inf_nan=False)]
+
+_ISO = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?(?!\d)")
+_IN_WORDS = ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y")
+_NAME = re.compile(r"[a-z0-9_.:-]+")
+_FILE_KIND = re.compile(r"\.[a-z0-9]{1,5}")
+
+
+class _Rules(BaseModel):
+    """What a table may say."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Dates(_Rules):
+    half_life_days: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    newer_than: date | None = None
+    older: _Weight | None = None
+    undated: _Weight = 1.0
+
+    @model_validator(mode="after")
+    def _a_bound_has_a_factor(self) -> Self:
+        if (self.newer_than is None) != (self.older is None):
+            raise ValueError("newer_than and older go together")
+        return self
+
+
+class _Table(_Rules):
+    default: _Weight = 1.0
+    hosts: dict[str, _Weight] = Field(default_factory=dict)
+    domains: dict[str, _Weight] = Field(default_factory=dict)
+    types: dict[str, _Weight] = Field(default_factory=dict)
+    dates: _Dates = Field(default_factory=_Dates)
+
+
+class TrustTable:
+    """Weights for documents, from what a user wrote down about their sources."""
+
+    name = "table"
+
+    def __init__(self, table: Mapping[str, Any], where: str = "trust") -> None:
+        """Take a table.
+
+        Args:
+            table: The tables and keys of the module's example.
+            where: What errors call it, such as the name of its file.
+
+        Raises:
+            InputError: A key is unknown, a host or domain is none, or a weight is no number from 0
+                to 1,000; names the field.
+        """
+        for field in ("hosts", "domains"):
+            named = table.get(field)
+            for key, value in named.items() if isinstance(named, Mapping) else ():
+                if isinstance(value, Mapping):
+                    raise InputError(
+                        f"{where}, field {field}.{key}: a table and not a weight; quote a name with"
+                        f' dots in it, as "{key}.{next(iter(value), "")}"'
+                    )
+        try:
+            self._rules = _Table.model_validate(dict(table))
+        except ValidationError as error:
+            fault = error.errors()[0]
+            place = ".".join(map(str, fault["loc"]))
+            said = fault["msg"].removeprefix("Value error, ")
+            raise InputError(f"{where}, field {place}: {said}") from None
+        self._hosts = _by_name(self._rules.hosts, f"{where}, field hosts", domains=False)
+        self._domains = _by_name(self._rules.domains, f"{where}, field domains", domains=True)
+        self._types = _by_kind(self._rules.types, f"{where}, field types")
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a table from a TOML file.
+
+        Raises:
+            InputError: The file cannot be read, or as for a table; names file and field.
+        """
+        try:
+            table = tomllib.loads(path.read_text("utf-8-sig"))
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or 'it cannot be read'}") from None
+        except ValueError as error:  # not UTF-8, or no TOML
+            raise InputError(f"{path}: it is not a TOML file: {error}") from None
+        return cls(table, str(path))
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The table as plain JSON, for a log; what it leaves to the defaults is not in it."""
+        return self._rules.model_dump(mode="json", exclude_defaults=True)
+
+    def weights(
+        self,
+        documents: Sequence[Document],
+        claims: Sequence[ClaimEvidence] = (),
+        once: Mapping[int, int] = {},
+    ) -> dict[int, float]:
+        """A weight for each document, at least 0.
+
+        Args:
+            documents: Those of the question; the newest of them is what age is counted from.
+            claims: Are not read: what documents say changes nothing here.
+            once: Is not read: each copy has the weight of its own source.
+        """
+        dates = {document.number: date_of(document) for document in documents}
+        newest = max(filter(None, dates.values()), default=None)
+        return {
+            document.number: self._source(document) * self._age(dates[document.number], newest)
+            for document in documents
+        }
+
+    def _source(self, document: Document) -> float:
+        host, kind = host_of(document.url), document.metadata.get("type")
+        for table, name in (
+            (self._hosts, host and host.removeprefix("www.")),
+            (self._domains, registrable_domain(document.url)),
+            (self._types, kind.strip().casefold() if isinstance(kind, str) else None),
+            (self._types, _file_kind(document.url)),
+        ):
+            if name and name in table:
+                return table[name]
+        return self._rules.default
+
+    def _age(self, dated: date | None, newest: date | None) -> float:
+        rules = self._rules.dates
+        if dated is None or newest is None:
+            return rules.undated
+        factor = 1.0
+        if rules.half_life_days is not None:
+            factor = 0.5 ** ((newest - dated).days / rules.half_life_days)
+        if rules.newer_than and rules.older is not None and dated < rules.newer_than:
+            factor *= rules.older
+        return factor
+
+
+def date_of(document: Document) -> date | None:
+    """The day that a document's metadata names as its ``date``.
+
+    Understood are ISO dates and times, of which a year or a month alone is its first day, and dates
+    in English words (``Jan 3, 2020``, ``3 January 2020``). "2 days ago" depends on when that was
+    said, and is no date.
+    """
+    told = document.metadata.get("date")
+    if not isinstance(told, str | int) or isinstance(told, bool):
+        return None
+    text = str(told).strip()
+    try:
+        if found := _ISO.match(text):
+            year, month, day = (int(part or 1) for part in found.groups())
+            return date(year, month, day)
+    except ValueError:
+        return None
+    for form in _IN_WORDS:
+        try:
+            return datetime.strptime(text, form).date()  # noqa: DTZ007 - a day has no time zone
+        except ValueError:
+            continue
+    return None
+
+
+def _by_name(named: Mapping[str, float], where: str, *, domains: bool) -> dict[str, float]:
+    """Weights by host or domain, written as addresses have them."""
+    made: dict[str, float] = {}
+    for given, weight in named.items():
+        name = given.strip().casefold().removeprefix("www.").rstrip(".")
+        host = host_of(f"https://{name}")
+        if not host or not _NAME.fullmatch(host) or name not in (host, _unicode(host)):
+            raise InputError(f"{where}.{given}: it is no {'domain' if domains else 'host'}")
+        if domains and (registered := registrable_domain(f"https://{name}")) != host:
+            raise InputError(
+                f"{where}.{given}: it is a host of {registered}; give it under hosts, or the domain"
+            )
+        if domains and registrable_domain(f"https://a.{name}") == f"a.{host}":
+            raise InputError(f"{where}.{given}: domains are registered under it, and it is none")
+        if host in made:
+            raise InputError(f"{where}.{given}: it has a weight already, in other letters")
+        made[host] = weight
+    return made
+
+
+def _by_kind(named: Mapping[str, float], where: str) -> dict[str, float]:
+    made: dict[str, float] = {}
+    for given, weight in named.items():
+        kind = given.strip().casefold().removeprefix(".")
+        if not kind or kind in made:
+            why = "it has a weight already, in other letters" if kind else "it is empty"
+            raise InputError(f"{where}.{given}: {why}")
+        made[kind] = weight
+    return made
+
+
+def _unicode(host: str) -> str:
+    try:
+        return host.encode("ascii").decode("idna")
+    except UnicodeError:
+        return host
+
+
+def _file_kind(url: str) -> str | None:
+    """The ending of a file's name, or of an address's path, in small letters without its dot."""
+    try:
+        path = urlsplit(url).path if host_of(url) else url
+    except ValueError:
+        return None
+    ending = PurePosixPath(path.replace("\\", "/")).suffix.lower()
+    return ending.removeprefix(".") if _FILE_KIND.fullmatch(ending) else None

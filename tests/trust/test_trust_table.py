@@ -1,0 +1,144 @@
+"""A user's table of weights: what it names, what goes first, and how a bad one is refused."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conflictscore.errors import InputError
+from conflictscore.records import Document
+from conflictscore.trust.trust_table import TrustTable, date_of
+
+PAPER = Document(number=1, text="a", url="https://www.Paper.example.org/a/b.html?x=1")
+FORUM = Document(number=2, text="b", url="http://example.org:8080/c", metadata={"type": "Forum"})
+SCAN = Document(number=3, text="c", url="notes/scan.PDF")
+NOTE = Document(number=4, text="d")
+DOCUMENTS = (PAPER, FORUM, SCAN, NOTE)
+
+
+def weights(table: dict[str, Any], *documents: Document) -> list[float]:
+    return list(TrustTable(table).weights(documents or DOCUMENTS).values())
+
+
+def dated(*dates: str) -> list[Document]:
+    return [
+        Document(number=number, text=told, metadata={"date": told})
+        for number, told in enumerate(dates, start=1)
+    ]
+
+
+def test_an_empty_table_weighs_all_alike() -> None:
+    assert weights({}) == [1, 1, 1, 1]
+    assert weights({"default": 0.5}) == [0.5] * 4
+
+
+def test_a_domain_covers_its_hosts_and_a_host_itself_alone() -> None:
+    assert weights({"domains": {"example.org": 2}}) == [2, 2, 1, 1]
+    assert weights({"hosts": {"example.org": 2}}) == [1, 2, 1, 1]
+    assert weights({"hosts": {"WWW.paper.Example.org": 2}}) == [2, 1, 1, 1]
+
+
+def test_a_name_may_be_written_in_its_own_script() -> None:
+    page = Document(number=1, text="a", url="https://www.bücher.example/x")
+    assert weights({"domains": {"Bücher.example": 2}}, page) == [2]
+    assert weights({"hosts": {"xn--bcher-kva.example": 3}}, page) == [3]
+
+
+def test_types_are_those_of_metadata_or_else_the_kind_of_the_file() -> None:
+    assert weights({"types": {"forum": 0.5, "pdf": 3, ".html": 2}}) == [2, 0.5, 3, 1]
+    both = SCAN.model_copy(update={"metadata": {"type": "report"}})
+    assert weights({"types": {"pdf": 3, "report": 4}}, both) == [4]
+    assert weights({"types": {"pdf": 3}}, both) == [3]
+
+
+def test_host_goes_before_domain_before_type_before_default() -> None:
+    table: dict[str, Any] = {"default": 9, "types": {"html": 4, "forum": 4}}
+    assert weights(table) == [4, 4, 9, 9]
+    table["domains"] = {"example.org": 3}
+    assert weights(table) == [3, 3, 9, 9]
+    table["hosts"] = {"paper.example.org": 0}
+    assert weights(table) == [0, 3, 9, 9]
+
+
+def test_age_is_counted_from_the_newest_document() -> None:
+    documents = dated("2024-01-11", "2024-01-01", "2023-12-22", "", "2 days ago")
+    table: dict[str, Any] = {"dates": {"half_life_days": 10, "undated": 0.1}}
+    assert weights(table, *documents) == pytest.approx([1, 0.5, 0.25, 0.1, 0.1])
+    assert weights(table, *documents[2:]) == pytest.approx([1, 0.1, 0.1])
+
+
+def test_what_is_older_than_a_day_counts_less_and_factors_multiply() -> None:
+    documents = dated("2024-01-11", "2023-12-31", "2023-12-22")
+    dates: dict[str, Any] = {"newer_than": date(2024, 1, 1), "older": 0.5}
+    assert weights({"dates": dates}, *documents) == [1, 0.5, 0.5]
+    dates["half_life_days"] = 20
+    assert weights({"default": 2, "dates": dates}, *documents)[2] == pytest.approx(2 * 0.5 * 0.5)
+
+
+@pytest.mark.parametrize(
+    ("told", "day"),
+    [
+        ("2020", date(2020, 1, 1)),
+        ("2020-03", date(2020, 3, 1)),
+        ("2020-03-04T05:06:07Z", date(2020, 3, 4)),
+        ("Mar 4, 2020", date(2020, 3, 4)),
+        ("4 March 2020", date(2020, 3, 4)),
+        (2020, date(2020, 1, 1)),
+        ("2020-13-01", None),
+        ("20200304", None),
+        ("yesterday", None),
+        (True, None),
+    ],
+)
+def test_dates_are_read_as_searches_and_pages_give_them(told: Any, day: date | None) -> None:
+    assert date_of(Document(number=1, text="a", metadata={"date": told})) == day
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("domain = 1", "field domain: Extra inputs are not permitted"),
+        ('default = "high"', "field default: Input should be a valid number"),
+        ("default = -1", "field default: Input should be greater than or equal to 0"),
+        ("default = nan", "field default: Input should be"),
+        ("default = true", "field default: Input should be a valid number"),
+        ('[domains]\n"a.org" = 1001', "field domains.a.org: Input should be less than or equal"),
+        (
+            "[domains]\na.org = 1",
+            "field domains.a: a table and not a weight; quote a name with dots",
+        ),
+        ('[domains]\n"b.a.org" = 1', "field domains.b.a.org: it is a host of a.org; give it under"),
+        ('[domains]\n"co.uk" = 1', "field domains.co.uk: domains are registered under it"),
+        ('[domains]\n"a.org" = 1\n"A.org" = 2', "field domains.A.org: it has a weight already"),
+        ('[hosts]\n"https://a.org" = 1', "field hosts.https://a.org: it is no host"),
+        ('[hosts]\n"a.org/b" = 1', "field hosts.a.org/b: it is no host"),
+        ('[hosts]\n"*.a.org" = 1', "field hosts.*.a.org: it is no host"),
+        ('[types]\npdf = 1\n".PDF" = 2', "field types..PDF: it has a weight already"),
+        ("[dates]\nhalf_life_days = 0", "field dates.half_life_days: Input should be greater than"),
+        ('[dates]\nnewer_than = "2020"', "field dates.newer_than: Input should be a valid date"),
+        ("[dates]\nnewer_than = 2020-01-01", "field dates: newer_than and older go together"),
+        ("default 1", "it is not a TOML file"),
+    ],
+)
+def test_a_bad_table_is_refused_in_one_line_that_names_file_and_field(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    file = tmp_path / "trust.toml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(InputError) as refused:
+        TrustTable.read(file)
+    message = str(refused.value)
+    assert message.startswith(f"{file}")
+    assert said in message
+    assert "\n" not in message
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.toml: No such file"):
+        TrustTable.read(tmp_path / "none.toml")
+
+
+def test_it_describes_what_it_was_told() -> None:
+    table = {"domains": {"example.org": 2.0}, "dates": {"half_life_days": 30.0}}
+    assert TrustTable(table).described == table
