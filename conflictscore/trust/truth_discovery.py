@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, get_args
 
 from conflictscore.records import ClaimEvidence, Document
 
-__all__ = ["PRIOR_CLAIMS", "Agreement", "AgreementMethod", "Sources", "trusted_sources"]
+__all__ = ["PRIOR_CLAIMS", "AgreementMethod", "AgreementTrust", "TrustedSources", "trusted_sources"]
 
 AgreementMethod = Literal["truthfinder", "accu"]
 """Which algorithm it is."""
@@ -68,7 +68,7 @@ _ALGORITHMS: dict[AgreementMethod, _Algorithm] = {
 }
 
 
-class Sources(NamedTuple):
+class TrustedSources(NamedTuple):
     """What came of the sources of a table.
 
     Attributes:
@@ -89,7 +89,7 @@ def trusted_sources(
     claims: Sequence[ClaimEvidence],
     method: AgreementMethod,
     once: Mapping[int, int] = {},
-) -> Sources:
+) -> TrustedSources:
     """Estimate how far sources are trusted from what they say of claims.
 
     Args:
@@ -117,10 +117,10 @@ def trusted_sources(
         if moved < _SETTLED:
             break
     weights = {source: vote(known) for source, known in trust.items()}
-    return Sources(trust, weights, vote(start), moved < _SETTLED)
+    return TrustedSources(trust, weights, vote(start), moved < _SETTLED)
 
 
-class Agreement:
+class AgreementTrust:
     """Weights from agreement, for each document of a question."""
 
     def __init__(self, method: AgreementMethod) -> None:

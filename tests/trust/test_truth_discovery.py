@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from conflictscore.records import Document
 from conflictscore.trust.truth_discovery import (
     PRIOR_CLAIMS,
-    Agreement,
     AgreementMethod,
-    Sources,
+    AgreementTrust,
+    TrustedSources,
     trusted_sources,
 )
 from tests.test_metric import claims, tables
@@ -22,7 +22,7 @@ METHODS = st.sampled_from(get_args(AgreementMethod))
 START = {"truthfinder": 0.9, "accu": 0.8}
 
 
-def found(method: AgreementMethod, *rows: str) -> Sources:
+def found(method: AgreementMethod, *rows: str) -> TrustedSources:
     return trusted_sources(claims(*rows), method)
 
 
@@ -124,7 +124,7 @@ def test_every_document_has_a_weight_and_the_most_trusted_one_has_1(
 ) -> None:
     width = len(rows[0]) if rows else 3
     documents = [document(number) for number in range(1, width + 1)]
-    weights = Agreement(method).weights(documents, claims(*rows))
+    weights = AgreementTrust(method).weights(documents, claims(*rows))
     assert set(weights) == set(range(1, width + 1))
     assert max(weights.values()) == 1
     assert min(weights.values()) >= 0
@@ -132,12 +132,12 @@ def test_every_document_has_a_weight_and_the_most_trusted_one_has_1(
 
 def test_a_copy_has_the_weight_of_what_it_copies() -> None:
     documents = [document(number) for number in range(1, 5)]
-    weights = Agreement("accu").weights(documents, claims("++-+"), {4: 3})
+    weights = AgreementTrust("accu").weights(documents, claims("++-+"), {4: 3})
     assert weights[4] == weights[3] < weights[1]
-    silent = Agreement("accu").weights([*documents, document(5)], claims("++-+0"))
+    silent = AgreementTrust("accu").weights([*documents, document(5)], claims("++-+0"))
     assert 0 < silent[5] < 1, "it says nothing of the claim, and is trusted as beforehand"
 
 
 def test_another_method_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown method 'vote'"):
-        Agreement("vote")  # type: ignore[arg-type]
+        AgreementTrust("vote")  # type: ignore[arg-type]
