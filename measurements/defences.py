@@ -15,17 +15,13 @@ multiple of a question's without a defence.
 """
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import click
-from langchain_core.caches import BaseCache
-from langchain_core.messages import messages_from_dict, messages_to_dict
-from langchain_core.outputs import ChatGeneration, Generation
 
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.listening import Silent
@@ -42,13 +38,12 @@ from conflictscore.graph.settings import LoopSettings
 from conflictscore.labelers import LabelerName
 from conflictscore.labelers.table import label_table
 from conflictscore.models.ledger import Ledger, attach
-from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.spec import default_spec, open_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Label
-from conflictscore.storage.cache import content_key
-from conflictscore.storage.record_file import RecordFile, json_line
+from conflictscore.storage.record_file import RecordFile
 from measurements.intervals import mean_interval
+from measurements.kept_calls import KeptCalls
 
 __all__ = ["DEFENCES", "main"]
 
@@ -85,50 +80,6 @@ DEFENCES: dict[str, _Defence] = {
 """By the name of the row. All but the first have the marks; the guard has the second look."""
 
 
-class _KeptCalls(BaseCache):
-    """LangChain's cache in a file, which knows how long each call took when it was made."""
-
-    def __init__(self, file: RecordFile, model: str) -> None:
-        self._file, self._model = file, model
-        self._kept: dict[str, dict[str, Any]] = {}
-        for line in file.lines:
-            try:
-                record = json.loads(line.text)
-                self._kept[record["call"]] = record
-            except (ValueError, TypeError, KeyError):
-                where = f"{file.lines.path}, row {line.number}"
-                raise InputError(f"{where}: no call of this command; give another --out") from None
-        file.resume()
-        self.made, self._began = 0, 0.0
-        self.saved = 0.0
-        """Seconds that the calls took which were found here."""
-
-    def lookup(self, prompt: str, llm_string: str) -> list[Generation] | None:
-        self._began = time.perf_counter()
-        kept = self._kept.get(self._key(prompt, llm_string))
-        if kept is None:
-            return None
-        self.saved += kept["seconds"]
-        return [ChatGeneration(message=messages_from_dict([kept["message"]])[0])]
-
-    def update(self, prompt: str, llm_string: str, return_val: Sequence[Generation]) -> None:
-        seconds = time.perf_counter() - self._began
-        key, (generation, *_) = self._key(prompt, llm_string), return_val
-        if isinstance(generation, ChatGeneration):
-            (message,) = messages_to_dict([generation.message])
-            self._kept[key] = {"call": key, "seconds": seconds, "message": message}
-            self._file.append(json_line(self._kept[key]))
-            self.made += 1
-
-    def clear(self, **kwargs: Any) -> None:
-        raise NotImplementedError("calls are kept")
-
-    def _key(self, prompt: str, llm_string: str) -> str:
-        # before the sign stands the client, with a port that is another one in every run
-        asked_for = llm_string.partition("---")[2] or llm_string
-        return content_key({"model": self._model, "prompt": prompt, "with": asked_for})
-
-
 class _Asked(NamedTuple):
     """What came of a question; of answers, whether they are the attacker's option."""
 
@@ -153,7 +104,7 @@ class _Row:
     setup: Setup
     benchmark: Benchmark
     ledger: Ledger
-    kept: _KeptCalls
+    kept: KeptCalls
     method: str
 
     async def ask(self, question: Question, place: int) -> _Asked:
@@ -282,13 +233,8 @@ def main(
     try:
         opened = open_model(model or default_spec(), base_url=base_url)
         with RecordFile(out) as file:
-            kept, ledger = _KeptCalls(file, opened.name), Ledger()
-            chat = opened.chat.model_copy(update={"cache": kept})
-            # the direct path of judges would go past the cache
-            one_by_one = replace(
-                opened, chat=chat, limit=ConcurrencyLimit(1), judge_client="langchain"
-            )
-            judged = attach(one_by_one, ledger)
+            kept, ledger = KeptCalls(file, opened.name), Ledger()
+            judged = attach(kept.of(opened), ledger)
 
             def opened_row(defence: _Defence) -> tuple[_Row, list[tuple[Question, Question, int]]]:
                 whole = injection(data, "multiple-choice", seed, **defence.flags)
@@ -306,7 +252,7 @@ def main(
 
 
 async def _asked(
-    rows: Mapping[str, tuple[_Row, Sequence[tuple[Question, Question, int]]]], kept: _KeptCalls
+    rows: Mapping[str, tuple[_Row, Sequence[tuple[Question, Question, int]]]], kept: KeptCalls
 ) -> dict[str, list[_Pair]]:
     """All rows, question by question."""
     pairs: dict[str, list[_Pair]] = {name: [] for name in rows}

@@ -7,7 +7,8 @@ without regard to it (apart). Prompts and replies go over the wire, and their to
 Labels are placed in two ways: ten are drawn from the claim's own, so that as many are irrelevant as
 in the set (drawn); or the claim has its own labels on as many documents, and the others, which are
 there for other claims, are irrelevant (sparse). With --faults, the endpoint then fails. With
---model, that model judges the texts as they are, claims on the same documents together.
+--model, that model judges the texts as they are, claims on the same documents together; with --out
+its calls are kept, and the same command resumes.
 
 disputed: claims with a contradiction, in conflict or refuted, by json. same: claims that both
 dispute or neither does. found: disputed claims that screened disputes too. more: claims that
@@ -43,7 +44,9 @@ from conflictscore.models.spec import open_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, ClaimEvidence, Document, Label, Usage
+from conflictscore.storage.record_file import RecordFile
 from measurements.erring_judge import ErringJudge
+from measurements.kept_calls import KeptCalls
 from measurements.scheduler_overhead import FAULTS
 from measurements.service_load import started
 
@@ -100,7 +103,9 @@ class Judged(NamedTuple):
 @click.option("--answers", default=100, show_default=True, help="A row of the table.")
 @click.option("--faults", is_flag=True, help="With 20 % malformed, 5 % HTTP 500, 5 % HTTP 429.")
 @click.option("--model", help="A spec of a model that judges, instead of the simulated one.")
+@click.option("--base-url", help="An OpenAI-compatible endpoint of --model.")
 @click.option("--groups", default=12, show_default=True, help="Claims of a set, with --model.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where calls of --model are kept.")
 @click.option("--seed", default=0, show_default=True)
 def main(
     data: tuple[str, ...],
@@ -109,7 +114,9 @@ def main(
     answers: int,
     faults: bool,
     model: str | None,
+    base_url: str | None,
     groups: int,
+    out: Path | None,
     seed: int,
 ) -> None:
     """See the module."""
@@ -117,7 +124,13 @@ def main(
         sets = {Path(file).stem.removesuffix("_groups"): read_data([file]) for file in data}
         if model is not None:
             every = [group for of_set in sets.values() for group in of_set]
-            _real(open_model(model), list(_tables(every, groups, seed)), bounds)
+            tables = list(_tables(every, groups, seed))
+            if out is None:
+                raise click.UsageError("--model needs --out, where its calls are kept")
+            with RecordFile(out) as file:
+                opened = open_model(model, base_url=base_url)
+                kept = KeptCalls(file, opened.name)
+                _real(kept.of(opened), kept, tables, bounds)
             return
         click.echo(_ROW.format(*_COLUMNS))
         for name, of_set in sets.items():
@@ -236,6 +249,18 @@ def label_tables(labeler: Labeler, tables: Sequence[Table], at_once: int = _AT_O
     return Judged(rows, meter.usage, time.perf_counter() - begun)
 
 
+def _one_by_one(labeler: Labeler, tables: Sequence[Table], kept: KeptCalls) -> Judged:
+    """The same, with progress; a call that was kept counts with the seconds that it took."""
+    rows: list[tuple[ClaimEvidence, ...]] = []
+    usage, saved, begun = Usage(), kept.saved, time.perf_counter()
+    for table in tables:
+        judged = label_tables(labeler, [table], at_once=1)
+        rows, usage = [*rows, *judged.rows], usage + judged.usage
+        told = f"{labeler.name}: {len(rows)} of {len(tables)} answers, {kept.made} calls made"
+        click.echo(told, err=True)
+    return Judged(rows, usage, time.perf_counter() - begun + kept.saved - saved)
+
+
 def _disputed(labels: Iterable[Label | None]) -> bool:
     return Label.CONTRADICTS in labels
 
@@ -328,7 +353,9 @@ def _fail(
     )
 
 
-def _real(model: LanguageModel, tables: Sequence[Table], bounds: Sequence[int]) -> None:
+def _real(
+    model: LanguageModel, kept: KeptCalls, tables: Sequence[Table], bounds: Sequence[int]
+) -> None:
     """Have a real model judge, one answer after the other, and print what came of it."""
     alone, screen = _both(model)
     labelers: list[Labeler] = [alone, *(Screened(screen, alone, most) for most in bounds)]
@@ -336,7 +363,7 @@ def _real(model: LanguageModel, tables: Sequence[Table], bounds: Sequence[int]) 
     click.echo(f"{len(tables)} answers, {len(people)} pairs")
     pairwise: Judged | None = None
     for labeler in labelers:
-        judged = label_tables(labeler, tables, at_once=1)
+        judged = _one_by_one(labeler, tables, kept)
         labels = [label for row in judged.claims for label in row]
         known = [(a, b) for a, b in zip(labels, people, strict=True) if b is not None]
         share = sum(a is b for a, b in known) / len(known)
