@@ -119,8 +119,8 @@ CLEAN = {
 }
 
 
-def read_questions(name: str, path: Path, limit: int) -> Iterator[Question]:
-    """The first questions of a set as they are, with the addresses that they have."""
+def read_questions(name: str, path: Path, limit: int | None) -> Iterator[Question]:
+    """The first questions of a set as they are, or all, with the addresses that they have."""
     for line in path.read_text(encoding="utf-8").splitlines()[:limit]:
         record = json.loads(line)
         found: list[tuple[str, str, Label | None]]

@@ -7,129 +7,48 @@ Three things are compared with the same question before the copies: whether the 
 outnumbers the other, whether the guard decides otherwise on a change to the attacker's side or
 away from it, and CS-R. What is in dispute never changes: one document is enough, and none of the
 defences takes a voice away.
+
+What comes of each question is kept in ``--out`` the moment it is known, so that the same command
+resumes where it was stopped. A change to how near-copies are told asks for another file.
 """
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import click
+from rich.console import Console
 from statsmodels.stats.proportion import proportion_confint
 
+from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.metric import balance, better_evidence, conflictscore_ratio
-from conflictscore.models.usage import UsageMeter
-from conflictscore.records import (
-    Claim,
-    ClaimEvidence,
-    Document,
-    Duplicates,
-    EvidenceLabel,
-    Label,
-    Likeness,
-)
-from conflictscore.retrieval.domains import voices
-from conflictscore.retrieval.duplicates import mark_duplicates, meanings
+from conflictscore.progress import CountBar
+from conflictscore.storage.record_file import RecordFile
 from measurements.flood_cases import (
     CLEAN,
-    COPIES,
-    OPPOSITE,
     SETS,
     Case,
-    Question,
     copies_of,
     paraphrased,
     read_cases,
     read_questions,
     to_paraphrase,
 )
+from measurements.flood_outcomes import (
+    DEFENCES,
+    CleanQuestion,
+    FloodedCase,
+    KeptResults,
+    Outcome,
+    without_copies,
+    work_out,
+)
 from measurements.intervals import mean_interval
 
-__all__ = ["Outcome", "main", "outcome"]
+__all__ = ["main"]
 
-
-class Outcome(NamedTuple):
-    """What is decided on a case.
-
-    Attributes:
-        given_up: Whether the guard lets the claim be replaced by its opposite, which is where more
-            voices contradict it than support it.
-        corrected: Whether it lets the opposite be replaced by the claim.
-        cs_r: CS-R of the claim, in [0, 1].
-    """
-
-    given_up: bool
-    corrected: bool
-    cs_r: float
-
-
-def outcome(
-    sides: Sequence[Label], documents: Sequence[Document], duplicates: Duplicates
-) -> Outcome:
-    """What a case's voices decide.
-
-    Args:
-        sides: What each document says.
-        documents: With their near-duplicates marked.
-        duplicates: What documents that are not independent count.
-    """
-    once: Mapping[int, int] = {}
-    if duplicates != "vote":
-        near = {d.number: d.duplicate_of for d in documents if d.duplicate_of}
-        once = voices(documents) if duplicates == "domain" else near
-
-    def evidence(swapped: Mapping[Label, Label]) -> ClaimEvidence:
-        labels = (
-            EvidenceLabel(claim=1, document=one.number, label=swapped.get(side, side))
-            for one, side in zip(documents, sides, strict=True)
-        )
-        return ClaimEvidence(claim=Claim(number=1, text="claim"), labels=tuple(labels))
-
-    claim, opposite = evidence({}), evidence(OPPOSITE)
-    held, other = [balance(claim, once)], [balance(opposite, once)]
-    return Outcome(
-        given_up=better_evidence(held, other),
-        corrected=better_evidence(other, held),
-        cs_r=conflictscore_ratio([claim], once) or 0.0,
-    )
-
-
-def _documents(case: Case, copies: Sequence[str], *, one_domain: bool) -> tuple[Document, ...]:
-    """The case's documents, each at a domain of its own, and the copies."""
-    last = len(case.texts)
-    return tuple(
-        Document(
-            number=number,
-            text=text,
-            url=f"https://source{last if one_domain and number > last else number}.com/{number}",
-        )
-        for number, text in enumerate((*case.texts, *copies), start=1)
-    )
-
-
-_FOUND_BY_WORDS = ("the same", "look-alike letters")
-_DEFENCES: dict[str, tuple[Duplicates, Likeness, bool]] = {
-    "none": ("vote", "words", False),
-    "words": ("once", "words", False),
-    "meaning": ("once", "meaning", False),
-    "domain, copies at one": ("domain", "words", True),
-    "domain, copies at many": ("domain", "words", False),
-}
-
-
-def _flooded(case: Case, copies: Sequence[str]) -> Iterator[tuple[str, int, Outcome, Outcome]]:
-    """For each defence and number of copies the outcome before, with one copy, and after."""
-    sides = (*case.sides, *[Label.CONTRADICTS] * len(copies))
-    one = len(case.texts)
-    for name, (duplicates, by, one_domain) in _DEFENCES.items():
-        documents = mark_duplicates(_documents(case, copies, one_domain=one_domain), by)
-        before = outcome(case.sides, documents[:one], duplicates)
-        for count in COPIES:
-            if (end := one + count - 1) <= len(documents):
-                yield name, count, before, outcome(sides[:end], documents[:end], duplicates)
+_LIMITS = (0.75, 0.8, 0.84, 0.86, 0.88, 0.9, 0.92, 0.94, 0.96)
 
 
 def _table(title: str, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> None:
@@ -148,12 +67,12 @@ def _percent(hits: Sequence[bool]) -> str:
     )
 
 
-def _report_floods(floods: Mapping[str, Sequence[tuple[Case, Sequence[str]]]]) -> None:
+def _report_floods(floods: Mapping[str, Sequence[FloodedCase]]) -> None:
     """Print what every kind of flood turned, by defence."""
     for kind, flooded in floods.items():
         outcomes: dict[tuple[int, str], list[tuple[Outcome, Outcome]]] = defaultdict(list)
-        for case, copies in flooded:
-            for defence, count, before, after in _flooded(case, copies):
+        for case in flooded:
+            for defence, count, before, after in case.outcomes:
                 outcomes[count, defence].append((before, after))
         shown: dict[str, Callable[[list[tuple[Outcome, Outcome]]], str]] = {
             "the claim is outvoted, and the guard gives it up": lambda pairs: _percent(
@@ -169,112 +88,135 @@ def _report_floods(floods: Mapping[str, Sequence[tuple[Case, Sequence[str]]]]) -
         for what, cell in shown.items():
             counts = sorted({count for count, _ in outcomes})
             rows = {
-                f"{count} copies": [cell(outcomes[count, defence]) for defence in _DEFENCES]
+                f"{count} copies": [cell(outcomes[count, defence]) for defence in DEFENCES]
                 for count in counts
             }
-            _table(f"{kind}: {what}", list(_DEFENCES), rows)
+            _table(f"{kind}: {what}", list(DEFENCES), rows)
 
 
-def _report_clean(name: str, questions: Sequence[Question]) -> None:
+def _report_clean(name: str, questions: Sequence[CleanQuestion]) -> None:
     """Print which documents that nobody copied each defence folds, and what that decides."""
-    rows = {}
-    for defence, (duplicates, by, _) in list(_DEFENCES.items())[1:4]:
-        folded, opposed, otherwise = [], [], []
-        for documents, sides in questions:
-            marked = mark_duplicates(documents, by)
-            once = {d.number: d.duplicate_of for d in marked if d.duplicate_of}
-            if duplicates == "domain":
-                once = voices(marked)
-            for (one, side), (other, its) in combinations(zip(marked, sides, strict=True), 2):
-                together = once.get(one.number, one.number) == once.get(other.number, other.number)
-                folded.append(together)
-                if together and side and its:
-                    opposed.append(OPPOSITE.get(side) is its)
-            if len(known := [side for side in sides if side]) == len(marked):
-                plain = outcome(known, marked, "vote")
-                counted = outcome(known, marked, duplicates)
-                otherwise.append(plain[:2] != counted[:2])
-        name_of = defence.partition(",")[0]
-        rows[name_of] = [_percent(folded), _percent(opposed), _percent(otherwise)]
+    rows = {
+        defence.partition(",")[0]: [
+            _percent([one for question in questions for one in question.folded[defence]]),
+            _percent([one for question in questions for one in question.opposed[defence]]),
+            _percent(
+                [
+                    otherwise
+                    for question in questions
+                    if (otherwise := question.otherwise[defence]) is not None
+                ]
+            ),
+        ]
+        for defence in list(DEFENCES)[1:4]
+    }
     columns = ["pairs folded", "of them on opposite sides", "questions decided otherwise"]
     _table(f"clean documents of {name}, {len(questions)} questions", columns, rows)
 
 
-def _report_likeness(name: str, pairs: Iterable[Sequence[str]]) -> None:
+def _report_likeness(name: str, cosines: Sequence[float]) -> None:
     """Print how many pairs of texts are how close in meaning, those aside that words fold."""
-    cosines = []
-    for texts in pairs:
-        marked = mark_duplicates([Document(number=n, text=t) for n, t in enumerate(texts, start=1)])
-        vectors = meanings([d for d in marked if not d.duplicate_of and len(d.text.split()) > 21])
-        cosines += [float(one @ other) for one, other in combinations(vectors.values(), 2)]
-    limits = (0.75, 0.8, 0.84, 0.86, 0.88, 0.9, 0.92, 0.94, 0.96)
-    rows = {name: [_percent([one >= limit for one in cosines]) for limit in limits]}
-    _table("pairs at or above a cosine", [str(limit) for limit in limits], rows)
+    rows = {name: [_percent([one >= limit for one in cosines]) for limit in _LIMITS]}
+    _table("pairs at or above a cosine", [str(limit) for limit in _LIMITS], rows)
 
 
-async def _report_labels(floods: Mapping[str, Sequence[tuple[Case, Sequence[str]]]]) -> None:
+def _report_labels(floods: Mapping[str, Sequence[FloodedCase]]) -> None:
     """Print how often the bundled NLI model gives a copy its document's label."""
-    labeler, meter = NliLabeler.open(), UsageMeter()
-
-    async def denies(case: Case, text: str) -> bool:
-        claim, document = Claim(number=1, text=case.claim), Document(number=1, text=text)
-        return (await labeler.label(claim, document, meter)).label is Label.CONTRADICTS
-
-    rows = {}
-    for kind, flooded in floods.items():
-        kept = [
-            await denies(case, text)
-            for case, copies in flooded
-            if await denies(case, case.texts[-1])
-            for text in copies[:2]
-        ]
-        rows[kind] = [_percent(kept)]
+    rows = {
+        kind: [_percent([one for c in flooded if c.contradicts for one in c.copies_contradict])]
+        for kind, flooded in floods.items()
+    }
     _table("the copies of a document that contradicts, by nli", ["contradict too"], rows)
-    every = dict(next(iter(floods.values())))
-    source = [
-        await denies(case, f"Whoever says so is wrong. It is not true that {case.claim}")
-        for case in every
-    ]
-    click.echo(f"\na source that denies every claim contradicts it, by nli: {_percent(source)}")
+    denials = [case.denial_contradicts for case in next(iter(floods.values()))]
+    click.echo(f"\na source that denies every claim contradicts it, by nli: {_percent(denials)}")
 
 
 @click.command(help=__doc__)
 @click.option("--data", type=click.Path(path_type=Path), required=True, help="The data's folder.")
-@click.option("--limit", default=40, show_default=True, help="Questions of each set to flood.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="Where results are kept."
+)
+@click.option(
+    "--limit",
+    default=40,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Questions of each set to flood; 0 for all.",
+)
 @click.option(
     "--paraphrases",
     default=0,
     show_default=True,
+    type=click.IntRange(0),
     help="Flood with four paraphrases each of so many documents instead.",
 )
 @click.option("--model", default="local", show_default=True, help="What paraphrases them.")
-def main(data: Path, limit: int, paraphrases: int, model: str) -> None:
-    """Flood the questions, and print the tables."""
+def main(data: Path, out: Path, limit: int, paraphrases: int, model: str) -> None:
+    """See the module."""
+    first = limit or None
     cases = [
-        case for name, path in SETS.items() for case in [*read_cases(name, data / path)][:limit]
+        case for name, path in SETS.items() for case in [*read_cases(name, data / path)][:first]
     ]
+    if not cases:
+        raise click.ClickException(f"{data}: no question has documents on both sides")
+    clean: dict[str, list[CleanQuestion]] = {}
+    flooded: dict[str, list[FloodedCase]] = {}
+    try:
+        with RecordFile(out) as file:
+            kept, labeler = KeptResults(file), NliLabeler.open()
+            floods = _floods(cases, paraphrases, model)
+            sets = {} if paraphrases else CLEAN
+            read = {
+                name: [*read_questions(name, data / path, first)] for name, path in sets.items()
+            }
+            total = sum(map(len, read.values())) + sum(map(len, floods.values()))
+            done = 0
+            with CountBar(Console(stderr=True), "working out", "questions") as bar:
+                for name, questions in read.items():
+                    clean[name] = []
+                    for question in questions:
+                        clean[name].append(without_copies(question, kept))
+                        bar.show(done := done + 1, total)
+                for kind, of_kind in floods.items():
+                    flooded[kind] = []
+                    for case, copies in of_kind:
+                        flooded[kind].append(work_out(kind, case, copies, labeler, kept))
+                        bar.show(done := done + 1, total)
+    except ConflictScoreError as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        raise click.ClickException(f"stopped; the same command goes on from {out}") from None
+    click.echo(f"{len(cases)} questions: {Counter(case.source for case in cases)}")
+    _report(clean, flooded)
+
+
+def _floods(
+    cases: Sequence[Case], paraphrases: int, model: str
+) -> dict[str, list[tuple[Case, list[str]]]]:
+    """The copies of each case, by kind."""
     if paraphrases:
         made = asyncio.run(paraphrased(to_paraphrase(cases)[:paraphrases], model))
-        floods = {"paraphrases": [*made.items()]}
-    else:
-        vocabulary = [word for case in cases for word in case.texts[-1].split()]
-        copied = {case: copies_of(case, vocabulary) for case in cases}
-        floods = {
-            kind: [(case, kinds[kind]) for case, kinds in copied.items()]
-            for kind in copied[cases[0]]
-        }
-    click.echo(f"{len(cases)} questions: {Counter(case.source for case in cases)}")
-    sets = {} if paraphrases else CLEAN
-    clean = {name: list(read_questions(name, data / path, limit)) for name, path in sets.items()}
+        return {"paraphrases": [*made.items()]}
+    vocabulary = [word for case in cases for word in case.texts[-1].split()]
+    copied = {case: copies_of(case, vocabulary) for case in cases}
+    return {
+        kind: [(case, kinds[kind]) for case, kinds in copied.items()] for kind in copied[cases[0]]
+    }
+
+
+def _report(
+    clean: Mapping[str, Sequence[CleanQuestion]], floods: Mapping[str, Sequence[FloodedCase]]
+) -> None:
+    """Print every table."""
     for name, questions in clean.items():
-        _report_likeness(name, ([d.text for d in documents] for documents, _ in questions))
+        _report_likeness(name, [cosine for one in questions for cosine in one.cosines])
     for kind, flooded in floods.items():
-        if kind not in _FOUND_BY_WORDS:
-            _report_likeness(kind, ((case.texts[-1], *copies[:4]) for case, copies in flooded))
+        if cosines := [cosine for case in flooded for cosine in case.cosines]:
+            _report_likeness(kind, cosines)
     for name, questions in clean.items():
         _report_clean(name, questions)
     _report_floods(floods)
-    asyncio.run(_report_labels(floods))
+    _report_labels(floods)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,21 @@
 
 import json
 import random
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
 from conflictscore.records import Document, Label
 from conflictscore.retrieval.duplicates import mark_duplicates
-from measurements.flood_cases import changed_words, look_alikes, read_cases, read_questions
-from measurements.floods import outcome
+from measurements.flood_cases import CLEAN, changed_words, look_alikes, read_cases, read_questions
+from measurements.flood_outcomes import outcome
+from measurements.floods import main
+from tests.embedding_model import minilm_path as minilm_path
 
 TEXT = " ".join(f"word{n}" for n in range(60))
 FOR, AGAINST = Label.SUPPORTS, Label.CONTRADICTS
@@ -72,3 +79,83 @@ def test_ramdocs_questions_need_a_misinforming_document(
     path.write_text(json.dumps({"question": "When?", "documents": [*wrong, *right]}))
 
     assert [case.texts for case in read_cases("ramdocs", path)] == ([("r", "w")] if wrong else [])
+
+
+@pytest.fixture
+def data(tmp_path: Path, minilm_path: Path) -> Path:
+    """Two questions of each set whose documents say different years, at some length."""
+
+    def told(year: int, by: str) -> str:
+        said = f"The lamp of the lighthouse was lit in {year}, as the {by} keeper's log has it"
+        return f"{said}; the ships in the harbour saw it through the fog for the first time."
+
+    folder = tmp_path / "data"
+    for name in ("ramdocs", "labels", "conflicts"):
+        (folder / name).mkdir(parents=True)
+    for name, path in CLEAN.items():
+        lines = []
+        for number in (1, 2):
+            documents = [
+                {"text": told(1870 + number, name), "type": "correct", "answer": "1871"},
+                {"text": told(1870 - number, name), "type": "misinfo", "answer": "1874"},
+            ]
+            labels = [{"label": side, "url": "https://a.org"} for side in (FOR, AGAINST)]
+            docs = [one | other for one, other in zip(documents, labels, strict=True)]
+            claim = f"The lamp was lit in {1870 + number}."
+            record = {"id": f"q{number}", "question": "When?", "claim": claim, "docs": docs}
+            lines.append(record | ({"documents": documents} if "ramdocs" in path else {}))
+        (folder / path).write_text("\n".join(map(json.dumps, lines)))
+    return folder
+
+
+def flooded(data: Path, out: Path, *more: str) -> Result:
+    command = ["--data", str(data), "--out", str(out), "--limit", "0", *more]
+    return CliRunner().invoke(main, command)
+
+
+def test_every_result_is_kept_and_the_same_command_goes_on_where_it_was_killed(
+    data: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "results.jsonl"
+    first = flooded(data, out)
+    whole = out.read_bytes().splitlines(keepends=True)
+    assert first.exit_code == 0, first.output
+    assert "the same: the claim is outvoted" in first.stdout
+    assert f"working out: {len(whole)} of {len(whole)} questions" in first.stderr
+
+    out.write_bytes(b"".join(whole[:5]) + whole[5][:30])
+    again = flooded(data, out)
+
+    assert again.stdout == first.stdout
+    assert out.read_bytes().splitlines(keepends=True) == whole
+
+
+def test_ctrl_c_loses_nothing(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    command = [sys.executable, "-m", "measurements.floods", "--data", str(data)]
+    command += ["--out", str(out)]
+    with subprocess.Popen(command, text=True, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and not (out.exists() and out.stat().st_size):
+            time.sleep(0.002)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+
+    assert process.returncode == 1
+    assert told.splitlines()[-1] == f"Error: stopped; the same command goes on from {out}"
+    kept = out.read_bytes().splitlines(keepends=True)
+    assert kept
+    assert flooded(data, out).exit_code == 0
+    after = out.read_bytes().splitlines(keepends=True)
+    assert after[: len(kept)] == kept
+    assert len(after) > len(kept)
+
+
+def test_a_file_that_is_not_a_floods_is_left_alone(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "rows.jsonl"
+    out.write_text('{"id": 1}\n')
+
+    refused = flooded(data, out)
+
+    assert refused.exit_code == 1
+    assert refused.stderr.endswith("row 1: no flood's result; give another --out\n")
+    assert out.read_text() == '{"id": 1}\n'
