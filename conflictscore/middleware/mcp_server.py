@@ -299,11 +299,9 @@ class McpTools:
         run_id = run.run_id or uuid4().hex
         run = run.model_copy(update={"run_id": run_id})
         record = run_record(run, created=created, started=started, mode=mode, context=context)
-        try:
-            self._runs.begin(run_id, caller.name)
-            self._runs.finish(run_id, record)
-        except ConfigurationError as error:  # a file that fails costs nobody an answer
-            _log.warning("run %s is not kept: %s", run_id, error)
+        self._runs.begin(run_id, caller.name)
+        # a file that fails costs nobody an answer
+        self._runs.finish(run_id, record, lambda: _log.warning("run %s is not kept", run_id))
         return run
 
 

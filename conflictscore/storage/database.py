@@ -36,8 +36,16 @@ class Database(Protocol):
     def execute(self, statement: str, *values: Value) -> Sequence[Sequence[Any]]:
         """Run a statement; the rows that it gives. It has happened when this returns."""
 
-    def later(self, statement: str, *values: Value, done: Done) -> None:
-        """Run a statement as soon as that can be without waiting, in no order with others."""
+    def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
+        """Run a statement as soon as that can be without waiting, in no order with others.
+
+        Args:
+            statement: The statement.
+            values: What it needs.
+            done: Told once how it ended.
+            again: Whether it may happen twice. Then a server that is away is waited for, for half
+                a minute or so, before ``done`` is told of a failure.
+        """
 
     def close(self) -> None:
         """Let go of what it holds."""
@@ -86,7 +94,7 @@ class SQLiteTables:
         except DATABASE_FAILURES as error:
             raise self._unusable(error) from error
 
-    def later(self, statement: str, *values: Value, done: Done) -> None:
+    def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
         """See :class:`Database`; it is done at once."""
         try:
             self.execute(statement, *values)

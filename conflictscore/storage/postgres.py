@@ -2,7 +2,7 @@
 
 Every exchange happens on an event loop in a thread of its own, so that whoever waits for one waits
 for a bounded time, whatever the server or the network does. After a failure nothing is tried for a
-few seconds, and everybody is told so at once.
+few seconds, and everybody is told so at once; what nobody waits for is tried again after them.
 """
 
 import asyncio
@@ -31,12 +31,21 @@ _SCHEMA = "conflictscore"
 _MAKING = 0x636F6E66
 """The number of the lock under which tables are made."""
 _CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
+_LAST_REST_S = 0.1
 _CONNECTIONS = 4
 _OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
 """Classes of errors that say nothing about the server."""
 _BATCH = 500
 _MOST_UNWRITTEN = 20_000
 """Values that wait for a server that is away; any more are dropped."""
+_TRIES = 10
+"""Times that a statement is tried again which may be, a rest before each."""
+_MOST_WAITING = 64 << 20
+"""Characters of the statements that wait to be tried again; any more are given up."""
+
+
+class _AwayError(ConfigurationError):
+    """The server failed, or did so a moment ago: a later try may do better."""
 
 
 class PostgresTables:
@@ -68,6 +77,7 @@ class PostgresTables:
             ) from None
         self._failures = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
         self._rests_until, self._trouble = 0.0, ""
+        self._waiting, self._closing = 0, asyncio.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="postgres", daemon=True)
         self._thread.start()
@@ -106,19 +116,43 @@ class PostgresTables:
 
         return self.wait(fetched)
 
-    def later(self, statement: str, *values: Value, done: Done) -> None:
+    def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
         """See :class:`~conflictscore.storage.database.Database`."""
         whole = storable(values)
 
-        async def executed() -> None:
+        async def executed() -> ConfigurationError | None:
             try:
                 await self.connected(lambda connection: connection.execute(statement, *whole))
             except ConfigurationError as error:
-                done(error)
-            else:
-                done(None)
+                return error
+            return None
 
-        self.start(executed())
+        async def ended() -> None:
+            error = await executed()
+            size = sum(len(value) for value in whole if isinstance(value, str))
+            if again and isinstance(error, _AwayError) and self._waiting + size <= _MOST_WAITING:
+                self._waiting += size
+                error = await self._again(executed)
+                self._waiting -= size
+            done(error)
+
+        self.start(ended())
+
+    async def _again(
+        self, work: Callable[[], Awaitable[ConfigurationError | None]]
+    ) -> ConfigurationError | None:
+        """Try until the server is back, a number of times, and without a rest while this closes."""
+        error: ConfigurationError | None = None
+        for _ in range(_TRIES):
+            if self._closing.is_set():
+                await asyncio.sleep(_LAST_REST_S)
+            else:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._closing.wait(), _REST_S)
+            error = await work()
+            if not isinstance(error, _AwayError):
+                break
+        return error
 
     def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         """Run something on the loop of the connections."""
@@ -130,8 +164,7 @@ class PostgresTables:
         Raises:
             ConfigurationError: It failed, or took too long.
         """
-        if time.monotonic() < self._rests_until:
-            raise self._unusable(self._trouble)
+        self._refuse_in_rest()
         future = self.start(self.connected(work))
         try:
             return future.result(2 * _PATIENCE_S)
@@ -145,8 +178,7 @@ class PostgresTables:
         Raises:
             ConfigurationError: It failed, took too long, or something else just did.
         """
-        if time.monotonic() < self._rests_until:
-            raise self._unusable(self._trouble)
+        self._refuse_in_rest()
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 async with self._pool.acquire(timeout=_PATIENCE_S) as connection:
@@ -163,9 +195,13 @@ class PostgresTables:
             self._end()
 
     async def _settled(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        if others:
-            await asyncio.wait(others, timeout=_PATIENCE_S)
+        self._closing.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE_S + _LAST_REST_S):
+                # what ends may begin something else
+                while others := asyncio.all_tasks() - {asyncio.current_task()}:
+                    await asyncio.wait(others)
+                    await asyncio.sleep(0)
 
     def _end(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -173,9 +209,14 @@ class PostgresTables:
 
     def _failed(self, error: BaseException) -> ConfigurationError:
         reason = _reason(error)
-        if str(getattr(error, "sqlstate", ""))[:2] not in _OF_STATEMENTS:
-            self._trouble, self._rests_until = reason, time.monotonic() + _REST_S
-        return self._unusable(reason)
+        if str(getattr(error, "sqlstate", ""))[:2] in _OF_STATEMENTS:
+            return self._unusable(reason)
+        self._trouble, self._rests_until = reason, time.monotonic() + _REST_S
+        return _AwayError(str(self._unusable(reason)))
+
+    def _refuse_in_rest(self) -> None:
+        if time.monotonic() < self._rests_until and not self._closing.is_set():
+            raise _AwayError(str(self._unusable(self._trouble)))
 
     def _unusable(self, reason: str) -> ConfigurationError:
         return ConfigurationError(f"store {self._where} cannot be used ({reason})")

@@ -2,9 +2,10 @@
 
 import asyncio
 import re
+import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, cast
 
@@ -94,6 +95,27 @@ async def test_a_question_is_asked_and_its_run_looked_up(tools: McpTools) -> Non
     said = [message for _, _, message in told]
     assert said[:4] == ["documents: 3", "answered", "claims: 1", "labels: 1 of 3"]
     assert "looking again" in said
+
+
+async def test_a_run_that_cannot_be_kept_costs_nobody_an_answer_and_is_in_the_log(
+    upstream: OpenAIServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "runs.sqlite"
+    tools = McpTools(
+        lambda: context(upstream),
+        Listed(),
+        KeptRuns(most=10, most_bytes=1 << 20, path=file),
+    )
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("DROP TABLE runs")
+    try:
+        asked = await call(tools, "ask", question=QUESTION)
+    finally:
+        tools.close()
+
+    run_id = asked.structured_content["run_id"]
+    assert asked.structured_content["answer"] == "It was lit in 1874."
+    assert f"run {run_id} is not kept" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -171,6 +172,61 @@ class TestRuns:
             assert yours.look_up("c", None) == {"run": "c"}
             finish(mine, "d", text="x" * 970)
             until(lambda: kept(other) == ["d"])
+
+    def test_a_run_that_finishes_while_the_server_says_nothing_is_kept_once_it_speaks(
+        self, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postgres, "_PATIENCE_S", 0.2)
+        failures: list[str] = []
+        with opened(server) as tables:
+            runs = KeptRuns(most=5, most_bytes=1000, store=tables)
+            with server.held_up():
+                for name in "ab":
+                    runs.begin(name, "me")
+                    runs.finish(name, {"run": name}, lambda: failures.append("lost"))
+                with pytest.raises(ConfigurationError):
+                    runs.get("a", "me")
+                assert runs.is_running("a", "me"), "it is neither lost nor kept yet"
+            with opened(server) as elsewhere:
+                until(lambda: kept(elsewhere) == ["a", "b"])
+                listed = KeptRuns(most=5, most_bytes=1000, store=elsewhere).listed
+                until(lambda: len(listed(RunFilter())[1]) == 2)
+            until(lambda: not runs._running)
+        assert failures == []
+
+    def test_a_run_that_waits_for_the_server_is_tried_once_more_when_the_process_ends(
+        self, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postgres, "_REST_S", 60.0)
+        with opened(server) as tables:
+            runs = KeptRuns(most=5, most_bytes=1000, store=tables)
+            server.stop()
+            runs.begin("a", "me")
+            runs.finish("a", {"run": "a"})
+            until(lambda: tables._waiting)
+            server.start()
+        with opened(server) as other:
+            assert kept(other) == ["a"]
+
+    def test_runs_that_wait_for_the_server_are_bounded(
+        self, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postgres, "_REST_S", 60.0)
+        monkeypatch.setattr(postgres, "_MOST_WAITING", 2000)
+        lost: list[str] = []
+        with opened(server) as tables:
+            runs = KeptRuns(most=9, most_bytes=10_000, store=tables)
+            server.stop()
+            try:
+                for name in "abc":
+                    runs.begin(name, "me")
+                    runs.finish(name, {"run": "x" * 900}, partial(lost.append, name))
+                until(lambda: lost)
+            finally:
+                server.start()
+        assert lost == ["c"]
+        with opened(server) as other:
+            assert kept(other) == ["a", "b"]
 
     def test_without_its_store_a_run_is_told_to_be_lost(self, server: PostgresServer) -> None:
         failures: list[str] = []

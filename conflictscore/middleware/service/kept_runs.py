@@ -39,11 +39,12 @@ _LISTS = (
     " question TEXT NOT NULL, answer TEXT NOT NULL, searched TEXT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS run_list_by_time ON run_list (created, finished)",
 )
-_KEEP = "INSERT INTO runs VALUES ($1, $2, $3, $4, $5)"
+_KEEP = "INSERT INTO runs VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING"
 _LIST = (
     "INSERT INTO run_list VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
     " ON CONFLICT DO NOTHING"
 )
+_OVER = "DELETE FROM running WHERE id = $1 OR until < $2"
 _MAKE_ROOM = (
     "DELETE FROM runs WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER latest AS place,"
     " sum(size) OVER latest AS bytes FROM runs"
@@ -163,36 +164,41 @@ class KeptRuns:
     def finish(
         self, run_id: str, run: Mapping[str, Any], failed: Callable[[], None] = lambda: None
     ) -> None:
-        """Keep a run that was announced.
+        """Keep a run that was announced; a store that is away for a moment is waited for.
+
+        Until it is kept, it counts as being worked on.
 
         Args:
             run_id: The run.
             run: Its record, as plain JSON.
             failed: Told, perhaps later, that the file or the store did not take it.
         """
-        owner = self._running.pop(run_id)
-        over = "DELETE FROM running WHERE id = $1 OR until < $2"
-        self._database.later(over, run_id, int(time.time()), done=_ignored)
-        text = json.dumps(run)
-        if len(text) > self._most_bytes:
-            return
-        now = time.time_ns()
-        statements: Iterator[tuple[str, Sequence[Value]]] = iter(
+        owner, now, text = self._running[run_id], time.time_ns(), json.dumps(run)
+        following: Iterator[tuple[str, Sequence[Value]]] = iter(
             [
-                (_KEEP, (run_id, owner, now, text, len(text))),
                 (_LIST, _list_row(run_id, owner, now, run)),
                 (_MAKE_ROOM, (self._most, self._most_bytes)),
                 (_TIDY, ()),
             ]
         )
 
+        def ended(error: ConfigurationError | None) -> None:
+            self._running.pop(run_id, None)
+            self._database.later(_OVER, run_id, int(time.time()), done=_ignored, again=True)
+            go_on(error)
+
         def go_on(error: ConfigurationError | None) -> None:
             if error is not None:
                 failed()
-            elif following := next(statements, None):
-                self._database.later(following[0], *following[1], done=go_on)
+            elif step := next(following, None):
+                self._database.later(step[0], *step[1], done=go_on, again=True)
 
-        go_on(None)
+        if len(text) <= self._most_bytes:
+            kept = (run_id, owner, now, text, len(text))
+            self._database.later(_KEEP, *kept, done=ended, again=True)
+        else:
+            following = iter(())
+            ended(None)
 
     def listed(
         self, sought: RunFilter, most: int = _ALL, after: int = 0
@@ -249,8 +255,8 @@ class KeptRuns:
         Raises:
             ConfigurationError: The database can no longer be read.
         """
-        if run_id in self._running:
-            return owner in (None, self._running[run_id])
+        if (its := self._running.get(run_id)) is not None:
+            return owner in (None, its)
         mine = "SELECT 1 FROM running WHERE id = $1 AND owner = coalesce($2, owner) AND until > $3"
         return self._one(mine, run_id, owner, int(time.time())) is not None
 
