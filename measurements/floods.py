@@ -172,15 +172,15 @@ def main(data: Path, out: Path, limit: int, paraphrases: int, model: str) -> Non
             total = sum(map(len, read.values())) + sum(map(len, floods.values()))
             done = 0
             with CountBar(Console(stderr=True), "working out", "questions") as bar:
-                for name, questions in read.items():
-                    clean[name] = []
-                    for question in questions:
-                        clean[name].append(without_copies(question, kept))
-                        bar.show(done := done + 1, total)
                 for kind, of_kind in floods.items():
                     flooded[kind] = []
                     for case, copies in of_kind:
                         flooded[kind].append(work_out(kind, case, copies, labeler, kept))
+                        bar.show(done := done + 1, total)
+                for name, questions in read.items():
+                    clean[name] = []
+                    for question in questions:
+                        clean[name].append(without_copies(question, kept))
                         bar.show(done := done + 1, total)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error

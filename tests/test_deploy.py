@@ -27,6 +27,7 @@ def test_the_image_installs_extras_that_there_are_and_starts_a_command_that_pars
     context = main.commands[name].make_context(name, options)
 
     assert set(extras.split(",")) <= set(project["optional-dependencies"])
+    assert {"mcp", "postgres", "serve"} <= set(extras.split(",")), "whatever serves is there"
     assert isinstance(context, click.Context)
     assert (context.params["host"], context.params["port"]) == ("0.0.0.0", 8400)
 

@@ -18,7 +18,7 @@ from conflictscore.benchmarks.entry import Entry
 from conflictscore.benchmarks.harness.answerable import with_documents
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.listening import Silent
-from conflictscore.benchmarks.harness.manifest import Manifest, versions
+from conflictscore.benchmarks.harness.manifest import Manifest, found_in, versions
 from conflictscore.benchmarks.harness.methods.asker import Asker, UsageScope
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.session import MemoryStore, Session, now
@@ -121,10 +121,10 @@ def _task(
         ConfigurationError: A key, an extra or the prompt folder is missing or wrong.
     """
     opened = open_benchmark(entry.name, data, form=form, seed=seed)
-    retriever = None
+    retriever, sources = None, ",".join(_several(search)) or None
     if entry.searches:
         retriever = open_retrieval(
-            ",".join(_several(search)) or None,
+            sources,
             docs=_several(docs),
             top_k=top_k,
             passage_tokens=passage_tokens,
@@ -146,6 +146,7 @@ def _task(
     benchmark = replace(benchmark, questions=questions)
     loaded = PromptSet.open(prompts or None, base=benchmark.prompt_set)
     templates = loaded.worded(benchmark.wording)
+    found, told = found_in(sources, _several(docs))
     manifest = Manifest(
         benchmark=benchmark.name,
         created=now(),
@@ -154,8 +155,9 @@ def _task(
             "measures": list(benchmark.measures),
             "prompts": {"set": templates.name, "sha256": templates.sha256},
             "left_out_without_recording": len(left_out),
+            **({"retrieval": told} if told else {}),
         },
-        hashes=dict(benchmark.hashes),
+        hashes={**benchmark.hashes, **found},
         versions=versions(),
     )
     loop = LoopSettings(

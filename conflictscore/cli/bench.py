@@ -172,10 +172,9 @@ def _open(
     entry: "Entry", decided: Any, settings: Mapping[str, Any]
 ) -> tuple["Setup", dict[str, Any], dict[str, str]]:
     """Models and retriever, how documents are found, and the hashes of what they are found in."""
-    from conflictscore.benchmarks.harness.manifest import sha256_of_file, sha256_of_tree
+    from conflictscore.benchmarks.harness.manifest import found_in
     from conflictscore.benchmarks.harness.setup import Setup
     from conflictscore.cli.common import chosen_spec, loop_settings, open_retriever
-    from conflictscore.retrieval.recording.file import RecordingIndex
 
     hashes: dict[str, str] = {}
     retrieval: dict[str, Any] = {"documents": "of the questions"}
@@ -188,14 +187,8 @@ def _open(
         retrieval = {key: settings[key] for key in kept}
         retrieval |= {key: settings[key] for key in _EXCLUDES if settings[key]}
         retrieval["search"] = _searches(settings)
-        if settings["docs"]:
-            hashes["docs"] = sha256_of_tree([Path(path) for path in settings["docs"]])
-        for part in (settings["search"] or "").split(","):
-            kind, _, path = part.strip().partition(":")
-            if kind == "recorded":
-                hashes["recording"] = sha256_of_file(Path(path))
-                if changed := RecordingIndex.of(path).adopted:
-                    retrieval["adopted"] = f"questions changed by hand: {changed}"
+        hashes, told = found_in(settings["search"], settings["docs"] or ())
+        retrieval |= told
     setup = Setup.open(
         decided,
         loop_settings(settings, max_rounds=settings["max_rounds"]),

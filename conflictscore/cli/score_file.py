@@ -357,9 +357,10 @@ def _deliver(summary: "Summary", verdict: _Verdict | None, out: Path, *, as_json
         used = summary.usage
         click.echo(
             f"{out}: {counted(summary.rows, 'row')}, {summary.scored:,} of them scored now;"
-            f" {summary.failed:,} failed, {summary.incomplete:,} have a pair without a verdict;"
-            f" {used.calls:,} calls, {used.cached_calls:,} from the cache, {tokens_in(used)},"
-            f" {used.output_tokens:,} out"
+            f" {summary.failed:,} failed, {summary.incomplete:,}"
+            f" {'has' if summary.incomplete == 1 else 'have'} a pair without a verdict;"
+            f" {counted(used.calls, 'call')}, {used.cached_calls:,} from the cache,"
+            f" {tokens_in(used)}, {used.output_tokens:,} out"
         )
         if verdict:
             click.echo("\n".join([*verdict.lines, verdict.title]))

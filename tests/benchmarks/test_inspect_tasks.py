@@ -2,6 +2,7 @@
 
 import asyncio
 import csv
+import json
 import math
 import os
 from collections import Counter
@@ -25,11 +26,13 @@ from inspect_ai.model import (
     get_model,
 )
 
+from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, LOOP
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.inspect_scores import RESULT
 from conflictscore.benchmarks.inspect_tasks import conflicts, natconfqa, ramdocs, truthfulqa
 from conflictscore.errors import InputError
+from conflictscore.retrieval.recording.file import adopt_recording
 from conflictscore.retrieval.recording.recorder import record_questions
 from tests.benchmarks.conflicts.test_run import NEW, OLD, Reader, opened
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, told
@@ -439,6 +442,25 @@ def test_questions_that_a_recording_lacks_are_named_or_left_out(tmp_path: Path) 
     task = truthfulqa(data, search=f"recorded:{recording}", missing="skip")
     assert [sample.input for sample in task.dataset] == ["When was lamp 0 lit?"]
     assert (task.metadata or {})["configuration"]["left_out_without_recording"] == 1
+
+
+def test_the_log_says_that_a_recording_was_changed_by_hand(tmp_path: Path) -> None:
+    whole, cut, adopted = (tmp_path / f"{name}.jsonl" for name in ("whole", "cut", "adopted"))
+    data = questions_about_lamps(tmp_path, 1)
+    asked, parameters = ["When was lamp 0 lit?"], {"top_k": 3}
+    asyncio.run(record_questions(asked, Shelf(), whole, search="shelf", parameters=parameters))
+    found = json.loads(whole.read_text())
+    cut.write_text(json.dumps(found | {"results": found["results"][:1]}))
+    adopt_recording(cut, adopted)
+
+    as_found, trimmed = (
+        (truthfulqa(data, search=f"recorded:{path}").metadata or {}) for path in (whole, adopted)
+    )
+
+    assert trimmed["configuration"]["retrieval"] == {"adopted": "questions changed by hand: 1"}
+    assert "retrieval" not in as_found["configuration"]
+    assert trimmed["hashes"]["recording"] == sha256_of_file(adopted)
+    assert as_found["hashes"]["recording"] == sha256_of_file(whole)
 
 
 def test_ramdocs_is_asked_over_its_own_documents(tmp_path: Path) -> None:

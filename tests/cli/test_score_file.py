@@ -70,6 +70,15 @@ def test_a_file_is_scored_row_by_row_and_its_fields_are_carried_through() -> Non
     assert last_line(result).endswith(" a second, 0 failed")
 
 
+def test_one_of_anything_is_said_as_one(tmp_path: Path) -> None:
+    write_lines(tmp_path / "in.jsonl", lines(tmp_path / "in.jsonl")[:1])
+    with OpenAIServer(World()) as server:
+        result = run(*command(server, "--labeler", "nli"))
+
+    assert result.stdout.startswith("out.jsonl: 1 row, 1 of them scored now; 0 failed, 0 have a ")
+    assert "; 1 call, 0 from the cache, " in result.stdout
+
+
 def test_input_that_the_provider_had_in_its_prompt_cache_is_told() -> None:
     with OpenAIServer(from_cache(World(), 30)) as server:
         result = run(*command(server))

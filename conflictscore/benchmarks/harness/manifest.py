@@ -15,6 +15,7 @@ from conflictscore.benchmarks.harness.validation import first_fault
 from conflictscore.errors import InputError
 from conflictscore.records import Record
 from conflictscore.retrieval.document_files import files_of
+from conflictscore.retrieval.recording.file import RecordingIndex
 from conflictscore.storage import manifests as storage
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Manifest",
     "changed_versions",
     "differences",
+    "found_in",
     "read_manifest",
     "sha256_of_file",
     "sha256_of_tree",
@@ -149,6 +151,34 @@ def sha256_of_tree(paths: Sequence[str | Path]) -> str:
             name = file.relative_to(given if given.is_dir() else given.parent).as_posix()
             digest.update(os.fsencode(name) + b"\0" + sha256_of_file(file).encode() + b"\n")
     return digest.hexdigest()
+
+
+def found_in(
+    search: str | None, docs: Sequence[str | Path]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What a manifest says of the files that documents are found in.
+
+    Args:
+        search: As of ``--search``.
+        docs: As of ``--docs``.
+
+    Returns:
+        Their hashes by name, and ``adopted`` where a recording was changed by hand, with how many
+        of its questions were.
+
+    Raises:
+        InputError: A file cannot be read, or is no sound recording.
+    """
+    hashes, told = {}, {}
+    if docs:
+        hashes["docs"] = sha256_of_tree(docs)
+    for part in (search or "").split(","):
+        kind, _, path = part.strip().partition(":")
+        if kind == "recorded":
+            hashes["recording"] = sha256_of_file(path)
+            if changed := RecordingIndex.of(path).adopted:
+                told["adopted"] = f"questions changed by hand: {changed}"
+    return hashes, told
 
 
 def versions() -> dict[str, str]:
