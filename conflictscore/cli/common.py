@@ -77,6 +77,7 @@ def loop_settings(settings: Mapping[str, Any], **more: Any) -> "LoopSettings":
         duplicates=settings["duplicates"],
         duplicates_by=settings["duplicates_by"],
         max_claims=settings["max_claims"],
+        trust=settings.get("trust"),
         **more,
     )
 

@@ -20,6 +20,7 @@ __all__ = [
     "with_passage_options",
     "with_scoring_options",
     "with_search_options",
+    "with_trust_option",
 ]
 
 
@@ -124,6 +125,16 @@ _evidence_options = [
         type=click.IntRange(min=1),
         metavar="N",
         help="The most claims of an answer to label. Default: all.",
+    ),
+]
+
+_trust_options = [
+    click.option(
+        "--trust",
+        metavar="FILE|truthfinder|accu",
+        help="Weigh documents, by a table (TOML) of hosts, domains, types and dates, or by their"
+        " agreement. The scores with weights stand beside those without; which claims are looked at"
+        " again, and what the guard lets stand, follow the weights. Default: all count alike.",
     ),
 ]
 
@@ -341,12 +352,17 @@ def with_passage_options(command: Any, *, tokens: int = 512) -> Any:
 
 def with_scoring_options(command: Any) -> Any:
     """Add the options of a command that weighs evidence while somebody waits."""
-    return _with(_SCORING, [*_evidence_options, *_time_options], command)
+    return _with(_SCORING, [*_evidence_options, *_trust_options, *_time_options], command)
 
 
 def with_correction_options(command: Any) -> Any:
     """Add the options of a command that corrects answers."""
     return _with(_CORRECTION, [_effort_option, *_correction_options], command)
+
+
+def with_trust_option(command: Any) -> Any:
+    """Add the option of a command that can weigh documents by how far they are trusted."""
+    return _with(_SCORING, _trust_options, command)
 
 
 def with_budget_options(command: Any) -> Any:

@@ -15,6 +15,7 @@ from conflictscore.cli.options import (
     with_budget_options,
     with_evidence_options,
     with_model_choice,
+    with_trust_option,
 )
 from conflictscore.errors import ConflictScoreError, InputError
 
@@ -118,6 +119,7 @@ Examples:
     help="Only read the input: count rows, documents and faults; no model is called.",
 )
 @with_evidence_options
+@with_trust_option
 @with_budget_options
 @with_model_choice
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
@@ -164,6 +166,8 @@ def score_file(
     settings["budget_seconds"] = None  # scores must not depend on how fast a machine is
     settings = judging(settings)
     context = open_context(settings)
+    if context.trust and "dates" in context.trust.described:
+        raise InputError(f"--trust {settings['trust']}, field dates: a file's documents have none")
     rows = concurrency or rows_at_a_time(context, worker=engine == "ray")
     chosen = _engine(engine, context, settings, concurrency=rows, workers=workers)
     result = _run(opened, out, context, chosen, retry_failed=retry_failed, quiet=quiet)

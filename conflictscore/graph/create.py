@@ -105,6 +105,12 @@ def create_self_correcting_rag(
             a group too; one that says both has a voice on each side.
         duplicates_by: How near-identical documents are found: by ``words``, or also by ``meaning``
             (extra ``dense``; English only).
+        trust: How far documents are trusted; None trusts all alike. ``truthfinder`` and ``accu``
+            tell it from their agreement over the claims, as those papers do; the name of a TOML
+            file, or a mapping, is a table of weights by host, domain, type and date
+            (:mod:`conflictscore.trust.trust_table`). Reports then have ``weighted``, the scores
+            with weights, beside those without; the choice of disputed claims, their order, the
+            guard and the order of evidence in requests follow the weights.
         budget_seconds: The time that a run may take, above 0, with every step. The pairs that are
             likely to tell most are labelled first, and labelling ends in time for a second answer;
             what was left out is UNLABELLED, and the report says so. A step that is not done in
@@ -242,6 +248,7 @@ def run_context(
         cache=store,
         duplicates=settings.duplicates,
         duplicates_by=settings.duplicates_by,
+        trust=settings.open_trust(),
         budget_seconds=settings.budget_seconds,
         max_claims=claims.max_claims,
         effort=settings.effort,

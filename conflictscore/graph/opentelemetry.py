@@ -158,8 +158,11 @@ def _evaluate(span: Span, run: Mapping[str, Any]) -> None:
     span.set_attribute("conflictscore.run_id", run["run_id"])
     span.set_attribute("conflictscore.checked", run["checked"])
     span.set_attribute("conflictscore.flips", len(run.get("flips") or ()))
-    for name, key in (("CS-C", "cs_c"), ("CS-R", "cs_r"), ("coverage", "coverage")):
-        if (score := report.get(key)) is not None:
+    known = [("CS-C", report, "cs_c"), ("CS-R", report, "cs_r"), ("coverage", report, "coverage")]
+    if weighted := report.get("weighted"):
+        known += [("weighted CS-C", weighted, "cs_c"), ("weighted CS-R", weighted, "cs_r")]
+    for name, scores, key in known:
+        if (score := scores.get(key)) is not None:
             span.add_event(
                 "gen_ai.evaluation.result",
                 {"gen_ai.evaluation.name": name, "gen_ai.evaluation.score.value": float(score)},

@@ -1,7 +1,7 @@
 """What shapes a run: one record, made by every door from its keyword arguments."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from math import inf
@@ -16,7 +16,7 @@ from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.spec import ReasoningEffort
-from conflictscore.nodes.state import LookFurther, Unsettled
+from conflictscore.nodes.state import LookFurther, SourceTrust, Unsettled
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
     CONFLICT,
@@ -28,6 +28,8 @@ from conflictscore.records import (
 )
 from conflictscore.retrieval.ranking import require_dense
 from conflictscore.storage.cache import ContentCache
+from conflictscore.trust.trust_table import TrustTable
+from conflictscore.trust.truth_discovery import AgreementMethod, AgreementTrust
 
 __all__ = [
     "CorrectionOptions",
@@ -35,11 +37,14 @@ __all__ = [
     "LoopSettings",
     "Model",
     "ScoringOptions",
+    "Trust",
     "takes",
 ]
 
 Model = str | BaseChatModel | LanguageModel
 """A spec, a LangChain chat model, or a model that is open already."""
+Trust = str | Path | Mapping[str, Any]
+"""``truthfinder``, ``accu``, or a user's table of weights: its file, or what would stand in it."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MOST_ROUNDS = 20
@@ -78,6 +83,7 @@ class LoopSettings:
     cache: ContentCache | bool = True
     duplicates: Duplicates = "vote"
     duplicates_by: Likeness = "words"
+    trust: Trust | None = None
     budget_seconds: float | None = None
     max_claims: int | None = None
     max_calls: int | None = None
@@ -128,6 +134,7 @@ class LoopSettings:
             look_further="off",
             guard=False,
             min_coverage=None,
+            trust=None,
         )
 
     def open_prompts(self) -> PromptSet:
@@ -137,6 +144,23 @@ class LoopSettings:
             ConfigurationError: The folder or one of its templates is missing or wrong.
         """
         return PromptSet.open(self.prompts)
+
+    def open_trust(self) -> SourceTrust | None:
+        """What weighs documents; None where all count alike.
+
+        Raises:
+            InputError: The table cannot be read, or says what it cannot; names file and field.
+        """
+        given = self.trust
+        if given is None:
+            return None
+        if isinstance(given, Mapping):
+            return TrustTable(given)
+        if given in get_args(AgreementMethod):
+            return AgreementTrust(cast("AgreementMethod", given))
+        if not Path(given).exists():
+            raise InputError(f"trust is {str(given)!r}; give truthfinder, accu, or a file's name")
+        return TrustTable.read(Path(given))
 
     def open_cache(self) -> ContentCache | None:
         """The cache that is set; None for none."""
@@ -156,6 +180,7 @@ class ScoringOptions(TypedDict, total=False):
     cache: ContentCache | bool
     duplicates: Duplicates
     duplicates_by: Likeness
+    trust: Trust | None
     budget_seconds: float | None
     max_claims: int | None
     min_coverage: float | None

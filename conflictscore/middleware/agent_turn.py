@@ -318,6 +318,7 @@ class AgentTurn:
                 prompts=prompts,
                 history=[*_system(self._request), *self._request.messages, before],
                 conflict_type=doubt.conflict_type,
+                weights=doubt.weights,
             )
             notes = cut_notes(fitted, "answer again")
         return prompt, tuple(notes)

@@ -72,15 +72,18 @@ def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
     if claim is None:
         raise ValueError("an answer changed without a claim to reconsider")
     shown = run.summary("flip", "flips", texts=False)
+    report = run.final_report or run.report
+    weights = report.weights if report else {}
     return {
         "action": "approve_flip",
         "question": run.question,
         "flip": shown["flip"],
         "flips": shown["flips"],
-        "evidence": sourced_details(claim, run.documents, prompts),
+        "evidence": sourced_details(claim, run.documents, prompts, weights),
         "documents": shown["documents"],
         "cs_c": shown["report"]["cs_c"],
         "cs_r": shown["report"]["cs_r"],
+        **({"weighted": shown["report"]["weighted"]} if weights else {}),
         **run.typed_summary(),
         "choices": ["approve", "reject", {"edit": "the answer to give instead"}],
     }

@@ -23,7 +23,7 @@ from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.efforts import Effort
 from conflictscore.graph.self_correction import build_self_correction_graph
-from conflictscore.graph.settings import LoopOptions, LoopSettings, Model
+from conflictscore.graph.settings import LoopOptions, LoopSettings, Model, Trust
 from conflictscore.labelers import Labeler, LabelerName
 from conflictscore.middleware.chat_calls import AnswerForm, apart, running, with_parameters
 from conflictscore.middleware.chat_loop import ChatLoop, as_chunk, in_words
@@ -69,13 +69,11 @@ class SelfCorrectingChatModel(BaseChatModel):
     draft, which is scored against what the tools have brought since the question or, where they
     brought nothing, against what the retriever finds.
 
-    The model's own reply is returned, with the reason in the run's ``notes`` and with no
-    ``report``, where nothing is found to score it against, and where the conversation holds more
-    than text, such as an image.
+    The model's own reply is returned, with the reason in the run's ``notes`` and no ``report``,
+    where nothing is found to score it against, or the conversation holds more than text.
 
     Args:
-        model: What answers: any LangChain chat model, or a spec such as
-            ``"openai:gpt-4.1-mini"`` or ``"local"``.
+        model: What answers: any LangChain chat model, or a spec such as ``"openai:gpt-4.1-mini"``.
         retriever: Any LangChain retriever; not needed where tools bring all documents.
         **settings: The fields below. Any other keyword is a call parameter of the answering model,
             such as ``temperature`` or ``stop``, as with :meth:`bind`. An answer that does not fit
@@ -122,6 +120,8 @@ class SelfCorrectingChatModel(BaseChatModel):
     """What near-identical documents count; see :func:`create_self_correcting_rag`."""
     duplicates_by: Likeness = "words"
     """How they are found."""
+    trust: SkipValidation[Trust | None] = None
+    """What weighs documents; see :func:`create_self_correcting_rag`."""
     budget_seconds: float | None = None
     """The time that a reply may take; see :func:`create_self_correcting_rag`."""
     max_claims: int | None = None
@@ -129,8 +129,8 @@ class SelfCorrectingChatModel(BaseChatModel):
     effort: Effort | None = None
     """The name of the settings in ``EFFORTS`` that these began as; told, and decides nothing."""
     on_failure: FailurePolicy = "raise"
-    """What happens when a search or a model fails: ``pass_through`` returns the model's own reply
-    with a note. A wrong key or setting is always raised."""
+    """What a failed search or model leads to: ``pass_through`` returns the model's own reply, with
+    a note. A wrong key or setting is always raised."""
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Call parameters of the answering model."""
     cache: BaseCache | bool | None = Field(default=False, exclude=True)

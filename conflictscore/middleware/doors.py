@@ -64,7 +64,7 @@ def reconsider_prompt(state: RagState, doubt: Doubt, prompts: PromptSet) -> str:
         question=material(state["question"]),
         answer=material(doubt.before.text),
         claim=material(doubt.claim.claim.text),
-        evidence=sourced_details(doubt.claim, documents_of(state), prompts),
+        evidence=sourced_details(doubt.claim, documents_of(state), prompts, doubt.weights),
     )
 
 

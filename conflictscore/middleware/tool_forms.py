@@ -8,14 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    WithJsonSchema,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from conflictscore.nodes.conflict_details import Witness, witnesses
 from conflictscore.prompts import PromptSet, material, material_line
@@ -27,6 +20,7 @@ from conflictscore.records import (
     Label,
     Run,
     Usage,
+    WeightedScores,
 )
 from conflictscore.retrieval.documents import clean_text
 
@@ -215,6 +209,8 @@ class ScoresShown(_Form):
     claims: list[ClaimShown]
     error: str | None
     """Why there are no claims to score."""
+    weighted: WeightedScores | None = Field(default=None, exclude_if=lambda given: given is None)
+    """The same scores with documents weighed, where the server weighs them."""
 
 
 class ChangeShown(_Form):
@@ -323,6 +319,9 @@ def _lines(run: Run, result: RunResult) -> Iterator[str]:
             f"CS-C {_figure(scores.cs_c)}, CS-R {_figure(scores.cs_r)} (0 is best);"
             f" {scores.labelled} of {scores.pairs} pairs of claim and document have a label."
         )
+        if weighted := scores.weighted:
+            figures = f"CS-C {_figure(weighted.cs_c)}, CS-R {_figure(weighted.cs_r)}"
+            yield f"With documents weighed by {weighted.by}: {figures}."
         for claim in scores.claims:
             yield f"{claim.number}. [{claim.standing}] {claim.text}"
             for side in ("supports", "contradicts", "unlabelled"):
@@ -360,13 +359,14 @@ def _scores(report: ConflictReport, documents: Sequence[Document]) -> ScoresShow
         pairs=len(pairs),
         claims=[_claim(evidence, report, documents) for evidence in report.claims],
         error=report.error,
+        weighted=report.weighted,
     )
 
 
 def _claim(
     claim: ClaimEvidence, report: ConflictReport, documents: Sequence[Document]
 ) -> ClaimShown:
-    told: Any = claim.disputed_by(report.duplicates)
+    told: Any = report.why_disputed(claim)
     told = told or ("supported" if claim.supports else "unlabelled")
     return ClaimShown(
         number=claim.claim.number,

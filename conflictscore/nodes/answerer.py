@@ -120,6 +120,7 @@ class _ModelAnswerer:
             history=conversation_of(state, context.generator).messages,
             parameters=context.answer_parameters,
             conflict_type=doubt.conflict_type,
+            weights=doubt.weights,
         )
         return Given(answer, tuple(notes))
 
@@ -233,6 +234,7 @@ async def ask_again(
     parameters: Mapping[str, Any] | None = None,
     evidence_from: Sequence[Document] | None = None,
     conflict_type: ConflictType | None = None,
+    weights: Mapping[int, float] = {},
 ) -> tuple[Answer, list[str]]:
     """Have an answer reconsidered; the arguments are those of :func:`regeneration_prompt`.
 
@@ -249,6 +251,7 @@ async def ask_again(
         parameters: Further call parameters of the model.
         evidence_from: See :func:`regeneration_prompt`.
         conflict_type: See :func:`regeneration_prompt`.
+        weights: See :func:`regeneration_prompt`.
 
     Returns:
         The new answer, and which documents it saw in part only.
@@ -268,6 +271,7 @@ async def ask_again(
         history=history,
         evidence_from=evidence_from,
         conflict_type=conflict_type,
+        weights=weights,
     )
 
     def read(reply: str) -> Answer:
@@ -305,6 +309,7 @@ def regeneration_prompt(
     history: Sequence[BaseMessage] = (),
     evidence_from: Sequence[Document] | None = None,
     conflict_type: ConflictType | None = None,
+    weights: Mapping[int, float] = {},
 ) -> tuple[str, Fitted]:
     """Ask again with both sides of the conflict in view (Tables 13 and 16).
 
@@ -321,6 +326,7 @@ def regeneration_prompt(
             default ``documents``.
         conflict_type: How the documents relate, where the answer is to do what that asks for;
             None asks as the paper does.
+        weights: How far documents are trusted; the most trusted of each side come first.
 
     Returns:
         The whole prompt, and the documents as they stand in it.
@@ -335,7 +341,7 @@ def regeneration_prompt(
         "question": material(question),
         "answer": material(_as_given(before)),
         "claim": material(claim.claim.text),
-        "evidence": conflict_details(claim, evidence_from or documents, prompts),
+        "evidence": conflict_details(claim, evidence_from or documents, prompts, weights),
         **option_fields(options),
         **typed_fields(conflict_type, prompts),
     }

@@ -1,6 +1,6 @@
 """Laying out both sides of a claim: for the prompts of the paper, and for whoever decides on it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from conflictscore.labelers.quotes import LONGEST_PASSAGE, found_in, passage_of
@@ -46,7 +46,10 @@ class Witness(NamedTuple):
 
 
 def witnesses(
-    claim: ClaimEvidence, label: Label, documents: Sequence[Document]
+    claim: ClaimEvidence,
+    label: Label,
+    documents: Sequence[Document],
+    weights: Mapping[int, float] = {},
 ) -> Iterator[Witness]:
     """The documents on one side of a claim, near-copies of one another folded into the first.
 
@@ -54,26 +57,39 @@ def witnesses(
         claim: The claim with its labels.
         label: The side.
         documents: Those that it was held against.
+        weights: How far each is trusted; the most trusted come first.
     """
     known = {document.number: document for document in documents}
     alike: dict[int, list[EvidenceLabel]] = {}
-    for pair in claim.labels:
-        if pair.label is label and pair.document in known:
+    for pair in _on_side(claim, label, weights):
+        if pair.document in known:
             original = known[pair.document].duplicate_of or pair.document
             alike.setdefault(original, []).append(pair)
     for first, *copies in alike.values():
         document = known[first.document]
         passage = _passage(claim.claim, first, document)
-        yield Witness(document, first, passage, tuple(pair.document for pair in copies))
+        yield Witness(document, first, passage, tuple(sorted(pair.document for pair in copies)))
+
+
+def _on_side(
+    claim: ClaimEvidence, label: Label, weights: Mapping[int, float]
+) -> list[EvidenceLabel]:
+    """The verdicts on one side: the most trusted documents first, then by their numbers."""
+    pairs = [pair for pair in claim.labels if pair.label is label]
+    return sorted(pairs, key=lambda pair: -weights.get(pair.document, 1.0))
 
 
 def conflict_details(
-    claim: ClaimEvidence, documents: Sequence[Document], prompts: PromptSet
+    claim: ClaimEvidence,
+    documents: Sequence[Document],
+    prompts: PromptSet,
+    weights: Mapping[int, float] = {},
 ) -> str:
     """The supporting and the contradicting documents of a claim, each with its passage (Table 13).
 
     Every document has a line, copies included. The passage is the judge's quotation where it stands
     in the document in one piece, else that of :func:`~conflictscore.labelers.quotes.passage_of`.
+    With weights, the most trusted documents of each side come first.
     """
     known = {document.number: document for document in documents}
 
@@ -84,17 +100,22 @@ def conflict_details(
                 number=pair.document,
                 passage=_quoted(claim.claim, pair, known[pair.document]),
             )
-            for pair in claim.labels
-            if pair.label is label
+            for pair in _on_side(claim, label, weights)
         )
 
     return _sides(prompts, side)
 
 
-def sourced_details(claim: ClaimEvidence, documents: Sequence[Document], prompts: PromptSet) -> str:
+def sourced_details(
+    claim: ClaimEvidence,
+    documents: Sequence[Document],
+    prompts: PromptSet,
+    weights: Mapping[int, float] = {},
+) -> str:
     """Both sides with what speaks for each document: its source, its date, the judge's reason.
 
-    Near-copies on one side are one line, which counts them.
+    Near-copies on one side are one line, which counts them. With weights, the most trusted
+    documents of each side come first.
     """
 
     def line(witness: Witness) -> str:
@@ -106,7 +127,10 @@ def sourced_details(claim: ClaimEvidence, documents: Sequence[Document], prompts
             **({"reason": witness.reason} if witness.reason else {}),
         )
 
-    return _sides(prompts, lambda label: "\n".join(map(line, witnesses(claim, label, documents))))
+    def side(label: Label) -> str:
+        return "\n".join(map(line, witnesses(claim, label, documents, weights)))
+
+    return _sides(prompts, side)
 
 
 def _sides(prompts: PromptSet, side: Callable[[Label], str]) -> str:

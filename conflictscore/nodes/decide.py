@@ -65,7 +65,7 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
     if context.look_further == "unsupported":
         more |= {"unsupported"}
     others = [e for e in report.claims if e.claim.number not in report.disputed]
-    doubted += [e for e in others if e.disputed_by(report.duplicates) in more]
+    doubted += [e for e in others if report.why_disputed(e) in more]
     known = {search.claim for search in done}
     return tuple(evidence for evidence in doubted if evidence.claim.text not in known)
 
@@ -108,7 +108,7 @@ def _look_again(
     if context.regeneration == "revise":
         numbers = ", ".join(map(str, sorted(report.disputed)))
         return True, f"disputed claims: {numbers}"
-    found = report.evidence(report.reconsider).disputed_by(report.duplicates)
+    found = report.why_disputed(report.evidence(report.reconsider))
     how = "has evidence on both sides" if found == "conflict" else f"is {found}"
     return True, f"claim {report.reconsider} {how}"
 
@@ -123,7 +123,8 @@ def _new_evidence(
         for claim in [attempt.reconsidered, *revised]:
             shown |= _sides(claim)
     again = report.disputed if context.regeneration == "revise" else (report.reconsider,)
-    return any(_sides(report.evidence(number)) - shown for number in again if number)
+    disputed = [report.evidence(number).heard(report.weights) for number in again if number]
+    return any(_sides(claim) - shown for claim in disputed)
 
 
 def _sides(claim: ClaimEvidence | None) -> set[int]:

@@ -21,12 +21,15 @@ from conflictscore.records import Attempt, ClaimEvidence, ConflictReport, Revisi
 
 __all__ = ["guard"]
 
+_OUTNUMBERED = "more documents contradict than support"
+
 
 async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Take back each revision of the last answer whose claims have no better evidence than before.
 
     A replacement of which no document supports anything is taken back too: it may be an invention.
-    So is one with a new claim that more documents contradict than support.
+    So is one with a new claim that more documents contradict than support. Where documents are
+    weighed, what they are worth decides, by the weights of the new answer's report.
 
     Nothing is asked for: the labels are there. The attempt is then the answer that stands, with
     its own scores, and with every revision and its figures.
@@ -63,23 +66,25 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _judged(revision: Revision, before: ConflictReport, now: ConflictReport) -> Revision:
-    once = {} if now.duplicates_vote else now.duplicates
+    once, weights = ({} if now.duplicates_vote else now.duplicates), now.weights
     known = {evidence.claim.text: evidence for evidence in now.claims}
     old = [e for e in before.claims if revision.whole or revision.holds(e.claim)]
     new = list(now.claims) if revision.whole else [known[text] for text in revision.new_claims]
-    one = tuple(sorted(balance(claim, once) for claim in old))
-    other = tuple(sorted(balance(claim, once) for claim in new))
+    one = tuple(sorted(balance(claim, once, weights) for claim in old))
+    other = tuple(sorted(balance(claim, once, weights) for claim in new))
     refused = revision.note or now.error
     if refused is None and new and (coverage(new) or 0.0) < (coverage(old) or 0.0):
         refused = "fewer of its pairs have a label than before"
     if refused is None and not better_evidence(one, other) and not _owns_up(revision, other):
         refused = f"its evidence is not better ({_shown(one)} before, {_shown(other)} after)"
     if refused is None and revision.way is Way.REPLACE:
-        if _invented(new):
+        if _invented([claim.heard(weights) for claim in new]):
             refused = "no document supports what it says instead"
         said = {claim.claim.text for claim in old}
-        if any(balance(claim, once) < 0 for claim in new if claim.claim.text not in said):
-            refused = "more documents contradict than support a claim that it makes instead"
+        unsaid = [claim for claim in new if claim.claim.text not in said]
+        if any(balance(claim, once, weights) < 0 for claim in unsaid):
+            what = "more trust stands against than behind" if weights else _OUTNUMBERED
+            refused = f"{what} a claim that it makes instead"
     figures = {"balance_before": one, "balance_after": other}
     return revision.model_copy(update=figures | {"stands": refused is None, "note": refused})
 

@@ -19,6 +19,7 @@ from conflictscore.nodes.state import (
     attempts_of,
     documents_of,
     spent,
+    weights_of,
 )
 from conflictscore.prompts import material
 
@@ -39,7 +40,9 @@ async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         before=material(attempts[0].answer.text),
         after=material(changed.answer.text),
         claim=material(changed.reconsidered.claim.text),
-        evidence=conflict_details(changed.reconsidered, documents, context.prompts),
+        evidence=conflict_details(
+            changed.reconsidered, documents, context.prompts, weights_of(state)
+        ),
     )
     try:
         reason = await context.generator.ask(

@@ -33,6 +33,10 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
                 "conflictscore.coverage": stands.coverage,
                 "conflictscore.flipped": flip is not None,
             }
+            | {
+                f"conflictscore.weighted.{name}": getattr(stands.weighted, name, None)
+                for name in ("cs_c", "cs_r")
+            }
         )
     return {
         "answer": last.answer.text,

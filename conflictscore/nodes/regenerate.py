@@ -29,8 +29,8 @@ async def regenerate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     last, meter = attempts_of(state)[-1], UsageMeter()
     if last.report is None or last.report.reconsider is None:
         raise ValueError("regenerate was reached without a conflicting claim")
-    claim = last.report.evidence(last.report.reconsider)
-    doubt = Doubt(last.answer, claim, conflict_type_of(state))
+    claim = last.report.evidence(last.report.reconsider).heard(last.report.weights)
+    doubt = Doubt(last.answer, claim, conflict_type_of(state), last.report.weights)
     try:
         async with in_time("the one who answers"):
             given = await answerer_of(runtime.context).again(state, doubt, meter)

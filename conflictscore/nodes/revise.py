@@ -18,6 +18,7 @@ from conflictscore.nodes.state import (
     attempts_of,
     documents_of,
     spent,
+    weights_of,
 )
 from conflictscore.prompts import material
 from conflictscore.records import Answer, Attempt, ClaimEvidence, Document, Revision, Way
@@ -127,7 +128,8 @@ def _doubted(last: Attempt) -> list[_Doubted]:
     if last.report is None or not last.report.disputed:
         raise ValueError("revise was reached without a disputed claim")
     answer = last.answer.text
-    disputed = [last.report.evidence(number) for number in last.report.disputed]
+    weights = last.report.weights
+    disputed = [last.report.evidence(number).heard(weights) for number in last.report.disputed]
     whole = _Doubted(Passage(0, len(answer), "whole", (0, len(answer))), tuple(disputed))
     known = passages(answer)
     held = {
@@ -213,7 +215,7 @@ def _prompt(
         prompts.render(
             "revise_claim",
             claim=material(claim.claim.text),
-            evidence=sourced_details(claim, documents, prompts),
+            evidence=sourced_details(claim, documents, prompts, weights_of(state)),
         )
         for claim in doubt.claims[:_MOST_CLAIMS]
     ]

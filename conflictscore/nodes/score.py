@@ -8,6 +8,7 @@ from conflictscore.nodes.state import (
     RagState,
     RunContext,
     RunRuntime,
+    attempts_of,
     documents_of,
     draft_of,
     evidence_of,
@@ -46,6 +47,7 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             "cs_r": report.cs_r,
             "coverage": report.coverage,
             "conflicting": list(report.conflicting),
+            **({"weighted": report.weighted.to_json()} if report.weighted else {}),
         }
     )
     return {"attempts": [*attempts, attempt.to_json()]}
@@ -54,13 +56,28 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def report_of(
     evidence: Sequence[ClaimEvidence], state: RagState, context: RunContext
 ) -> ConflictReport:
-    """The scores of labelled claims, with near-duplicates and disputes as the run counts them."""
-    documents = documents_of(state)
+    """The scores of labelled claims, with near-duplicates and disputes as the run counts them.
+
+    Where agreement weighs documents, it is told by all claims of the run so far: a second answer
+    is weighed by what the first one brought to light too.
+    """
+    documents, trust = documents_of(state), context.trust
+    duplicates = (
+        voices(documents)
+        if context.duplicates == "domain"
+        else {d.number: d.duplicate_of for d in documents if d.duplicate_of}
+    )
+    weights = None
+    if trust is not None:
+        reports = [attempt.report for attempt in attempts_of(state) if attempt.report]
+        known = {e.claim.text: e for report in reports for e in report.claims}
+        known |= {e.claim.text: e for e in evidence}
+        weights = trust.weights(documents, list(known.values()), duplicates)
     return conflict_report(
         evidence,
-        duplicates=voices(documents)
-        if context.duplicates == "domain"
-        else {d.number: d.duplicate_of for d in documents if d.duplicate_of},
+        duplicates=duplicates,
         duplicates_vote=context.duplicates == "vote",
         policy=context.disputed,
+        weights=weights,
+        weights_by=trust.name if trust else "",
     )

@@ -37,6 +37,8 @@ from conflictscore.records import (
 )
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.storage.cache import ContentCache
+from conflictscore.trust.trust_table import TrustTable
+from conflictscore.trust.truth_discovery import AgreementTrust
 
 __all__ = [
     "Answerer",
@@ -49,6 +51,7 @@ __all__ = [
     "RunContext",
     "RunRuntime",
     "ScorerInput",
+    "SourceTrust",
     "Unsettled",
     "attempts_of",
     "claims_of",
@@ -62,9 +65,12 @@ __all__ = [
     "spent",
     "time_left",
     "timed",
+    "weights_of",
 ]
 
 T = TypeVar("T")
+SourceTrust = TrustTable | AgreementTrust
+"""What weighs the documents of a question: a user's table, or their agreement."""
 Decision = Literal["look_further", "regenerate", "justify", "record"]
 """Where the loop goes after an answer was scored."""
 Unsettled = Literal["hedge", "keep"]
@@ -175,6 +181,8 @@ class Doubt:
     """Its claim that has evidence on both sides, with its labels."""
     conflict_type: ConflictType | None = None
     """How the documents relate, where the answer is to do what that asks for."""
+    weights: Mapping[int, float] = field(default_factory=dict)
+    """How far documents are trusted; empty where all are alike."""
 
 
 class Answerer(Protocol):
@@ -258,6 +266,8 @@ class RunContext:
     """What documents that are not independent count."""
     duplicates_by: Likeness = "words"
     """How near-duplicates are found."""
+    trust: SourceTrust | None = None
+    """What weighs documents; None where all count alike."""
     budget_seconds: float | None = None
     """The time that a run may take, with every step; None for no limit."""
     max_claims: int | None = None
@@ -290,6 +300,12 @@ def documents_of(state: RagInput) -> tuple[Document, ...]:
 def attempts_of(state: RagState) -> tuple[Attempt, ...]:
     """The scored answers so far, first to last."""
     return tuple(Attempt.model_validate(item) for item in state.get("attempts", []))
+
+
+def weights_of(state: RagState) -> Mapping[int, float]:
+    """How far documents are trusted by the last answer's scores; empty where all are alike."""
+    last = attempts_of(state)[-1:]
+    return last[0].report.weights if last and last[0].report else {}
 
 
 def searches_of(state: RagState) -> tuple[FurtherSearch, ...]:

@@ -64,11 +64,9 @@ class RunProgress:
                     claim, document = f"claim {event['claim']}", f"document {event['document']}"
                     self._say(f"  {document} {_VERBS[event['label']]} {claim}")
             case "scores":
-                cs_c, cs_r = (
-                    "none" if event[key] is None else f"{event[key]:.2f}"
-                    for key in ("cs_c", "cs_r")
-                )
-                self._say(f"CS-C {cs_c}, CS-R {cs_r}")
+                self._say(_scores(event))
+                if weighted := event.get("weighted"):
+                    self._say(f"with documents weighed by {weighted['by']}: {_scores(weighted)}")
             case "decision":
                 self._say(f"{event['decision']}: {event['reason']}")
                 self._now(_NEXT.get(event["decision"], "finishing"))
@@ -93,6 +91,11 @@ class RunProgress:
     def _say(self, line: str) -> None:
         if self._enabled:
             self._console.print(Text(f"· {line}", style="dim"))
+
+
+def _scores(known: Mapping[str, Any]) -> str:
+    cs_c, cs_r = ("none" if known[key] is None else f"{known[key]:.2f}" for key in ("cs_c", "cs_r"))
+    return f"CS-C {cs_c}, CS-R {cs_r}"
 
 
 def how_far(

@@ -131,6 +131,9 @@ def _print_claims(
     missing = sum(pair.error is not None for pair in pairs)
     labelled = f"{len(pairs) - missing} of {len(pairs)} pairs labelled"
     _indented(console, f"{scores}   {labelled}   (0 is best)")
+    if weighted := report.weighted:
+        scores = f"CS-C {_score(weighted.cs_c)}   CS-R {_score(weighted.cs_r)}"
+        _indented(console, f"{scores}   with documents weighed by {weighted.by}")
     stages = Counter(pair.stage for pair in pairs if pair.stage)
     if stages:
         decided = (f"{stage} {count}" for stage, count in stages.most_common())
@@ -139,7 +142,7 @@ def _print_claims(
         number, text = evidence.claim.number, printable(evidence.claim.text)
         how = "conflict" if evidence.conflicting else ""
         if number in report.disputed:
-            how = evidence.disputed_by(report.duplicates) or how
+            how = report.why_disputed(evidence) or how
         mark = Text(f" {how} ", style="black on yellow") if how else Text("")
         line = Text.assemble(f"{number}. ", text, "  ", mark)
         console.print(Padding(line, (1, 2, 0, 2), expand=False))
@@ -178,12 +181,15 @@ def _shown(witness: Witness) -> Text:
 
 def _print_sources(run: Run, console: Console) -> None:
     _heading(console, "Documents")
-    table = _columns()
+    table, scored = _columns(), run.final_report or run.report
+    weights = scored.weights if scored else {}
     for document in run.documents:
         title, url = printable(document.title), printable(document.url)
         shown = f"{title}  {url}" if title else url or "(no title)"
         copied = document.duplicate_of
         hint = f"  nearly the same text as document {copied}" if copied else ""
+        if document.number in weights:
+            hint += f"  weight {weights[document.number]:.2f}"
         table.add_row(str(document.number), Text.assemble(printable(shown), (hint, "dim")))
     console.print(Padding(table, (0, 2), expand=False))
     for note in run.notes:

@@ -55,10 +55,15 @@ class Scores(Sequence[Run]):
 
         ``cs_c``, ``cs_r`` and ``coverage`` in [0, 1], the numbers of ``claims``, of those with
         evidence on both sides (``conflicting``) and of those that no document speaks to
-        (``uncovered``), and ``error``. What is not known is None.
+        (``uncovered``), and ``error``. What is not known is None. Where documents were weighed,
+        ``weighted_cs_c`` and ``weighted_cs_r`` too.
         """
         rows = [_row(run) for run in self.runs]
-        return {name: [row[name] for row in rows] for name in _COLUMNS}
+        columns = {name: [row[name] for row in rows] for name in _COLUMNS}
+        weighed = [run.report.weighted if run.report else None for run in self.runs]
+        for name in ("cs_c", "cs_r") if any(weighed) else ():
+            columns[f"weighted_{name}"] = [getattr(one, name, None) for one in weighed]
+        return columns
 
     def to_pandas(self) -> Any:
         """The columns as a pandas ``DataFrame``.

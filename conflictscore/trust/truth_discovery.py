@@ -13,6 +13,8 @@ are estimated from each other, in turn, until nothing moves. What the table offe
 - One answer makes few claims. So a source is trusted as if it had spoken to ``PRIOR_CLAIMS`` more,
   and as rightly as its algorithm expects beforehand. This is ours. It bounds every weight, and with
   a single claim it leaves the minority a small one.
+- Labels err, so agreement leaves no document out: one that ACCU finds to err more often than not
+  keeps a hundredth of the weight of the most trusted. What it says can still dispute a claim.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +32,8 @@ PRIOR_CLAIMS = 2
 
 _INFLUENCE, _DAMPENING = 0.5, 0.3
 """TruthFinder's rho and gamma, as its paper sets them."""
+_LEAST = 0.01
+"""The least weight of a document where the most trusted has 1."""
 _SETTLED, _MOST_STEPS = 1e-5, 1_000
 
 
@@ -135,6 +139,7 @@ class AgreementTrust:
         if method not in get_args(AgreementMethod):
             raise ValueError(f"unknown method {method!r}")
         self.name: str = method
+        self._method = method
 
     @property
     def described(self) -> str:
@@ -147,7 +152,7 @@ class AgreementTrust:
         claims: Sequence[ClaimEvidence],
         once: Mapping[int, int] = {},
     ) -> dict[int, float]:
-        """A weight for each document, in [0, 1]; the most trusted one has 1.
+        """A weight for each document, in [.01, 1]; the most trusted one has 1.
 
         Args:
             documents: Those of the question.
@@ -155,11 +160,10 @@ class AgreementTrust:
             once: For each document that is not the first of its source the number of the first;
                 copies have the weight of their source.
         """
-        method: AgreementMethod = "accu" if self.name == "accu" else "truthfinder"
-        found = trusted_sources(claims, method, once)
+        found = trusted_sources(claims, self._method, once)
         weights = {
             d.number: found.weights.get(once.get(d.number, d.number), found.unheard)
             for d in documents
         }
         most = max(weights.values(), default=0.0)
-        return {n: weight / most if most else 1.0 for n, weight in weights.items()}
+        return {n: max(_LEAST, weight / most) if most else 1.0 for n, weight in weights.items()}

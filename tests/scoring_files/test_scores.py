@@ -36,6 +36,18 @@ def test_answers_come_back_scored_in_their_order_and_become_a_table() -> None:
     assert table["error"].isna().all()
 
 
+def test_weights_add_two_columns_of_their_own() -> None:
+    trust = {"hosts": {"log.test": 0}}
+    contexts = [["Log: the lamp was lit.", {"text": "It was dark.", "url": "https://log.test"}]] * 2
+    plain = score(ANSWERS, contexts, InstantModel(), **QUIET).columns()
+    weighed = score(ANSWERS, contexts, InstantModel(), trust=trust, **QUIET).columns()
+
+    without = score(ANSWERS, [one[:1] for one in contexts], InstantModel(), **QUIET).columns()
+    assert weighed.pop("weighted_cs_c") == without["cs_c"]
+    assert weighed.pop("weighted_cs_r") == without["cs_r"]
+    assert weighed == plain
+
+
 async def test_a_single_answer_is_scored_inside_an_event_loop_too() -> None:
     (run,) = await ascore(ANSWERS[0], CONTEXTS[0], InstantModel(), **QUIET)
 

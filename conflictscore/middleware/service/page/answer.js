@@ -11,6 +11,11 @@ const SCORES = [
   ["coverage", "Coverage", "Share of claim and document pairs that have a verdict. Higher is better."],
 ];
 
+const WEIGHTED = [
+  ["cs_c", "CS-C, weighed", "The same, each side as far as its sources are trusted."],
+  ["cs_r", "CS-R, weighed", "The same, each source by how far it is trusted."],
+];
+
 const AFTER =
   "The scores say how far the sources disagree about what an answer claims, and not whether it is " +
   "right: about a better answer they may disagree as much as before.";
@@ -166,26 +171,36 @@ function earlier(run) {
  * @param {any} final
  */
 function scores(first, final) {
-  const rows = SCORES.map(([field, name, meaning]) =>
-    el(
-      "div",
-      {},
-      el("dt", {}, name),
-      el(
-        "dd",
-        {},
-        el("span", { class: "value" }, value(first[field])),
-        final && el("span", { class: "value" }, ` then ${value(final[field])}`),
-        el("span", { class: "faint" }, meaning),
-      ),
-    ),
-  );
+  const rows = SCORES.map((score) => row(score, first, final));
+  if (first.weighted) {
+    rows.push(...WEIGHTED.map((score) => row(score, first.weighted, final?.weighted)));
+  }
   return el(
     "section",
     { class: "scores" },
     el("h3", {}, "Scores"),
     el("dl", {}, ...rows),
     final && el("p", { class: "faint" }, AFTER),
+  );
+}
+
+/**
+ * @param {string[]} score Its field, its name, and what it means.
+ * @param {any} first
+ * @param {any} final
+ */
+function row([field, name, meaning], first, final) {
+  return el(
+    "div",
+    {},
+    el("dt", {}, name),
+    el(
+      "dd",
+      {},
+      el("span", { class: "value" }, value(first[field])),
+      final && el("span", { class: "value" }, ` then ${value(final[field])}`),
+      el("span", { class: "faint" }, meaning),
+    ),
   );
 }
 

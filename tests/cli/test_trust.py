@@ -1,0 +1,141 @@
+"""``--trust`` as a user types it: a table or an agreement, and what a bad one comes to."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conflictscore.cli import main
+from tests.fakes.openai_server import OpenAIServer
+from tests.world import World
+
+Run = Callable[..., Result]
+ANSWER = "It was lit in 1871."
+
+
+@pytest.fixture
+def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    with OpenAIServer(World(answer=ANSWER)) as server:
+        yield ["--model", "scripted", "--base-url", server.base_url]
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Log\n\nThe lamp was lit in 1874.\n", "utf-8")
+    (folder / "b.md").write_text("# Almanac\n\nOf old it is told: lit in 1874.\n", "utf-8")
+    (folder / "c.txt").write_text("The lamp was lit in 1871.\n", "utf-8")
+    return folder
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    file = tmp_path / "trust.toml"
+    file.write_text("[types]\nmd = 0.25\n", "utf-8")
+    return file
+
+
+def invoke(*args: object) -> Result:
+    return CliRunner().invoke(main, list(map(str, args)))
+
+
+def test_an_answer_stands_or_goes_by_the_table(
+    docs: Path, table: Path, endpoint: list[str], tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    ask = ("ask", "When was the lamp lit?", "--docs", docs, *endpoint, "--log", log)
+
+    plain, weighed = invoke(*ask), invoke(*ask, "--trust", table)
+
+    assert (plain.exit_code, weighed.exit_code) == (0, 0)
+    one, other = (" ".join(shown.stdout.split()) for shown in (plain, weighed))
+    assert "Answer It was lit in 1874." in one
+    assert "Answer It was lit in 1871." in other
+    assert "weigh" not in one
+    assert "CS-C 1.00 CS-R 0.67 3 of 3 pairs labelled (0 is best)" in other
+    assert "CS-C 0.25 CS-R 0.33 with documents weighed by table" in other
+    assert "weight 0.25" in other
+    assert "was refused: its evidence is not better (+0.33 before, -0.33 after)" in other
+    first, second = map(json.loads, log.read_text("utf-8").splitlines())
+    assert "trust" not in first
+    assert second["trust"] == {"types": {"md": 0.25}}
+    weights = second["attempts"][0]["report"]["weighted"]["weights"]
+    assert sorted(weights.values()) == [0.25, 0.25, 1]
+    assert "weighted" not in log.read_text("utf-8").splitlines()[0]
+
+
+@pytest.mark.parametrize("method", ["truthfinder", "accu"])
+def test_an_answer_is_scored_by_agreement(docs: Path, endpoint: list[str], method: str) -> None:
+    score = ("score", "--answer", ANSWER, "--docs", docs, *endpoint, "--json")
+
+    plain = json.loads(invoke(*score).stdout)["report"]
+    report = json.loads(invoke(*score, "--trust", method).stdout)["report"]
+
+    weighted = report.pop("weighted")
+    labels = [report["claims"][0].pop("labels"), plain["claims"][0].pop("labels")]
+    assert report == plain
+    assert [len(pairs) for pairs in labels] == [3, 3]
+    assert weighted["by"] == method
+    assert weighted["cs_r"] > plain["cs_r"], "two that agree are trusted more than one"
+
+
+def test_a_file_of_answers_is_weighed_and_not_resumed_with_another_table(
+    docs: Path, table: Path, endpoint: list[str], tmp_path: Path
+) -> None:
+    rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    found = sorted(docs.iterdir())
+    documents = [{"text": path.read_text("utf-8"), "url": path.name} for path in found]
+    rows.write_text(json.dumps({"answer": ANSWER, "documents": documents}), "utf-8")
+    command = ("score-file", rows, "--out", out, *endpoint, "--quiet")
+
+    assert invoke(*command, "--trust", table).exit_code == 0
+    [row] = map(json.loads, out.read_text("utf-8").splitlines())
+    assert row["conflictscore"]["report"]["weighted"]["cs_r"] == pytest.approx(1 / 3)
+
+    other = invoke(*command, "--trust", "accu")
+    assert other.exit_code == 2
+    assert "configuration.trust" in other.stderr
+    table.write_text("[dates]\nhalf_life_days = 9\n", "utf-8")
+    aged = invoke(*command, "--trust", table)
+    assert aged.exit_code == 2
+    assert f"--trust {table}, field dates: a file's documents have none" in aged.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[domains]\n"a.org" = "high"', "field domains.a.org: Input should be a valid number"),
+        ("[dates]\nhalf_life = 3", "field dates.half_life: Extra inputs are not permitted"),
+        ("weights", "it is not a TOML file"),
+    ],
+)
+def test_a_bad_table_is_one_line_and_exit_code_2(
+    docs: Path, table: Path, endpoint: list[str], text: str, said: str
+) -> None:
+    table.write_text(text, "utf-8")
+    shown = invoke("ask", "When?", "--docs", docs, *endpoint, "--trust", table)
+    assert shown.exit_code == 2
+    [line] = shown.stderr.splitlines()
+    assert str(table) in line
+    assert said in line
+
+
+def test_a_name_that_is_nothing_is_refused(docs: Path, endpoint: list[str]) -> None:
+    shown = invoke("ask", "When?", "--docs", docs, *endpoint, "--trust", "tables")
+    assert shown.exit_code == 2
+    [line] = shown.stderr.splitlines()
+    assert "trust is 'tables'; give truthfinder, accu, or a file's name" in line
+
+
+def test_a_settings_file_may_name_it(
+    docs: Path, table: Path, endpoint: list[str], tmp_path: Path
+) -> None:
+    settings = tmp_path / "conflictscore.toml"
+    settings.write_text(f"trust = {json.dumps(str(table))}\n", "utf-8")
+    score = ("score", "--answer", ANSWER, "--docs", docs, *endpoint, "--config", settings, "--json")
+    assert json.loads(invoke(*score).stdout)["report"]["weighted"]["by"] == "table"

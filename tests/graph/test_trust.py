@@ -1,0 +1,214 @@
+"""Documents that are trusted to different degrees, in a whole run."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_openai import ChatOpenAI
+
+from conflictscore import create_conflict_scorer, create_self_correcting_rag
+from conflictscore.errors import InputError
+from conflictscore.graph.settings import LoopSettings
+from tests.fakes.openai_server import OpenAIServer
+from tests.revising import RevisingWorld, revision
+from tests.world import PAPER, scripted_model
+
+LOG, ALMANAC, GAZETTE, DEEDS = (
+    {"text": text, "title": title, "url": f"https://www.{title}.test/a"}
+    for title, text in (
+        ("log", "The lamp was lit in 1874, says the log."),
+        ("almanac", "It is known that the lamp was lit in 1874."),
+        ("gazette", "The lamp was lit in 1871."),
+        ("deeds", "The tower was built in 1840."),
+    )
+)
+DOCUMENTS = [LOG, ALMANAC, GAZETTE, DEEDS]
+"""Two against one about the lamp, and one about the tower."""
+GAZETTE_KNOWS = {"domains": {"gazette.test": 3}}
+LAMP, NEW_LAMP = "The lamp was lit in 1871.", "The lamp was lit in 1874."
+TOWER = "The tower was built in 1850."
+QUESTION = "When was the lamp lit?"
+
+
+@pytest.fixture
+def world() -> RevisingWorld:
+    return RevisingWorld(
+        answer=LAMP, revised=lambda passage: revision("REPLACE", passage.replace("1871", "1874"))
+    )
+
+
+@pytest.fixture
+def model(world: RevisingWorld) -> Iterator[ChatOpenAI]:
+    with OpenAIServer(world) as server:
+        yield scripted_model(server)
+
+
+def run(model: ChatOpenAI, documents: Any = DOCUMENTS, **settings: Any) -> dict[str, Any]:
+    graph = create_self_correcting_rag(model, cache=False, **settings)
+    return graph.invoke({"question": QUESTION, "documents": documents})
+
+
+def test_the_guard_goes_with_the_document_that_is_trusted(model: ChatOpenAI) -> None:
+    assert run(model)["answer"] == NEW_LAMP, "two to one for the change"
+
+    state = run(model, trust=GAZETTE_KNOWS)
+
+    assert state["answer"] == LAMP
+    [refused] = state["attempts"][1]["revisions"]
+    assert refused["note"] == "its evidence is not better (+0.20 before, -0.20 after)"
+    assert refused["balance_before"] == pytest.approx([1 / 5])
+
+
+def test_one_trusted_document_is_reason_enough_for_a_change(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    world.answer = NEW_LAMP
+    world.revised = lambda passage: revision("REPLACE", passage.replace("1874", "1871"))
+
+    assert run(model)["answer"] == NEW_LAMP, "two to one against the change"
+    assert run(model, trust=GAZETTE_KNOWS)["answer"] == LAMP
+
+
+def test_a_replacement_that_only_others_stand_behind_is_refused(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    world.answer = "The lamp was lit in 1860."
+    world.revised = lambda passage: revision("REPLACE", passage.replace("1860", "1874"))
+    state = run(model, trust=GAZETTE_KNOWS)
+    [refused] = state["attempts"][1]["revisions"]
+    assert refused["note"] == "more trust stands against than behind a claim that it makes instead"
+    nobody = {"domains": {"log.test": 0, "almanac.test": 0}, "hosts": {"gazette.test": 0.1}}
+    state = run(model, trust=nobody, disputed=["contradicted"])
+    [refused] = state["attempts"][1]["revisions"]
+    assert refused["note"].startswith("its evidence is not better")
+
+
+def test_the_scores_with_weights_stand_beside_those_without(model: ChatOpenAI) -> None:
+    plain, weighed = run(model), run(model, trust=GAZETTE_KNOWS)
+
+    for name in ("report", "final_report"):
+        assert "weighted" not in plain[name]
+    told = weighed["report"].pop("weighted")
+    assert (told["by"], told["weights"]) == ("table", {"1": 1, "2": 1, "3": 3, "4": 1})
+    assert (told["cs_c"], told["cs_r"]) == pytest.approx((1 / 3, 2 / 5))
+    assert weighed["report"] == plain["report"]
+    assert weighed["attempts"][0]["report"]["weighted"] == told
+
+
+def test_an_existing_answer_is_weighed_too(model: ChatOpenAI) -> None:
+    start: Any = {"answer": LAMP, "documents": DOCUMENTS}
+    scorer = create_conflict_scorer(model, cache=False, trust={"domains": {"gazette.test": 0}})
+
+    report = scorer.invoke(start)["report"]
+
+    assert (report["cs_c"], report["weighted"]["cs_c"]) == (1.0, 0.0)
+    assert report["weighted"]["cs_r"] == 1.0
+    assert report["disputed"] == [1], "it is refuted"
+
+
+def test_what_nobody_trusts_is_no_reason_to_look_again(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    state = run(model, trust={"domains": {"log.test": 0, "almanac.test": 0}})
+
+    assert state["reason"] == "no claim is disputed"
+    assert world.asked["revise"] == 0
+
+
+def test_the_most_at_stake_by_weight_comes_first(model: ChatOpenAI, world: RevisingWorld) -> None:
+    world.answer = f"{LAMP} {TOWER}"
+    policy = ["conflict", "contradicted"]
+    assert run(model, disputed=policy)["report"]["disputed"] == [1, 2]
+
+    trusted = run(model, disputed=policy, trust={"domains": {"deeds.test": 9}})
+
+    assert trusted["report"]["disputed"] == [2, 1]
+
+
+@pytest.mark.parametrize("settings", [{}, PAPER], ids=["in place", "as the paper"])
+def test_evidence_is_shown_by_trust_and_what_has_none_is_not(
+    model: ChatOpenAI, world: RevisingWorld, settings: dict[str, Any]
+) -> None:
+    step = "regenerate" if settings else "revise"
+    table = {"domains": {"log.test": 0.5, "almanac.test": 2}}
+
+    run(model, **settings)
+    run(model, **settings, trust=table)
+    run(model, **settings, trust={"domains": {"log.test": 0}})
+
+    def order(prompt: str) -> list[str]:
+        lines = prompt.partition("contradict this claim")[2].splitlines()
+        return [line.split()[2].rstrip(":") for line in lines if line.startswith("- Document")]
+
+    assert [order(prompt) for prompt in world.prompts[step]] == [["1", "2"], ["2", "1"], ["2"]]
+
+
+@pytest.mark.parametrize("method", ["truthfinder", "accu"])
+def test_who_agrees_with_the_others_elsewhere_decides_a_tie(
+    model: ChatOpenAI, world: RevisingWorld, method: str
+) -> None:
+    world.answer = f"{LAMP} {TOWER.replace('1850', '1840')}"
+    documents = [
+        {"text": "The lamp was lit in 1874. The tower was built in 1840.", "title": "Log"},
+        {"text": "The lamp was lit in 1871. The tower was built in 1860.", "title": "Gazette"},
+        DEEDS,
+    ]
+
+    plain, weighed = run(model, documents), run(model, documents, trust=method)
+
+    assert plain["answer"] == world.answer, "one against one: a tie keeps"
+    assert weighed["answer"] == world.answer.replace("1871", "1874")
+    told = weighed["report"]["weighted"]
+    assert told["by"] == method
+    assert max(told["weights"].values()) == 1
+    assert told["weights"]["2"] < told["weights"]["1"]
+
+
+def test_both_answers_are_weighed_by_all_claims_of_the_run(model: ChatOpenAI) -> None:
+    state = run(model, trust="accu")
+
+    first, second = (attempt["report"] for attempt in state["attempts"])
+    assert first["claims"][0]["claim"] != second["claims"][0]["claim"]
+    before, after = (report["weighted"]["weights"]["3"] for report in (first, second))
+    assert 0 < before < 1
+    assert after == 0.01, "on both claims the Gazette stands alone"
+
+
+def test_copies_make_no_agreement_however_they_count(model: ChatOpenAI) -> None:
+    copied = [{**GAZETTE, "title": f"Reprint {n}"} for n in range(3)]
+    for duplicates in ("vote", "once"):
+        report = run(model, [LOG, ALMANAC, *copied], trust="accu", duplicates=duplicates)["report"]
+        weights = report["weighted"]["weights"]
+        assert weights["3"] == weights["4"] == weights["5"] < weights["1"]
+        ratio = report["weighted"]["cs_r"]
+        votes = 3 if duplicates == "vote" else 1
+        assert ratio == pytest.approx(2 / (2 + votes * weights["3"]))
+
+
+def test_a_domain_is_one_source_where_it_has_one_vote(model: ChatOpenAI) -> None:
+    flood = [{**LOG, "text": f"{LOG['text']} Page {n} of many.", "url": f"https://{n}.flood.test"}
+             for n in range(3)]  # fmt: skip
+    other = {**GAZETTE, "text": "Of old it is told: the lamp was lit in 1871, on a calm night."}
+
+    weights = run(model, [*flood, GAZETTE, {**other, "url": "https://other.test"}], trust="accu",
+                  duplicates="domain")["report"]["weighted"]["weights"]  # fmt: skip
+
+    assert weights["1"] == weights["2"] == weights["3"] < weights["4"], "one against two"
+
+
+def test_the_papers_loop_weighs_nothing() -> None:
+    assert LoopSettings(trust="accu").as_in_the_paper().open_trust() is None
+    assert LoopSettings().open_trust() is None, "and that is the default"
+
+
+def test_a_table_comes_from_a_file_and_a_wrong_name_is_refused(
+    model: ChatOpenAI, tmp_path: Path
+) -> None:
+    file = tmp_path / "trust.toml"
+    file.write_text('[domains]\n"gazette.test" = 3\n', "utf-8")
+    assert run(model, trust=file)["report"] == run(model, trust=GAZETTE_KNOWS)["report"]
+    with pytest.raises(InputError, match="trust is 'acu'; give truthfinder, accu, or a file"):
+        run(model, trust="acu")
+    with pytest.raises(InputError, match="trust, field domain: Extra inputs"):
+        run(model, trust={"domain": {}})
