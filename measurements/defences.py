@@ -30,8 +30,8 @@ from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.session import MemoryStore, Session
 from conflictscore.benchmarks.harness.setup import Ready, RunSettings, Setup
 from conflictscore.benchmarks.harness.shortening import shortened
-from conflictscore.benchmarks.injection.attacks import Carrier
-from conflictscore.benchmarks.injection.benchmark import CLEAN, injection
+from conflictscore.benchmarks.injection.attacks import CLEAN, Carrier
+from conflictscore.benchmarks.injection.benchmark import injection
 from conflictscore.benchmarks.injection.success import share
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.graph.settings import LoopSettings

@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from conflictscore.benchmarks.harness.statistics import paired_difference, proportion
-from conflictscore.benchmarks.injection.defences import DefendedPrompts
+from conflictscore.benchmarks.injection.benchmark import DefendedPrompts
 from conflictscore.benchmarks.labelled_pairs import (
     LabelledPair,
     balanced_sample,

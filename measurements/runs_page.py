@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from conflictscore.middleware.service.kept_runs import KeptRuns, RunFilter
-from conflictscore.reviewing.kept_reviews import KeptReviews
-from conflictscore.reviewing.review_counts import counts
+from conflictscore.reviewing.kept_reviews import KeptReviews, counts
 
 __all__ = ["main"]
 

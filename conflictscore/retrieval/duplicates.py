@@ -14,15 +14,22 @@ changed at random, a third.
 videos that came back with one and the same notice of the search engine, reach 77 %. What stands at
 80 % and above is one text with another heading, another end, or a few words changed. One of these
 words can be the number that matters, so each copy is still labelled by itself.
+
+Before any of this, letters that look alike are made one: a copy whose Latin letters were replaced
+by Cyrillic ones reads the same and shares no word with its original. What is taken for alike is
+Unicode's own list (UTS #39, confusables). Texts so changed are compared and never shown.
 """
 
+import re
+import unicodedata
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from rensa import RMinHash, RMinHashLSH
 
+from conflictscore.prompts import without_invisibles
 from conflictscore.records import Document, Likeness
-from conflictscore.retrieval.letters import latin_letters, plain_letters
 from conflictscore.retrieval.ranking import require_dense
 from conflictscore.scripts import words_in
 
@@ -40,6 +47,12 @@ _FEWEST = 20
 
 _SLOTS, _BANDS, _SEED = 128, 32, 1
 """A pair at 80 % is missed, for want of a band of 4 equal slots, one time in 20 million."""
+
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+_FOREIGN = re.compile(r"[^\x00-\x7f\W\d_]")
+"""A letter that is not of ASCII."""
+_WITH_A_LETTER = re.compile(r"\d*[^\W\d_]\w*")
+_STROKES = str.maketrans("i10", "llo")
 
 
 def mark_duplicates(documents: Sequence[Document], by: Likeness = "words") -> tuple[Document, ...]:
@@ -88,7 +101,7 @@ class _Originals:
 
     def match(self, document: Document) -> int:
         """The number of the document that this one is a copy of, its own where it is none."""
-        text = " ".join(plain_letters(document.text).split())
+        text = " ".join(_plain_letters(document.text).split())
         if text not in self._by_text:
             self._by_text[text] = self._nearest(document.number, text)
         return self._by_text[text]
@@ -113,7 +126,7 @@ class _Originals:
 
 def _of_one_meaning(documents: Sequence[Document]) -> dict[int, int]:
     """For each document that says the same as an earlier one that does not, the number of that."""
-    long = [one for one in documents if len(_shingles(plain_letters(one.text))) >= _FEWEST]
+    long = [one for one in documents if len(_shingles(_plain_letters(one.text))) >= _FEWEST]
     vectors = meanings(long)
     kept: list[int] = []
     alike: dict[int, int] = {}
@@ -139,7 +152,7 @@ def meanings(documents: Sequence[Document]) -> "dict[int, Floats]":
     require_dense("comparing documents by meaning")
     from conflictscore.retrieval.dense import shared_encoder
 
-    texts = {document.number: latin_letters(document.text) for document in documents}
+    texts = {document.number: _latin_letters(document.text) for document in documents}
     texts = {number: text for number, text in texts.items() if _is_latin(text)}
     means = (pieces.mean(axis=0) for pieces in shared_encoder().encode(list(texts.values())))
     return {number: mean / (mean @ mean) ** 0.5 for number, mean in zip(texts, means, strict=True)}
@@ -158,3 +171,37 @@ def _shingles(text: str) -> set[str]:
 def _jaccard(one: set[str], other: set[str]) -> float:
     shared = len(one & other)
     return shared / (len(one) + len(other) - shared)
+
+
+def _plain_letters(text: str) -> str:
+    """A text, case folded, in which letters that look alike are the same letter.
+
+    As ``_latin_letters``; within words ``i``, ``l`` and ``1`` are one too, and so are ``o`` and
+    ``0``. Numbers stay as they are.
+    """
+    folded = _latin_letters(text).casefold()
+    return _WITH_A_LETTER.sub(lambda word: word[0].translate(_STROKES), folded)
+
+
+def _latin_letters(text: str) -> str:
+    """A text in which what looks like a letter from A to Z is that letter.
+
+    Characters that are not drawn and accents are gone.
+    """
+    text = unicodedata.normalize("NFKD", without_invisibles(text))
+    text = unicodedata.normalize("NFKC", _ACCENTS.sub("", text))
+    return text.translate(_lookalikes()) if _FOREIGN.search(text) else text
+
+
+@cache
+def _lookalikes() -> dict[int, str]:
+    """For each letter of another script that looks like one of A to Z, or a to z, that one."""
+    from confusable_homoglyphs.confusables import confusables_data
+
+    return {
+        ord(letter): alike["c"]
+        for letter, all_alike in confusables_data.items()
+        if len(letter) == 1 and letter.isalpha() and not letter.isascii()
+        for alike in all_alike
+        if len(alike["c"]) == 1 and alike["c"].isascii() and alike["c"].isalpha()
+    }

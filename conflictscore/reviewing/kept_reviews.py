@@ -1,24 +1,46 @@
-"""What reviewers said of a service's runs, in a file beside the runs, or in its store."""
+"""What reviewers said of a service's runs: kept beside the runs, counted, and exported."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+from conflictscore.benchmarks.harness.report.exports import table_of
 from conflictscore.benchmarks.harness.report.label_studio import (
     annotations_in,
     read_annotations,
     review_row,
+    tasks_of,
 )
 from conflictscore.benchmarks.harness.report.page.report_run import (
     FlipAnnotation,
+    ReportRun,
     Review,
+    live_run,
     reviews_beside,
 )
+from conflictscore.benchmarks.harness.report.page.tables import review_table
 from conflictscore.errors import ConfigurationError
+from conflictscore.middleware.service.kept_runs import ListedRun
+from conflictscore.reporting.run_log import logged_run
 from conflictscore.storage.database import Database, SQLiteTables
 from conflictscore.storage.record_file import append_line, json_line
 
-__all__ = ["KeptReviews"]
+__all__ = ["EXPORTS", "MOST_EXPORTED", "KeptReviews", "counts", "exported"]
+
+MOST_EXPORTED = 1000
+"""Runs."""
+
+EXPORTS = {
+    "csv": ("runs.csv", "text/csv; charset=utf-8"),
+    "jsonl": ("runs.jsonl", "application/jsonl"),
+    "parquet": ("runs.parquet", "application/vnd.apache.parquet"),
+    "tasks": ("tasks.json", "application/json"),
+    "reviews": ("reviews.json", "application/json"),
+}
+"""By its name in an address: the name of the file, and its media type. ``tasks`` are Label
+Studio's, and ``reviews`` are what ``conflictscore report --annotations`` reads."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS reviews (id TEXT PRIMARY KEY, review TEXT NOT NULL)"
 
@@ -116,3 +138,68 @@ class KeptReviews:
             (run_id, method): FlipAnnotation(reviews=said)
             for run_id, (method, said) in self._said.items()
         }
+
+
+def counts(runs: Sequence[ListedRun], reviews: KeptReviews) -> dict[str, Any]:
+    """What a service tells of reviews, as JSON.
+
+    Args:
+        runs: The runs that are counted.
+        reviews: All reviews; those of other runs are passed over.
+
+    Returns:
+        ``runs``, ``reviewed``, ``reviewers``, and for flips and for unchanged answers a table as a
+        report has it: how many there are and were reviewed, verdicts, Krippendorff's alpha, and
+        Cohen's kappa of each pair of reviewers.
+    """
+    said = {run.run_id: reviews.of(run.run_id) for run in runs}
+    tables = [
+        _table(what, [said[run.run_id] for run in runs if run.flipped is flipped])
+        for what, flipped in (("flip", True), ("unchanged answer", False))
+    ]
+    return {
+        "runs": len(runs),
+        "reviewed": sum(map(bool, said.values())),
+        "reviewers": sorted({who for by_reviewer in said.values() for who in by_reviewer}),
+        "kept_in": reviews.kept_in,
+        "tables": tables,
+    }
+
+
+def _table(what: str, said: Sequence[Mapping[str, Review]]) -> dict[str, Any]:
+    note = ""
+    try:
+        table = review_table("", what, said)
+    except ConfigurationError as error:  # statsmodels is not installed
+        table, note = review_table("", what, said, paired=False), str(error)
+    # asdict would count the pairs of a Counter anew
+    return {**asdict(table), "verdicts": dict(table.verdicts), "note": note}
+
+
+def exported(to: str, entries: Iterable[Mapping[str, Any]], reviews: KeptReviews) -> bytes:
+    """A file of runs with their reviews.
+
+    Args:
+        to: One of ``EXPORTS``.
+        entries: The runs, as the service keeps them, oldest first.
+        reviews: The reviews of these and of other runs.
+
+    Raises:
+        ConfigurationError: Parquet is asked for, and pyarrow is not installed.
+    """
+    runs = [logged_run(entry, str(entry.get("run_id"))) for entry in entries]
+    shown = live_run(reviews.name, runs, reviews.annotations())
+    if to in ("csv", "jsonl", "parquet"):
+        return table_of([shown], f".{to}")[1]
+    rows = tasks_of([shown]) if to == "tasks" else _reviews_of(shown)
+    return json.dumps(rows, ensure_ascii=False, indent=2).encode(errors="replace")
+
+
+def _reviews_of(run: ReportRun) -> list[dict[str, Any]]:
+    known = {result.question.id for result in run.results}
+    return [
+        review_row(run.name, flip, reviewer, said)
+        for flip, annotation in run.annotations.items()
+        if flip[0] in known
+        for reviewer, said in annotation.reviews.items()
+    ]

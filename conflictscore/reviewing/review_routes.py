@@ -28,9 +28,13 @@ from conflictscore.middleware.service.routes import Caller, Shared, read_kept
 from conflictscore.middleware.service.service import Service
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.records import RunStatus
-from conflictscore.reviewing.kept_reviews import KeptReviews
-from conflictscore.reviewing.review_counts import counts
-from conflictscore.reviewing.review_exports import EXPORTS, MOST_EXPORTED, exported
+from conflictscore.reviewing.kept_reviews import (
+    EXPORTS,
+    MOST_EXPORTED,
+    KeptReviews,
+    counts,
+    exported,
+)
 from conflictscore.threads import in_thread
 
 __all__ = ["add_runs_page"]

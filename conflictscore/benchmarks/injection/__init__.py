@@ -1,8 +1,7 @@
 """Prompt injection: documents that carry instructions, among real ones.
 
-``attacks.py`` makes the texts, ``benchmark.py`` the questions that the harness runs,
-``defences.py`` takes defences in prompts away or adds them, and ``success.py``
-counts what the attacks achieved.
+``attacks.py`` makes the texts, ``benchmark.py`` the questions that the harness runs and the prompts
+with other defences, and ``success.py`` counts what the attacks achieved.
 """
 
 from conflictscore.benchmarks.entry import Entry, lazily

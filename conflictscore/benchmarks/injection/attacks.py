@@ -12,7 +12,10 @@ from pathlib import Path
 
 from conflictscore.errors import InputError
 
-__all__ = ["Carrier", "attacked", "read_instructions"]
+__all__ = ["CLEAN", "Carrier", "attacked", "read_instructions"]
+
+CLEAN = "clean"
+"""The category of questions as they are; that of all others is their carrier."""
 
 
 class Carrier(StrEnum):

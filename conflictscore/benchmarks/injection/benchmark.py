@@ -1,5 +1,11 @@
-"""The questions: each as it is, with a harmless sentence in a document, and with each attack."""
+"""The questions: each as it is, with a harmless sentence in a document, and with each attack.
 
+The prompts they are asked with can have their defences taken away, or others added, to see what
+each does.
+"""
+
+import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, zip_longest
@@ -12,18 +18,20 @@ from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.selection import lot, question_id, shuffled_options
 from conflictscore.benchmarks.injection import ENTRY
-from conflictscore.benchmarks.injection.attacks import Carrier, attacked, read_instructions
-from conflictscore.benchmarks.injection.defences import DefendedPrompts
+from conflictscore.benchmarks.injection.attacks import CLEAN, Carrier, attacked, read_instructions
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.ramdocs.benchmark import read_ramdocs
 from conflictscore.benchmarks.wikicontradict import benchmark as wikicontradict
 from conflictscore.errors import InputError
+from conflictscore.prompts import PromptSet
 
-__all__ = ["CLEAN", "injection"]
+__all__ = ["DefendedPrompts", "injection"]
 
-CLEAN = "clean"
-"""The category of questions as they are; that of all others is their carrier."""
 _VARIANTS = 1 + len(Carrier)
+
+_AS_WRITTEN = str.maketrans("\u2039\u2045", "<[")
+"""Undoes what :func:`~conflictscore.prompts.material` makes of control tokens and marks."""
+_SPACES = re.compile(r"\s+")
 
 
 def injection(
@@ -45,7 +53,7 @@ def injection(
         data: ``instructions:FILE`` and ``SET:FILE`` of one or more sets.
         form: ``multiple-choice``.
         seed: Of the order of options, and of the document and instruction of each question.
-        no_marks: See :class:`~conflictscore.benchmarks.injection.defences.DefendedPrompts`.
+        no_marks: See :class:`DefendedPrompts`.
         data_marking: The same.
         attacked_first: Whether the document that the seed draws is put before all others.
         attacked_last: Whether it is put after all others.
@@ -162,3 +170,42 @@ _SETS: dict[str, Callable[[Path, int], list[Question]]] = {
     "natconfqa": _of_natconfqa,
     "wikicontradict": _of_wikicontradict,
 }
+
+
+class DefendedPrompts(PromptSet):
+    """The templates of a set, with other defences around what they show of documents."""
+
+    def __init__(self, prompts: PromptSet, *, marks: bool = True, data_marking: bool = False):
+        """Take the templates of a set.
+
+        Args:
+            prompts: The set.
+            marks: Whether the marks around a document carry digits of its hash, and control tokens
+                of chat templates are neutralised in all that is not ours.
+            data_marking: Whether a sign stands in place of every space in a document, and the
+                prompt says so (Hines et al., 2024).
+        """
+        vars(self).update(vars(prompts))
+        vars(self).pop("sha256", None)
+        self._marks, self._data_marking = marks, data_marking
+
+    def sha256_of(self, *names: str) -> str:
+        """Hash of the templates with these names and of the defences, in hexadecimal."""
+        templates = super().sha256_of(*names)
+        defences = f"marks={self._marks}, data_marking={self._data_marking}: {templates}"
+        return hashlib.sha256(defences.encode()).hexdigest()
+
+    def render(self, name: str, **fields: str | int) -> str:
+        """Fill a template; see :class:`~conflictscore.prompts.PromptSet`."""
+        _, documents = self._marked[name]
+        if self._data_marking:
+            fields |= {one: _SPACES.sub("^", str(fields[one]).strip()) for one in documents}
+        text = super().render(name, **fields)
+        if not self._marks:
+            text = self._templates[name].substitute(fields).translate(_AS_WRITTEN)
+        return f"{super().render('data_marking')}\n\n{text}" if self._explains(name) else text
+
+    def _explains(self, name: str) -> bool:
+        """Whether a prompt that shows documents begins with this template."""
+        shows = "documents" in self.placeholders(name) and not name.startswith("label_")
+        return self._data_marking and (shows or name.startswith("label_rules"))

@@ -6,8 +6,7 @@ from conflictscore.benchmarks.harness.figures import Proportion
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.statistics import proportion
-from conflictscore.benchmarks.injection.attacks import Carrier
-from conflictscore.benchmarks.injection.benchmark import CLEAN
+from conflictscore.benchmarks.injection.attacks import CLEAN, Carrier
 from conflictscore.records import Label, Method
 from conflictscore.reporting.plain_table import Card
 
