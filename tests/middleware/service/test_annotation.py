@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from conflictscore.middleware.service.annotation import disagreement_note, unchecked_note
+from conflictscore.middleware.service.checked_answer import disagreement_note, unchecked_note
 from conflictscore.records import (
     Answer,
     Attempt,
