@@ -151,7 +151,17 @@ def _report_labels(floods: Mapping[str, Sequence[FloodedCase]]) -> None:
     help="Flood with four paraphrases each of so many documents instead.",
 )
 @click.option("--model", default="local", show_default=True, help="What paraphrases them.")
-def main(data: Path, out: Path, limit: int, paraphrases: int, model: str) -> None:
+@click.option(
+    "--clean",
+    "sets",
+    multiple=True,
+    type=click.Choice(list(CLEAN)),
+    default=list(CLEAN),
+    help="Whose documents to look at that nobody copied; give it several times. Default: all.",
+)
+def main(
+    data: Path, out: Path, limit: int, paraphrases: int, model: str, sets: tuple[str, ...]
+) -> None:
     """See the module."""
     first = limit or None
     cases = [
@@ -165,9 +175,9 @@ def main(data: Path, out: Path, limit: int, paraphrases: int, model: str) -> Non
         with RecordFile(out) as file:
             kept, labeler = KeptResults(file), NliLabeler.open()
             floods = _floods(cases, paraphrases, model)
-            sets = {} if paraphrases else CLEAN
             read = {
-                name: [*read_questions(name, data / path, first)] for name, path in sets.items()
+                name: [*read_questions(name, data / CLEAN[name], first)]
+                for name in (() if paraphrases else sets)
             }
             total = sum(map(len, read.values())) + sum(map(len, floods.values()))
             done = 0

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 import openai
@@ -48,6 +49,10 @@ _CUT = {
     "stopReason": {"max_tokens"},  # Bedrock Converse
     "done_reason": {"length"},  # Ollama
 }
+
+_NO_LOGPROBS = "its log-probabilities are not numbers up to 0, each with a token"
+_ROUNDED = 0.01
+"""What servers' rounding may add to a log-probability of 0."""
 
 _HIDDEN = ["nostream"]
 """Tag that keeps drafts and verdicts out of LangGraph's ``messages`` stream."""
@@ -126,12 +131,25 @@ def total_tokens(reply: Any) -> int:
 
 
 def top_logprobs(message: BaseMessage) -> dict[str, float]:
-    """Natural log-probabilities of the likeliest first tokens; empty where none were given."""
-    reported = (message.response_metadata.get("logprobs") or {}).get("content")
-    if not reported:
-        return {}
-    likeliest = reported[0].get("top_logprobs") or [reported[0]]
-    return {token["token"].strip(): token["logprob"] for token in reversed(likeliest)}
+    """Natural log-probabilities of the likeliest first tokens; empty where none were given.
+
+    Raises:
+        ValueError: What was given cannot be read as such.
+    """
+    try:
+        reported = (message.response_metadata.get("logprobs") or {}).get("content")
+        if not reported:
+            return {}
+        likeliest = reported[0].get("top_logprobs") or [reported[0]]
+        told = [(token["token"].strip(), token["logprob"]) for token in reversed(likeliest)]
+    except (LookupError, TypeError, AttributeError):
+        raise ValueError(_NO_LOGPROBS) from None
+    if not all(type(value) in (int, float) and value <= _ROUNDED for _, value in told):
+        raise ValueError(_NO_LOGPROBS)
+    known = {token: min(float(value), 0.0) for token, value in told if value > -inf}
+    if not known:
+        raise ValueError(_NO_LOGPROBS)
+    return known
 
 
 def completes(chat: BaseChatOpenAI) -> bool:

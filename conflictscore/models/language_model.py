@@ -248,7 +248,10 @@ class LanguageModel:
         form = _Form("letter", 1, self._sender, asked_for, json.dumps(self.choice_parameters))
 
         def taken(reply: AIMessage) -> T:
-            top = top_logprobs(reply)
+            try:
+                top = top_logprobs(reply)
+            except ValueError as error:
+                raise self._unreadable(str(error), reply.text) from None
             if not top:
                 raise without_logprobs(self.name)
             if not any(letter in top for letter in letters):

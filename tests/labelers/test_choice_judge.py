@@ -7,6 +7,8 @@ import pytest
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
 from conflictscore.labelers.choice_judge import ChoiceJudge, choice_prompt_sha256
+from conflictscore.labelers.table import label_table
+from conflictscore.models.direct import JudgeClient
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import EvidenceLabel, Label
 from tests.fakes.openai_server import Fault, OpenAIServer, Reply, script, then
@@ -74,6 +76,44 @@ async def test_a_server_without_logprobs_is_for_the_user_to_change() -> None:
         pytest.raises(ConfigurationError, match="labeler 'json'"),
     ):
         await ChoiceJudge(calling(server), PROMPTS).label(claim(), document(), UsageMeter())
+
+
+@pytest.mark.parametrize("client", ["direct", "langchain"])
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        '"x"',
+        '{"content": "x"}',
+        '{"content": {"a": 1}}',
+        '{"content": [{}]}',
+        '{"content": [{"token": "A", "logprob": "x"}]}',
+        '{"content": [{"token": "A", "logprob": NaN}]}',
+        '{"content": [{"token": "A", "logprob": true}]}',
+        '{"content": [{"token": "A", "logprob": 900.0}]}',
+        '{"content": [{"token": "A", "logprob": -Infinity}]}',
+        '{"content": [{"token": 7, "logprob": -1.0}]}',
+        '{"content": [{"token": "A", "top_logprobs": [{"token": "A", "logprob": null}]}]}',
+    ],
+)
+async def test_odd_log_probabilities_cost_the_pair_its_label_and_nothing_more(
+    logprobs: str, client: JudgeClient
+) -> None:
+    said = '"index": 0, "message": {"role": "assistant", "content": "A"}'
+    body = f'{{"choices": [{{{said}, "logprobs": {logprobs}}}]}}'
+    with OpenAIServer(then(Fault.raw(body.encode()))) as server:
+        judge = ChoiceJudge(calling(server, judge_client=client), PROMPTS)
+        [evidence] = await label_table(judge, [claim()], [document()], meter=UsageMeter())
+
+    [pair] = evidence.labels
+    assert pair.label is Label.UNLABELLED
+    assert "unreadable reply" in (pair.error or "")
+    assert len(server.requests) == 2, "it was asked once more"
+
+
+async def test_a_log_probability_that_rounding_made_more_than_0_is_0() -> None:
+    found = await judged(letter("B", logprob=1e-6, others=-9.0))
+    assert found.label is Label.CONTRADICTS
+    assert found.score == pytest.approx(1 / (1 + 2 * exp(-9.0)))
 
 
 async def test_a_document_longer_than_the_window_is_cut_where_the_model_can_see_it() -> None:
