@@ -25,7 +25,7 @@ from measurements.break_even import denied, drawn
 from measurements.obedient_model import NOTHING, first_answer, sentences, settled
 from measurements.people_labels import SETS, LabelledQuestion, Spoiler, as_benchmark
 
-__all__ = ["RULES", "Rule", "main", "played"]
+__all__ = ["RULES", "PlayedQuestion", "Rule", "main", "played"]
 
 Claims = Sequence[ClaimEvidence]
 _PASSAGE_TOKENS = 96
@@ -83,26 +83,33 @@ RULES = {
 """By what it takes to refute a claim, and what the guard asks for besides."""
 
 
-class _Played:
-    """A question with its documents; what is told of a claim is kept."""
+class PlayedQuestion:
+    """A question with its documents; what is told of a claim is kept.
+
+    Attributes:
+        asked: The question.
+        first: The first answer.
+        documents: The question's, numbered.
+    """
 
     def __init__(self, asked: LabelledQuestion, prompts: PromptSet) -> None:
         self.asked, self.first, self._prompts = asked, first_answer(asked), prompts
         self._known = [*asked.right, *asked.wrong]
-        self._documents = [
+        self.documents = [
             Document.model_validate({"number": number, **document})
             for number, document in enumerate(asked.question.documents, start=1)
         ]
         self._shown: dict[tuple[object, ...], str] = {}
 
     def is_right(self, text: str) -> bool:
+        """Whether an answer gives all that is right, and nothing that is wrong."""
         return exact_match(text, self.asked.right, self.asked.wrong).exact
 
     def claims(self, text: str, spoiler: Spoiler) -> list[ClaimEvidence]:
         """The claims of an answer with their spoiled labels."""
 
         def labelled(claim: str, number: int) -> Iterator[EvidenceLabel]:
-            for document in self._documents:
+            for document in self.documents:
                 truth = self.asked.label(claim, str(document.metadata.get("gives") or ""))
                 label = spoiler.spoil(truth, claim, document.text)
                 yield EvidenceLabel(claim=number, document=document.number, label=label)
@@ -116,7 +123,7 @@ class _Played:
         """Both sides as a revision is shown them."""
         key = (claim.claim.text, claim.supports, claim.contradicts)
         if key not in self._shown:
-            self._shown[key] = sourced_details(claim, self._documents, self._prompts)
+            self._shown[key] = sourced_details(claim, self.documents, self._prompts)
         return self._shown[key]
 
     def last(self, rule: Rule, before: Claims, spoiler: Spoiler) -> str:
@@ -134,7 +141,7 @@ class _Played:
 def played(labelled: Sequence[LabelledQuestion], spoiler: Spoiler) -> dict[str, tuple[int, int]]:
     """What each rule corrects and harms with one draw of spoiled labels."""
     prompts, counts = PromptSet.load(), dict.fromkeys(RULES, (0, 0))
-    for one in [_Played(asked, prompts) for asked in labelled]:
+    for one in [PlayedQuestion(asked, prompts) for asked in labelled]:
         right, before = one.is_right(one.first), one.claims(one.first, spoiler)
         for name, rule in RULES.items():
             now = one.is_right(one.last(rule, before, spoiler))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conflictscore.metric import contradiction_share
 from conflictscore.records import Document
 from conflictscore.trust.truth_discovery import (
     PRIOR_CLAIMS,
@@ -128,6 +129,16 @@ def test_every_document_has_a_weight_and_the_most_trusted_one_has_1(
     assert set(weights) == set(range(1, width + 1))
     assert max(weights.values()) == 1
     assert min(weights.values()) >= 0.01, "agreement leaves nobody out"
+
+
+def test_with_one_claim_agreement_makes_the_majority_look_larger() -> None:
+    documents, evidence = [document(number) for number in range(1, 4)], claims("++-")
+    shares = [
+        contradiction_share(evidence[0], {}, AgreementTrust(method).weights(documents, evidence))
+        for method in get_args(AgreementMethod)
+    ]
+    assert shares == [pytest.approx(0.28, abs=0.005), pytest.approx(0.05, abs=0.005)]
+    assert contradiction_share(evidence[0]) == pytest.approx(1 / 3)
 
 
 def test_a_copy_has_the_weight_of_what_it_copies() -> None:
