@@ -24,7 +24,7 @@ from conflictscore.benchmarks.ramdocs.benchmark import (
     normalised,
     read_questions,
 )
-from conflictscore.benchmarks.wikicontradict.benchmark import (
+from conflictscore.benchmarks.wikicontradict.data import (
     read_questions as read_contradicting,
 )
 from conflictscore.models.usage import UsageMeter

@@ -140,7 +140,7 @@ def _read(
         natconfqa_answers,
         wikicontradict_answers,
     )
-    from conflictscore.benchmarks.wikicontradict.benchmark import read_questions
+    from conflictscore.benchmarks.wikicontradict.data import read_questions
 
     answers: dict[str, tuple[JudgedAnswer, ...]] = {}
     if rated:

@@ -21,7 +21,7 @@ from conflictscore.benchmarks.injection import ENTRY
 from conflictscore.benchmarks.injection.attacks import CLEAN, Carrier, attacked, read_instructions
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.ramdocs.benchmark import read_ramdocs
-from conflictscore.benchmarks.wikicontradict import benchmark as wikicontradict
+from conflictscore.benchmarks.wikicontradict.data import read_questions
 from conflictscore.errors import InputError
 from conflictscore.prompts import PromptSet
 
@@ -144,7 +144,7 @@ def _of_natconfqa(path: Path, seed: int) -> list[Question]:
 def _of_wikicontradict(path: Path, seed: int) -> list[Question]:
     return [
         _choice("wc", one.question, one.answers, one.contexts_self_contained, seed)
-        for one in wikicontradict.read_questions(path)
+        for one in read_questions(path)
     ]
 
 

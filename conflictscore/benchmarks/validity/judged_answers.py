@@ -16,9 +16,8 @@ from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import values
 from conflictscore.benchmarks.natconfqa.people import read_people
-from conflictscore.benchmarks.wikicontradict.benchmark import ContradictingQuestion
+from conflictscore.benchmarks.wikicontradict.data import ContradictingQuestion, read_rated
 from conflictscore.benchmarks.wikicontradict.judge import Rating
-from conflictscore.benchmarks.wikicontradict.judge_check import read_rated
 from conflictscore.markdown import passages
 
 __all__ = [

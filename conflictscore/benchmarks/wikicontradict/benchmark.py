@@ -1,17 +1,14 @@
 """WikiContradict as the harness runs it: by its nine prompts, rated by the three-way judges."""
 
 from dataclasses import replace
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from conflictscore.benchmarks.harness.definition import AnswerJudge, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.harness.selection import question_id
-from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.benchmarks.wikicontradict import ENTRY
+from conflictscore.benchmarks.wikicontradict.data import ContradictingQuestion, read_questions
 from conflictscore.benchmarks.wikicontradict.judge import (
     AGREEMENT_TEMPLATE,
     CONFLICT_TEMPLATE,
@@ -24,92 +21,11 @@ from conflictscore.benchmarks.wikicontradict.judge import (
     verdicts_of,
 )
 from conflictscore.benchmarks.wikicontradict.methods import AGREEING
-from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Record
 
-__all__ = [
-    "ContradictingQuestion",
-    "ContradictionType",
-    "judge_both_views",
-    "read_questions",
-    "wikicontradict",
-]
-
-
-class ContradictionType(StrEnum):
-    """Whether it takes reasoning to see the contradiction (its type IV)."""
-
-    EXPLICIT = "Explicit"
-    IMPLICIT = "Implicit (reasoning required)"
-
-
-class ContradictingQuestion(Record):
-    """A question with two passages and the answer that each of them gives."""
-
-    id: str
-    """Follows from the text of the question."""
-    question: str
-    contexts: tuple[str, str]
-    """The passages as models were shown them: ``context1`` and ``context2``."""
-    answers: tuple[str, str]
-    """By passage."""
-    contradiction_type: ContradictionType
-    contexts_self_contained: tuple[str, str]
-    """Longer, with names in place of what refers to them."""
-    answers_self_contained: tuple[str, str]
-    """As full sentences."""
-
-
-def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
-    """Read the flat file, in file order.
-
-    Args:
-        path: JSON lines with ``question``, ``context1``, ``context2``, ``answer1``, ``answer2``,
-            each of the four also with ``_self_contained``, and ``contradiction_type``.
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field.
-    """
-    questions: list[ContradictingQuestion] = []
-    first: dict[str, str] = {}
-    for where, record in read_json_lines(Path(path)):
-        text = text_of(record, "question", where)
-        key = question_id("wc", text)
-        if (earlier := first.setdefault(key, where)) != where:
-            row = earlier.removeprefix(f"{path}, ")
-            raise InputError(f"{where}, field question: the same question as in {row}")
-        questions.append(
-            ContradictingQuestion(
-                id=key,
-                question=text,
-                contexts=_pair(record, "context{}", where),
-                answers=_pair(record, "answer{}", where),
-                contradiction_type=_type(record, where),
-                contexts_self_contained=_pair(record, "context{}_self_contained", where),
-                answers_self_contained=_pair(record, "answer{}_self_contained", where),
-            )
-        )
-    if not questions:
-        raise InputError(f"{path}: there is no question in it")
-    return tuple(questions)
-
-
-def _pair(record: Any, field: str, where: str) -> tuple[str, str]:
-    return text_of(record, field.format(1), where), text_of(record, field.format(2), where)
-
-
-def _type(record: Any, where: str) -> ContradictionType:
-    said = text_of(record, "contradiction_type", where)
-    try:
-        return ContradictionType(said)
-    except ValueError:
-        known = ", ".join(ContradictionType)
-        raise InputError(
-            f"{where}, field contradiction_type: {said[:80]!r} is none of {known}"
-        ) from None
+__all__ = ["judge_both_views", "wikicontradict"]
 
 
 def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False) -> Benchmark:
@@ -127,7 +43,7 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
             language model.
 
     Raises:
-        InputError: The file cannot be used; see :func:`read_questions`.
+        InputError: The file cannot be used; see :func:`.data.read_questions`.
         ConfigurationError: The extra ``nli`` is needed and not installed.
     """
     own = {

@@ -1,18 +1,15 @@
-"""The three-way judge beside people: model answers that they rated, and how well it agrees."""
+"""The three-way judge beside people: how well it agrees with their ratings of model answers."""
 
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from enum import IntEnum
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import Field
 from typing_extensions import override
 
 from conflictscore.benchmarks.agreement import JudgeCheck, Request, drawn
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
-from conflictscore.benchmarks.harness.selection import question_id
 from conflictscore.benchmarks.harness.statistics import (
     accuracy,
     balanced_accuracy,
@@ -20,8 +17,7 @@ from conflictscore.benchmarks.harness.statistics import (
     mean_interval,
     proportion,
 )
-from conflictscore.benchmarks.json_lines import read_json_lines, text_of
-from conflictscore.benchmarks.wikicontradict.benchmark import ContradictingQuestion, read_questions
+from conflictscore.benchmarks.wikicontradict.data import RatedAnswer, read_questions, read_rated
 from conflictscore.benchmarks.wikicontradict.judge import (
     TEMPLATE,
     JudgedRating,
@@ -29,7 +25,6 @@ from conflictscore.benchmarks.wikicontradict.judge import (
     Rating,
     judge_answer,
 )
-from conflictscore.errors import InputError
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Record, Usage
@@ -37,11 +32,8 @@ from conflictscore.records import Record, Usage
 __all__ = [
     "Agreement",
     "AgreementByPart",
-    "Prompt",
-    "RatedAnswer",
     "WikiContradictCheck",
     "agreement",
-    "read_rated",
 ]
 
 _UNJUDGED = "unjudged"
@@ -50,88 +42,6 @@ _NO_TYPE = "not known"
 
 _SCALE = tuple(Rating)
 _Count = Annotated[int, Field(ge=0)]
-
-
-class Prompt(IntEnum):
-    """The prompt templates by their number.
-
-    Where an answer stands in ``human_eval.jsonl`` says which is which: ``answer0`` is of the first.
-    """
-
-    NO_PASSAGE = 1
-    """The question alone: what the model knows."""
-    FIRST_PASSAGE = 2
-    SECOND_PASSAGE = 3
-    BOTH_PASSAGES = 4
-    """Both, with no word about contradictions."""
-    BOTH_VIEWS = 5
-    """Both, and the answer is to show where they disagree."""
-
-
-_RIGHT = {Prompt.FIRST_PASSAGE: (0,), Prompt.SECOND_PASSAGE: (1,)}
-"""Whose answer counts as right where one passage is shown; else that of either."""
-
-
-class RatedAnswer(NamedTuple):
-    """An answer to a prompt, and how people rated it."""
-
-    id: str
-    """Follows from the question, the model and the prompt."""
-    question: str
-    right: tuple[str, ...]
-    """What counts as right: of a prompt with one passage that passage's answer, otherwise both."""
-    prompt: Prompt
-    model: str
-    answer: str
-    rating: Rating
-    contradiction_type: str | None
-    """None where the question is in no file that says it."""
-
-
-def read_rated(
-    path: str | Path, questions: Iterable[ContradictingQuestion] = ()
-) -> tuple[RatedAnswer, ...]:
-    """Read the human evaluation: five answers a row, one to each prompt.
-
-    Args:
-        path: JSON lines with ``question``, ``gt_answer_1``, ``gt_answer_2``, ``model``, and
-            ``answer0`` to ``answer4`` with ``label0`` to ``label4``, of the prompts 1 to 5.
-        questions: Where the contradiction types are found, by the text of the question.
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field.
-    """
-    types = {question.id: question.contradiction_type.value for question in questions}
-    answers: list[RatedAnswer] = []
-    first: dict[str, str] = {}
-    for where, record in read_json_lines(Path(path)):
-        question, model = (text_of(record, name, where) for name in ("question", "model"))
-        both = (text_of(record, "gt_answer_1", where), text_of(record, "gt_answer_2", where))
-        key = question_id("wc", question)
-        for index, prompt in enumerate(Prompt):
-            name = f"{key} {model} {prompt.value}"
-            if (earlier := first.setdefault(name, where)) != where:
-                row = earlier.removeprefix(f"{path}, ")
-                raise InputError(f"{where}, field question: {model} answered it in {row} too")
-            label = text_of(record, f"label{index}", where)
-            if label.lower() not in _SCALE:
-                known = ", ".join(_SCALE)
-                raise InputError(f"{where}, field label{index}: {label[:40]!r} is none of {known}")
-            answers.append(
-                RatedAnswer(
-                    id=name,
-                    question=question,
-                    right=tuple(both[side] for side in _RIGHT.get(prompt, (0, 1))),
-                    prompt=prompt,
-                    model=model,
-                    answer=text_of(record, f"answer{index}", where),
-                    rating=Rating(label.lower()),
-                    contradiction_type=types.get(key),
-                )
-            )
-    if not answers:
-        raise InputError(f"{path}: there is no rated answer in it")
-    return tuple(answers)
 
 
 class Agreement(Record):

@@ -10,7 +10,7 @@ from conflictscore.benchmarks.validity.judged_answers import (
     natconfqa_answers,
     wikicontradict_answers,
 )
-from conflictscore.benchmarks.wikicontradict.benchmark import read_questions
+from conflictscore.benchmarks.wikicontradict.data import read_questions
 from tests.benchmarks.natconfqa.lamps import PASSAGES, people_row, row, write
 from tests.benchmarks.wikicontradict.records import FLAT, RATED
 

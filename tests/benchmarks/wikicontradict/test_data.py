@@ -14,9 +14,13 @@ from conflictscore.benchmarks.wikicontradict.articles import (
     published,
     read_annotations,
 )
-from conflictscore.benchmarks.wikicontradict.benchmark import ContradictionType, read_questions
+from conflictscore.benchmarks.wikicontradict.data import (
+    ContradictionType,
+    Prompt,
+    read_questions,
+    read_rated,
+)
 from conflictscore.benchmarks.wikicontradict.judge import Rating
-from conflictscore.benchmarks.wikicontradict.judge_check import Prompt, read_rated
 from conflictscore.errors import InputError
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 from tests.benchmarks.wikicontradict.records import ARTICLE, FLAT, RATED, RESULT

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness import statistics
 from conflictscore.benchmarks.harness.statistics import balanced_accuracy
+from conflictscore.benchmarks.wikicontradict.data import read_rated
 from conflictscore.benchmarks.wikicontradict.judge import JudgedRating, Rating
-from conflictscore.benchmarks.wikicontradict.judge_check import agreement, read_rated
+from conflictscore.benchmarks.wikicontradict.judge_check import agreement
 from conflictscore.cli import OneLineErrors
 from conflictscore.cli.judge_check import judge_check
 from tests.benchmarks.truthfulqa.files import write_jsonl
