@@ -39,6 +39,10 @@ __all__ = [
 
 T = TypeVar("T")
 
+_GARBAGE = (20_000, 10, 10)
+"""Objects after which garbage is looked for, and how much more seldom among older ones. Python's
+own 700 are fewer than one judge's call makes and frees again."""
+
 
 def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
     """Open what a run needs, from the model options and further :class:`LoopSettings`."""
@@ -157,12 +161,13 @@ def run_graph(
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run a command's coroutine, now that all it needs is loaded.
 
-    Garbage collection is on from here, and told not to walk what is loaded each time, of
-    which every judge's call would bear a part.
+    Garbage collection is on from here, more seldom than usual, and told not to walk what is loaded
+    each time, of which every judge's call would bear a part.
     """
     import asyncio
 
     gc.freeze()
+    gc.set_threshold(*_GARBAGE)
     gc.enable()
     return asyncio.run(work)
 

@@ -4,8 +4,10 @@ Evidence is always shown in the document's own words. A judge's quotation only s
 """
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from math import fsum, log
+from typing import NamedTuple
 
 from conflictscore.prompts import material
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
@@ -113,20 +115,21 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
 def _nearest(claim: str, text: str) -> str:
     """The sentences in a row, of 400 characters at most, that have most of the claim's words."""
     notices = bool(_NOTICE.search(claim))
-    kept = [one for one in _sentences(_MENU.sub("\n", text)) if notices or not _NOTICE.search(one)]
+    said = [one for one in _sentences(text, menus=False) if notices or not one.is_notice]
     wanted = set(terms_in(claim))
-    if wanted.isdisjoint(terms_in(" ".join(kept))) and (
-        not kept or not wanted.isdisjoint(terms_in(text))
+    if all(wanted.isdisjoint(one.terms) for one in said) and (
+        not said or not wanted.isdisjoint(terms_in(text))
     ):  # what looks like a menu may be a list that the claim is about
-        kept = _sentences(text)
-    shared = [wanted.intersection(terms_in(sentence)) for sentence in kept]
+        said = [*_sentences(text, menus=True)]
+    kept = [one.text for one in said]
+    best, worth = " ".join(kept), (-1.0, -1.0)
+    if len(best) <= LONGEST_PASSAGE:
+        return best
+    shared = [wanted & one.terms for one in said]
     weight = {
         word: log(1 + len(kept) / sum(word in words for words in shared))
         for word in set[str]().union(*shared)
     }
-    best, worth = " ".join(kept), (-1.0, -1.0)
-    if len(best) <= LONGEST_PASSAGE:
-        return best
     for first, sentence in enumerate(kept):
         last, length = first + 1, len(sentence)
         while last < len(kept) and length + 1 + len(kept[last]) <= LONGEST_PASSAGE:
@@ -139,12 +142,30 @@ def _nearest(claim: str, text: str) -> str:
     return best
 
 
-def _sentences(text: str) -> list[str]:
-    """The sentences of a text, each on one line; one that is too long to show is cut up."""
+class _Sentence(NamedTuple):
+    text: str
+    terms: frozenset[str]
+    is_notice: bool
+
+
+@lru_cache(maxsize=32)
+def _sentences(text: str, *, menus: bool) -> tuple[_Sentence, ...]:
+    """The sentences of a text, each on one line; one that is too long to show is cut up.
+
+    All claims of an answer are held against the same documents, so they are kept for a while.
+
+    Args:
+        text: The text.
+        menus: Whether what looks like a page's menu is part of it.
+    """
+    text = text if menus else _MENU.sub("\n", text)
     starts = [*sentence_starts(text), len(text)]
     lines = (" ".join(text[start:end].split()) for start, end in pairwise(starts))
-    return [
+    parts = (
         line[start : start + LONGEST_PASSAGE]
         for line in lines
         for start in range(0, len(line), LONGEST_PASSAGE)
-    ]
+    )
+    return tuple(
+        _Sentence(part, frozenset(terms_in(part)), bool(_NOTICE.search(part))) for part in parts
+    )

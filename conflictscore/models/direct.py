@@ -39,7 +39,7 @@ from conflictscore.errors import ConfigurationError
 from conflictscore.models.bounds import MOST_REPLY_BYTES, too_long
 from conflictscore.models.calls import joined
 from conflictscore.models.clients import EndpointChat, completes
-from conflictscore.models.usage import UsageMeter
+from conflictscore.models.usage import UsageMeter, cost_of
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession, ClientTimeout
@@ -171,8 +171,9 @@ class DirectPath:
             answer = httpx2.Response(status, headers=kept, content=body)
             reader = self._over(_Kept(answer))
             return await reader.ainvoke([*messages], config, **parameters)
+        cost = cost_of(message)
         for meter in meters:
-            meter.answered(message)
+            meter.count(cost)
         return message
 
     async def _request(self, parameters: Mapping[str, Any]) -> _Request:

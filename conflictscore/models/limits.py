@@ -147,7 +147,10 @@ def _told(waiter: _Waiter) -> bool:
             waiter.place.set_result(None)
 
     try:
-        waiter.loop.call_soon_threadsafe(settle)
+        if asyncio._get_running_loop() is waiter.loop:  # which need not be woken for it
+            waiter.loop.call_soon(settle)
+        else:
+            waiter.loop.call_soon_threadsafe(settle)
     except RuntimeError:  # its loop is closed, and nobody waits there any more
         return False
     return True

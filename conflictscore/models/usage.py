@@ -12,7 +12,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 
 from conflictscore.records import Usage
 
-__all__ = ["UsageMeter", "known_tokens", "tokens_of"]
+__all__ = ["UsageMeter", "cost_of", "known_tokens", "tokens_of"]
 
 _log = logging.getLogger(__name__)
 _READ_AND_WRITTEN = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
@@ -90,12 +90,7 @@ class UsageMeter(BaseCallbackHandler):
 
     def answered(self, message: BaseMessage | None) -> None:
         """Count a call that was answered with this message."""
-        tokens = (tokens_of(message) if isinstance(message, AIMessage) else None) or {}
-        self.add(
-            input_tokens=tokens.get("input_tokens", 0),
-            output_tokens=tokens.get("output_tokens", 0),
-            cache_read_tokens=_found_in_cache(tokens),
-        )
+        self.count(cost_of(message))
 
     def add(self, *, input_tokens: int, output_tokens: int, cache_read_tokens: int = 0) -> None:
         """Count a call that was answered, with its tokens."""
@@ -112,6 +107,17 @@ class UsageMeter(BaseCallbackHandler):
         """Count what a call cost."""
         with self._lock:
             self.usage += usage
+
+
+def cost_of(message: BaseMessage | None) -> Usage:
+    """What a call cost that was answered with this message."""
+    tokens = (tokens_of(message) if isinstance(message, AIMessage) else None) or {}
+    return Usage(
+        calls=1,
+        input_tokens=tokens.get("input_tokens", 0),
+        cache_read_tokens=_found_in_cache(tokens),
+        output_tokens=tokens.get("output_tokens", 0),
+    )
 
 
 def _found_in_cache(tokens: Mapping[str, Any]) -> int:

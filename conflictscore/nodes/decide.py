@@ -1,5 +1,6 @@
 """decide: look again, or let the answer stand; the one place that bounds the loop."""
 
+from collections.abc import Sized
 from itertools import takewhile
 from typing import Any
 
@@ -44,7 +45,7 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     return {"decision": decision, "reason": reason}
 
 
-def may_look_again(attempts: tuple[Attempt, ...], context: RunContext) -> bool:
+def may_look_again(attempts: Sized, context: RunContext) -> bool:
     """Whether an answer that comes after these attempts may be regenerated at all."""
     return context.method is Method.REGENERATED_RAG and len(attempts) < context.max_rounds
 
@@ -55,10 +56,12 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
     None where this is not wanted, where the answer is not given again, or once it was done in this
     round; and no claim is looked for twice in a run.
     """
+    if context.look_further == "off":
+        return ()
     last, done = attempts_of(state)[-1], searches_of(state)
-    report, off = last.report, context.look_further == "off"
+    report = last.report
     once = last.round >= context.max_rounds or context.method is not Method.REGENERATED_RAG
-    if off or once or report is None or any(search.round == last.round for search in done):
+    if once or report is None or any(search.round == last.round for search in done):
         return ()
     doubted = [report.evidence(number) for number in report.disputed]
     more = {"contradicted"} if "refuted" in context.disputed else set()  # by a second document?
@@ -70,7 +73,7 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
     return tuple(evidence for evidence in doubted if evidence.claim.text not in known)
 
 
-def spare_time(state: RagState, context: RunContext, attempts: tuple[Attempt, ...]) -> float | None:
+def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float | None:
     """Seconds left, less what a second answer is likely to take; None where there is no budget.
 
     Args:

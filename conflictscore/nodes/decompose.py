@@ -136,7 +136,7 @@ async def _ask_for_claims(
     prompts = runtime.context.prompts
     prompt = prompts.render("decompose", answer=material(answer.text))
     revisable = state.get("regeneration") == "revise" and not state.get("options")
-    if not revisable or not may_look_again(attempts_of(state), runtime.context):
+    if not revisable or not may_look_again(state.get("attempts", ()), runtime.context):
         return _numbered(await _asked(prompt, answer.text, read_claims, runtime, meter))
     prompt += "\n\n" + prompts.render("decompose_places")
     placed = await _asked(prompt, answer.text, read_placed_claims, runtime, meter)

@@ -17,7 +17,15 @@ from conflictscore.nodes.state import (
     documents_of,
     spent,
 )
-from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label, Usage
+from conflictscore.records import (
+    Attempt,
+    Claim,
+    ClaimEvidence,
+    Document,
+    EvidenceLabel,
+    Label,
+    Usage,
+)
 
 __all__ = ["label", "renumbered"]
 
@@ -33,24 +41,25 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     if state.get("decision") == "look_further":
         return await _label_more(state, runtime)
     context, claims, meter = runtime.context, claims_of(state), UsageMeter()
-    known = _labelled_before(state)
+    attempts, documents = attempts_of(state), documents_of(state)
+    known = _labelled_before(attempts, len(documents))
     new = [claim for claim in claims if claim.text not in known]
     try:
         labelled = await label_table(
             context.labeler,
             new,
-            documents_of(state),
+            documents,
             meter=meter,
             cache=context.cache,
             on_label=_announcing(runtime),
             max_claims=context.max_claims,
-            seconds=spare_time(state, context, attempts_of(state)),
+            seconds=spare_time(state, context, attempts),
         )
     except BudgetError as stop:
         if not state.get("revisions"):
             raise
         # nothing is lost: what could not be labelled leaves the answer as it was
-        labelled = tuple(_unlabelled(claim, documents_of(state), str(stop)) for claim in new)
+        labelled = tuple(_unlabelled(claim, documents, str(stop)) for claim in new)
     known |= {evidence.claim.text: evidence for evidence in labelled}
     evidence = [renumbered(known[claim.text], claim) for claim in claims]
     reused = sum(len(e.labels) for e in evidence) - sum(len(e.labels) for e in labelled)
@@ -106,11 +115,10 @@ def _announcing(runtime: RunRuntime) -> Callable[[EvidenceLabel], None]:
     return lambda verdict: runtime.stream_writer({"event": "label", **verdict.to_json()})
 
 
-def _labelled_before(state: RagState) -> dict[str, ClaimEvidence]:
-    documents = len(documents_of(state))
+def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, ClaimEvidence]:
     return {
         evidence.claim.text: evidence
-        for attempt in attempts_of(state)
+        for attempt in attempts
         if attempt.report
         for evidence in attempt.report.claims
         if Label.UNLABELLED not in {pair.label for pair in evidence.labels}

@@ -77,6 +77,17 @@ def test_a_claim_about_a_notice_or_a_list_is_shown_it() -> None:
     assert "Bob Jones" in passage(f"It is old.\n{founders}\n", claim="Bob Jones founded the club.")
 
 
+def test_a_page_shows_each_claim_the_same_whichever_claims_came_before() -> None:
+    page = f"{MENU}{COOKIES}{FILLER}{LAMP} {FILLER}The tower has ninety steps."
+    claims = ["The page uses cookies.", "The lamp was lit in 1874.", "The tower has 80 steps."]
+    shown = {claim: passage(page, claim) for claim in claims}
+    assert {claim: passage(page, claim) for claim in reversed(claims)} == shown
+    assert "cookies" in shown[claims[0]]
+    assert LAMP in shown[claims[1]]
+    assert "cookies" not in shown[claims[1]]
+    assert "ninety steps" in shown[claims[2]]
+
+
 def test_scripts_without_white_space_are_compared_by_their_characters() -> None:
     told, log = "灯塔于1871年点亮。", "守塔人每晚写日志。" * 60
     assert passage(log + told, claim="灯塔于1874年点亮。").startswith(told)

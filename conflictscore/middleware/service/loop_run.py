@@ -60,12 +60,15 @@ class LoopRun:
         self._graph, self._start, self._context = graph, start, context
         self._account, self._hear, self._stands = account, hear, stands
         self._state: Mapping[str, Any] = start
+        self._known: tuple[Mapping[str, Any], Run] | None = None
         self._last = False
 
     @property
     def known(self) -> Run:
         """What is known of the run by now."""
-        return run_of(self._state)
+        if self._known is None or self._known[0] is not self._state:
+            self._known = self._state, run_of(self._state)
+        return self._known[1]
 
     async def go(self) -> LoopFailure | None:
         """Run to the end; what failed, or None where the answer was checked."""
