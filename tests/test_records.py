@@ -448,6 +448,13 @@ def test_usages_add_up_field_by_field(one: Usage, other: Usage) -> None:
     }
 
 
+@given(_USAGES, _USAGES)
+def test_what_is_left_of_a_usage_is_never_below_zero(one: Usage, other: Usage) -> None:
+    assert one + other - other == one
+    left = (one - other).to_json()
+    assert left == {name: max(0, one.to_json()[name] - other.to_json()[name]) for name in left}
+
+
 def test_a_usage_from_before_the_prompt_cache_was_counted_is_read() -> None:
     before = {"calls": 2, "cached_calls": 1, "input_tokens": 30, "output_tokens": 4}
     assert Usage.model_validate(before).cache_read_tokens == 0

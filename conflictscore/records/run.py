@@ -164,7 +164,7 @@ class FurtherSearch(Record):
 
 
 class Usage(Record):
-    """What a run cost; usages add up."""
+    """What a run cost; usages can be added and subtracted."""
 
     calls: Annotated[int, Field(ge=0)] = 0
     """Model calls that reached a provider."""
@@ -184,6 +184,10 @@ class Usage(Record):
             cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
         )
+
+    def __sub__(self, other: "Usage") -> "Usage":
+        left = {name: value - getattr(other, name) for name, value in self.model_dump().items()}
+        return Usage(**{name: max(0, value) for name, value in left.items()})
 
 
 def differs(before: str, after: str) -> bool:

@@ -97,17 +97,7 @@ def _sum(parts: Iterable[_ByModel]) -> dict[str, Usage]:
 
 
 def _less(whole: _ByModel, part: _ByModel) -> dict[str, Usage]:
-    return {model: _rest(usage, part.get(model, Usage())) for model, usage in whole.items()}
-
-
-def _rest(whole: Usage, part: Usage) -> Usage:
-    return Usage(
-        calls=whole.calls - part.calls,
-        cached_calls=whole.cached_calls - part.cached_calls,
-        input_tokens=whole.input_tokens - part.input_tokens,
-        cache_read_tokens=whole.cache_read_tokens - part.cache_read_tokens,
-        output_tokens=whole.output_tokens - part.output_tokens,
-    )
+    return {model: usage - part.get(model, Usage()) for model, usage in whole.items()}
 
 
 def _all_models(models: _ByModel) -> Usage:

@@ -135,7 +135,7 @@ class Spending:
             " AND key = ? GROUP BY model ORDER BY model",
             *(question, step, f"{step}{_FIRST}", key),
         )
-        return {model: _less(usage, recorded.get(model, Usage())) for model, usage in sums.items()}
+        return {model: usage - recorded.get(model, Usage()) for model, usage in sums.items()}
 
     def close(self) -> None:
         """Close the file."""
@@ -167,10 +167,5 @@ class Spending:
 
 def _lacking(recorded: Mapping[str, Usage], kept: Mapping[str, Usage]) -> dict[str, Usage]:
     """What is recorded beyond what is kept, by the model's name."""
-    lacks = {model: _less(usage, kept.get(model, Usage())) for model, usage in recorded.items()}
+    lacks = {model: usage - kept.get(model, Usage()) for model, usage in recorded.items()}
     return {model: usage for model, usage in lacks.items() if usage != Usage()}
-
-
-def _less(usage: Usage, before: Usage) -> Usage:
-    left = {name: value - getattr(before, name) for name, value in usage.model_dump().items()}
-    return Usage(**{name: max(0, value) for name, value in left.items()})

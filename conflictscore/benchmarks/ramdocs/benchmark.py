@@ -235,7 +235,7 @@ def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
 
     Raises:
         InputError: The file cannot be used; see :func:`read_ramdocs` and
-            :func:`.exact.read_questions`.
+            :func:`read_questions`.
     """
     hashes = {"data": sha256_of_file(data)}
     if form == "free-form":

@@ -1,19 +1,13 @@
-"""TruthfulQA as the harness runs it, from its official CSV files: of January 2025, or the first."""
+"""TruthfulQA as the harness runs it."""
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from conflictscore.benchmarks.harness.definition import ACCURACY, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.selection import question_id, shuffled_options
+from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
 from conflictscore.benchmarks.truthfulqa.judges import STAND_INS, judge_answer
-from conflictscore.errors import InputError
-from conflictscore.retrieval.documents import clean_text
 
-__all__ = ["read_truthfulqa", "truthfulqa"]
+__all__ = ["truthfulqa"]
 
 
 def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
@@ -39,146 +33,3 @@ def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
         prompt_set="paper",
         hashes={"data": sha256_of_file(data)},
     )
-
-
-_WRONG = "Best Incorrect Answer"
-_FILLED = ("Type", "Category", "Question", "Best Answer", "Correct Answers", "Incorrect Answers")
-_COLUMNS = (*_FILLED, "Source")
-"""What both versions have; the source of two questions of the official files is empty."""
-_SHOWN_CHARS = 300
-
-_Row = tuple[str, Mapping[str, str]]
-"""Where it stands, for errors, and its cells by column."""
-
-
-def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Question, ...]:
-    """Read the questions of one of the official files, in file order.
-
-    A question's id follows from its text, so it is the same in both versions and in every run.
-
-    Args:
-        path: The CSV file, as UTF-8 with or without a byte order mark.
-        form: ``multiple-choice`` is Best Answer against Best Incorrect Answer, the binary choice of
-            the version of January 2025; ``free-form`` goes with both versions.
-        seed: Of the order of the two options, which depends on it and the question's text alone.
-
-    Returns:
-        Questions whose ``correct`` begins with Best Answer. The lists of answers hold each answer
-        once; an answer stands in both where the file has it so ("Unknown", twice).
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field. Rows are counted as
-            in a spreadsheet: the header is row 1. Empty rows are passed over.
-    """
-    if form not in ("multiple-choice", "free-form"):
-        raise InputError(f"unknown form {form!r}; one of multiple-choice, free-form")
-    shown = Path(path).as_posix()
-    questions: list[Question] = []
-    first_row: dict[str, str] = {}
-    for where, cells in _rows(Path(path), shown, form):
-        question = _question(cells, where, form, seed)
-        if (earlier := first_row.setdefault(question.id, where)) != where:
-            row = earlier.removeprefix(f"{shown}, ")
-            raise InputError(f"{where}, field Question: the same question as in {row}")
-        questions.append(question)
-    if not questions:
-        raise InputError(f"{shown}: there is no question in it")
-    return tuple(questions)
-
-
-def _question(cells: Mapping[str, str], where: str, form: Form, seed: int) -> Question:
-    choice = form == "multiple-choice"
-    for column in (*_FILLED, *([_WRONG] if choice else [])):
-        if not cells[column]:
-            raise InputError(f"{where}, field {column}: it is empty")
-    text, best = cells["Question"], cells["Best Answer"]
-    options: tuple[str, ...] = ()
-    gold: int | None = None
-    if choice:
-        if cells[_WRONG].casefold() == best.casefold():
-            raise InputError(f"{where}, field {_WRONG}: it is the same as Best Answer")
-        options, gold = shuffled_options(best, cells[_WRONG], question=text, seed=seed)
-    return Question(
-        id=question_id("tqa", text),
-        question=text,
-        options=options,
-        gold=gold,
-        correct=_each_once([best, *_answers(cells, "Correct Answers", where)]),
-        incorrect=_each_once(_answers(cells, "Incorrect Answers", where)),
-        category=cells["Category"],
-    )
-
-
-def _answers(cells: Mapping[str, str], column: str, where: str) -> list[str]:
-    """The answers of a list, which may end in a semicolon."""
-    answers = [answer.strip() for answer in cells[column].split(";") if answer.strip()]
-    if not answers:
-        raise InputError(f"{where}, field {column}: there is no answer between its semicolons")
-    return answers
-
-
-def _each_once(answers: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(answers))
-
-
-def _rows(path: Path, shown: str, form: Form) -> Iterator[_Row]:
-    try:
-        text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
-    except OSError as error:
-        raise InputError(f"{shown}: cannot be read ({error.strerror})") from None
-    table = csv.reader(io.StringIO(text, newline=""), strict=True)
-    header: list[str] = []
-    number = 0
-    try:
-        for cells in table:
-            number += 1
-            if not cells:
-                continue
-            where = f"{shown}, row {number}"
-            if header:
-                _check_row(cells, header, where)
-                yield where, dict(zip(header, map(clean_text, cells), strict=True))
-            else:
-                header = _header(cells, where, form)
-    except csv.Error as error:
-        raise InputError(f"{shown}, row {number + 1}: not CSV ({error})") from None
-
-
-def _header(cells: list[str], where: str, form: Form) -> list[str]:
-    header = [cell.strip() for cell in cells]
-    if any(map(_undecodable, header)):
-        raise InputError(f"{where}: not UTF-8; save the file as CSV in UTF-8")
-    for column in _COLUMNS:
-        if column not in header:
-            found = clean_text(", ".join(map(repr, header)))[:_SHOWN_CHARS]
-            raise InputError(f"{where}: the column {column} is missing; the columns are {found}")
-    if form == "multiple-choice" and _WRONG not in header:
-        raise InputError(
-            f"{where}: multiple choice needs the column {_WRONG}, which the version of January 2025"
-            " has; this file goes with the free form only"
-        )
-    for column in header:
-        if header.count(column) > 1:
-            raise InputError(f"{where}: the column {column} appears more than once")
-    return header
-
-
-def _check_row(cells: list[str], header: list[str], where: str) -> None:
-    if len(cells) < len(header):
-        raise InputError(
-            f"{where}, field {header[len(cells)]}: the cell is missing; the row has {len(cells)}"
-            f" cells, and the header {len(header)}"
-        )
-    if len(cells) > len(header):
-        raise InputError(
-            f"{where}, field {header[-1]}: the row continues after it; it has {len(cells)} cells,"
-            f" and the header {len(header)}; is a cell with a comma not in quotes?"
-        )
-    for column, cell in zip(header, cells, strict=True):
-        if _undecodable(cell):
-            raise InputError(f"{where}, field {column}: not UTF-8; save the file as CSV in UTF-8")
-
-
-def _undecodable(cell: str) -> bool:
-    """Whether bytes that are no UTF-8 came through as surrogates."""
-    return not cell.isascii() and any("\udc80" <= char <= "\udcff" for char in cell)

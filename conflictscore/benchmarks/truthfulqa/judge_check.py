@@ -15,7 +15,7 @@ from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.harness.selection import lot, question_id
 from conflictscore.benchmarks.harness.statistics import accuracy, balanced_accuracy, cohen_kappa
 from conflictscore.benchmarks.json_lines import read_json_lines
-from conflictscore.benchmarks.truthfulqa.benchmark import read_truthfulqa
+from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
 from conflictscore.benchmarks.truthfulqa.judges import JUDGES, Quality, judge_measure
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter

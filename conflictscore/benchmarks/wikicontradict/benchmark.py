@@ -8,7 +8,11 @@ from conflictscore.benchmarks.harness.definition import AnswerJudge, Benchmark, 
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.wikicontradict import ENTRY
-from conflictscore.benchmarks.wikicontradict.data import ContradictingQuestion, read_questions
+from conflictscore.benchmarks.wikicontradict.data import (
+    AGREEING,
+    ContradictingQuestion,
+    read_questions,
+)
 from conflictscore.benchmarks.wikicontradict.judge import (
     AGREEMENT_TEMPLATE,
     CONFLICT_TEMPLATE,
@@ -20,7 +24,6 @@ from conflictscore.benchmarks.wikicontradict.judge import (
     judge_answer,
     verdicts_of,
 )
-from conflictscore.benchmarks.wikicontradict.methods import AGREEING
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet

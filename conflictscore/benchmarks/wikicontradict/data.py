@@ -12,6 +12,7 @@ from conflictscore.errors import InputError
 from conflictscore.records import Record
 
 __all__ = [
+    "AGREEING",
     "ContradictingQuestion",
     "ContradictionType",
     "Prompt",
@@ -19,6 +20,9 @@ __all__ = [
     "read_questions",
     "read_rated",
 ]
+
+AGREEING = "agreeing"
+"""In the metadata of a question's first document, a text that says the same in other words."""
 
 
 class ContradictionType(StrEnum):

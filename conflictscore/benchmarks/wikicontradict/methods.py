@@ -5,6 +5,7 @@ from typing import Any
 
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
+from conflictscore.benchmarks.wikicontradict.data import AGREEING
 from conflictscore.benchmarks.wikicontradict.judge import AGREEMENT_TEMPLATE, CONFLICT_TEMPLATE
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
@@ -14,7 +15,6 @@ from conflictscore.prompts import material_line
 from conflictscore.records import Answer, Document
 
 __all__ = [
-    "AGREEING",
     "AGREEING_PAIR",
     "ASKED_AGREEING",
     "ASKED_CONFLICT",
@@ -23,9 +23,6 @@ __all__ = [
     "SECOND_DOCUMENT",
     "SWAPPED_ORDER",
 ]
-
-AGREEING = "agreeing"
-"""In the metadata of the first document, a text that says the same in other words."""
 
 _UNAIDED = "wikicontradict_no_passage"
 """The only template with nothing but the question."""

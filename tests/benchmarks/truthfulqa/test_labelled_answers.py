@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.truthfulqa.benchmark import read_truthfulqa
+from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
 from conflictscore.benchmarks.truthfulqa.judge_check import (
     BOTH,
     NO_REFERENCES,
