@@ -18,7 +18,7 @@ default = 1                  # a document that nothing below names
 half_life_days = 365         # each so many days before the newest document, it is worth half
 newer_than = 2020-01-01      # what is older counts by "older"
 older = 0.5
-undated = 1                  # a document whose date nobody knows
+undated = 1                  # a document whose date nobody knows, or that is still to come
 ```
 
 The first that names a document gives its weight: its host, its domain, the type in its metadata,
@@ -28,7 +28,7 @@ the kind of its file, the default. The factors for its date then multiply it.
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
@@ -146,7 +146,10 @@ class TrustTable:
             claims: Are not read: what documents say changes nothing here.
             once: Is not read: each copy has the weight of its own source.
         """
-        dates = {document.number: date_of(document) for document in documents}
+        # a page says itself when it was written; a day to come would make all others look old
+        tomorrow = datetime.now(UTC).date() + timedelta(days=1)
+        told = {document.number: date_of(document) for document in documents}
+        dates = {n: day if day and day <= tomorrow else None for n, day in told.items()}
         newest = max(filter(None, dates.values()), default=None)
         return {
             document.number: self._source(document) * self._age(dates[document.number], newest)

@@ -21,10 +21,12 @@ from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import DISAGREEING, PAPER, World, scripted_model
 
 
-def answer(callbacks: list[BaseCallbackHandler], world: World | None = None) -> dict[str, Any]:
+def answer(
+    callbacks: list[BaseCallbackHandler], world: World | None = None, trust: Any = None
+) -> dict[str, Any]:
     with OpenAIServer(world or World()) as server:
         graph = create_self_correcting_rag(
-            scripted_model(server), labeler="json", cache=False, **PAPER
+            scripted_model(server), labeler="json", cache=False, trust=trust, **PAPER
         )
         state: dict[str, Any] = graph.invoke(
             {"question": "When was it lit?", "documents": DISAGREEING[:2]},
@@ -79,6 +81,20 @@ def test_a_run_is_a_tree_of_spans_with_its_scores(
     }
     final = state["final_report"]
     assert scores == {"CS-C": final["cs_c"], "CS-R": final["cs_r"], "coverage": 1.0}
+
+
+def test_scores_with_weights_are_told_beside_those_without(
+    exported: InMemorySpanExporter, provider: TracerProvider
+) -> None:
+    state = answer([OpenTelemetryCallback(provider)], trust={"domains": {"gazette.test": 0.5}})
+
+    [root] = by_name(exported)["self_correcting_rag"]
+    told = [dict(event.attributes or {}) for event in root.events]
+    scores = {one["gen_ai.evaluation.name"]: one["gen_ai.evaluation.score.value"] for one in told}
+    weighted = state["final_report"]["weighted"]
+    assert scores["weighted CS-C"] == weighted["cs_c"] == 0.5
+    assert scores["weighted CS-R"] == weighted["cs_r"] == pytest.approx(1 / 3)
+    assert scores["CS-R"] == 0.5
 
 
 def test_a_model_call_says_what_it_was_for_and_what_it_took(

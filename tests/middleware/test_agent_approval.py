@@ -55,6 +55,7 @@ def test_a_flip_waits_for_a_person_with_all_that_they_need_to_decide(
     assert asked["documents"][1]["url"] == "https://log.test/b"
     assert (asked["cs_c"], asked["cs_r"]) == (1.0, 0.5)
     assert json.loads(json.dumps(asked)) == asked
+    assert "weighted" not in asked
     assert texts(state["messages"]) == FIRST
     assert state["conflict"] is None
     assert "conflict_proposal" not in state

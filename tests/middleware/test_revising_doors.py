@@ -83,6 +83,12 @@ SCENARIOS = {
         revised=lambda passage: revision("REPLACE", passage.replace("18", "19")),
         note="was refused: its evidence is not better",
     ),
+    "a table that trusts one document more than two": Scenario(
+        "The lamp was lit in 1871.",
+        documents=[{**one, "url": f"https://{one['title'].lower()}.test"} for one in DOCUMENTS],
+        settings={"trust": {"domains": {"gazette.test": 3}}},
+        note="was refused: its evidence is not better (+0.20 before, -0.20 after)",
+    ),
     "an answerer that misbehaves": Scenario(
         LONG,
         revised=lambda passage: revision("REPLACE", LONG),

@@ -32,6 +32,19 @@ def test_near_copies_are_folded_into_the_first_and_counted() -> None:
     assert first.source == "Gazette; gazette.test; 2 near-copies: 2, 4"
 
 
+def test_the_most_trusted_come_first_and_lead_their_copies() -> None:
+    weights = {1: 0.2, 2: 0.1, 3: 1.0, 4: 0.9}
+    [first] = witnesses(EVIDENCE, Label.SUPPORTS, DOCUMENTS, weights)
+    assert (first.document.number, first.copies) == (4, (1, 2))
+
+    told = conflict_details(EVIDENCE, DOCUMENTS, PROMPTS, weights)
+    numbers = [line.split()[2] for line in told.splitlines() if line.startswith("- Document")]
+    assert [number.rstrip(":") for number in numbers] == ["4", "1", "2", "3"]
+    assert conflict_details(EVIDENCE, DOCUMENTS, PROMPTS, dict.fromkeys(range(1, 5), 0.3)) == (
+        conflict_details(EVIDENCE, DOCUMENTS, PROMPTS)
+    )
+
+
 def test_each_document_is_laid_out_with_its_source_its_date_and_the_judges_reason() -> None:
     told = sourced_details(EVIDENCE, DOCUMENTS, PROMPTS)
     assert 'Document 1 (Gazette; gazette.test; 2 near-copies: 2, 4): "It opened late. The' in told

@@ -68,6 +68,12 @@ def test_age_is_counted_from_the_newest_document() -> None:
     assert weights(table, *documents[2:]) == pytest.approx([1, 0.1, 0.1])
 
 
+def test_a_page_does_not_age_the_others_by_a_date_to_come() -> None:
+    documents = dated("2024-01-11", "2024-01-01", "9999-12-31")
+    table = {"dates": {"half_life_days": 10, "undated": 0.3}}
+    assert weights(table, *documents) == pytest.approx([1, 0.5, 0.3])
+
+
 def test_what_is_older_than_a_day_counts_less_and_factors_multiply() -> None:
     documents = dated("2024-01-11", "2023-12-31", "2023-12-22")
     dates: dict[str, Any] = {"newer_than": date(2024, 1, 1), "older": 0.5}

@@ -68,6 +68,16 @@ class TestCorrect:
         assert run["flip"]["contradicts"] == [2]
         assert {"retrieve", "generate", "label", "regenerate", "justify"} <= set(run["timings"])
 
+    def test_scores_with_weights_stand_beside_those_without(self, upstream: OpenAIServer) -> None:
+        with serving(upstream, trust={"domains": {"gazette.test": 0.5}}) as served:
+            reply = served.ask()
+            short = reply.json()["conflictscore"]
+            run = served.run(reply)
+
+        assert (short["cs_c"], short["cs_r"]) == (1.0, 0.5)
+        assert short["weighted"] == run["report"]["weighted"]
+        assert short["weighted"]["cs_r"] == pytest.approx(2 / 3)
+
     def test_typed_regeneration_puts_the_type_beside_the_answer_and_its_reason_in_the_run(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:

@@ -132,6 +132,17 @@ def test_what_changed_stands_side_by_side_with_the_reason_and_the_claim(
     assert "It was lit in 1871." in reader.text(".earlier .claims")
 
 
+def test_scores_with_weights_stand_under_those_without(reader: Reader) -> None:
+    trust = {"domains": {"gazette.test": 0.5}}
+    with OpenAIServer(World()) as upstream, serving(upstream, trust=trust) as served:
+        reader.open(served.address)
+        reader.ask(QUESTION)
+        reader.answered()
+        assert "CS-R, weighed" in reader.text(".scores")
+        told = reader.text(".scores .value").splitlines()
+    assert told[-4:] == ["0.50", "then 0.50", "0.67", "then 0.33"]
+
+
 def test_the_type_of_the_conflict_stands_with_the_answer_and_among_the_steps(
     reader: Reader,
 ) -> None:
