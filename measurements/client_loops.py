@@ -2,11 +2,11 @@
 
 A simulated endpoint in a process of its own takes 100 ms a call, 64 calls at a time. For each
 question of ``scheduler_overhead`` the call that takes its answer apart is made, and then one for
-each pair, under a semaphore: on aiohttp and httpx2 with nothing around them, on the OpenAI client,
-on LangChain's chat model, and by ``label`` with its scheduler, retries, checks and cache, once by
-way of LangChain's client and once directly. Times are those of medians, and wall time is also given
-relative to aiohttp's in the same round. With ``--profile``, a line for each function that the last
-one spends its time in is printed instead.
+each pair, under a semaphore: on aiohttp and httpx2 with nothing around them, on the OpenAI client
+(over httpx2, and over aiohttp), on LangChain's chat model, and by ``label`` with its scheduler,
+retries, checks and cache, once by way of LangChain's client and once directly. Times are those of
+medians, and wall time is also given relative to aiohttp's in the same round. With ``--profile``, a
+line for each function that the last one spends its time in is printed instead.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _ROW = "{:<28} {:>9} {:>8} {:>8} {:>10} {:>14}"
 _HEADERS = {"content-type": "application/json", "authorization": "Bearer none"}
 _LINES = 40
 _LOOPS = (
-    *("aiohttp", "httpx2", "openai", "ChatOpenAI"),
+    *("aiohttp", "httpx2", "openai", "openai on aiohttp", "ChatOpenAI"),
     *("ours, by LangChain's client", "ours, direct", "ours, direct, gc.freeze()"),
 )
 _WORK = Work(claims=6, documents=10, places=64, labeler="json")
@@ -80,11 +80,13 @@ async def _compare(
     url, waves = f"{address}/chat/completions", -(-questions // _WORK.places)
     waves += -(-questions * (len(calls) - 1) // _WORK.places)
     client = openai.AsyncOpenAI(api_key="none", base_url=address, max_retries=0)
+    client_on_aiohttp = client.with_options(http_client=openai.DefaultAioHttpClient())
     connector = aiohttp.TCPConnector(limit=0)
     async with (
         aiohttp.ClientSession(headers=_HEADERS, connector=connector) as aio,
         httpx2.AsyncClient(headers=_HEADERS, limits=openai.DEFAULT_CONNECTION_LIMITS) as http,
         client,
+        client_on_aiohttp,
     ):
 
         async def by_aiohttp(body: Mapping[str, Any]) -> None:
@@ -97,6 +99,9 @@ async def _compare(
         async def by_openai(body: Mapping[str, Any]) -> None:
             await client.chat.completions.create(**body)
 
+        async def by_openai_on_aiohttp(body: Mapping[str, Any]) -> None:
+            await client_on_aiohttp.chat.completions.create(**body)
+
         def bare(post: Post) -> Callable[[], Awaitable[object]]:
             return lambda: _drive(post, bodies, questions)
 
@@ -107,6 +112,7 @@ async def _compare(
             "aiohttp": bare(by_aiohttp),
             "httpx2": bare(by_httpx2),
             "openai": bare(by_openai),
+            "openai on aiohttp": bare(by_openai_on_aiohttp),
             "ChatOpenAI": lambda: _drive(by_chat_model, calls, questions),
             "ours, by LangChain's client": lambda: scored(
                 _WORK, replace(model, judge_client="langchain"), range(questions)

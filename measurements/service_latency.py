@@ -34,7 +34,7 @@ from measurements.service_load import (
     started,
 )
 
-__all__ = ["main"]
+__all__ = ["CASES", "main", "write_documents"]
 
 _ROW = "{:<10} {:>8} {:>7} {:>7} {:>8} {:>7} {:>7} {:>6} {:>7} {:>6} {:>12} {:>10} {:>8}"
 _COLUMNS = (
@@ -69,7 +69,7 @@ class _Case(NamedTuple):
     stream: bool = False
 
 
-_CASES = {
+CASES = {
     "observe": _Case(("--mode=observe",), 1),
     "annotate": _Case(("--mode=annotate",), 2, 1),
     "correct": _Case(("--mode=correct",), 4, 2),
@@ -81,8 +81,8 @@ _DIRECT = _Case((), 1)
 
 def _cases(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
     names = value.split(",")
-    if unknown := [name for name in names if name not in _CASES]:
-        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(_CASES)}")
+    if unknown := [name for name in names if name not in CASES]:
+        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(CASES)}")
     return names
 
 
@@ -97,7 +97,7 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str) -> list[int
 @click.option("--documents", default=10, show_default=True)
 @click.option("--claims", default=6, show_default=True)
 @click.option(
-    "--case", "names", default=",".join(_CASES), show_default=True, callback=_cases, metavar="NAMES"
+    "--case", "names", default=",".join(CASES), show_default=True, callback=_cases, metavar="NAMES"
 )
 @click.option("--labeler", "labelers", default="json", show_default=True, metavar="NAMES")
 @click.option("--workers", default="1", show_default=True, callback=_numbers, metavar="N,N")
@@ -121,7 +121,7 @@ def main(
     delay = 0.0 if soak else delay
     simulated = ["-m", "measurements.simulated_upstream"]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        _write_documents(Path(folder), documents)
+        write_documents(Path(folder), documents)
         upstream = stack.enter_context(
             started([*simulated, f"--claims={claims}", f"--delay={delay}"], "stdout")
         )
@@ -131,7 +131,7 @@ def main(
         click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         if soak:
             for name in names:
-                with started([*serve, *_CASES[name].options], "stderr") as service:
+                with started([*serve, *CASES[name].options], "stderr") as service:
                     asyncio.run(_soak(name, service, soak))
             return
         click.echo(_ROW.format(*_COLUMNS))
@@ -139,7 +139,7 @@ def main(
         row = _Row("direct", _DIRECT, "-", 0, seconds, delay)
         alone = {number: asyncio.run(_measure(row, direct, number)) for number in clients}
         for name, labeler, number in itertools.product(names, labelers.split(","), workers):
-            case = _CASES[name]
+            case = CASES[name]
             options = [*case.options, f"--labeler={labeler}", f"--workers={number}"]
             with started([*serve, *options], "stderr") as service:
                 row = _Row(name, case, labeler, number, seconds, delay)
@@ -246,7 +246,8 @@ async def _soak(name: str, address: str, requests: int) -> None:
     )
 
 
-def _write_documents(folder: Path, number: int) -> None:
+def write_documents(folder: Path, number: int) -> None:
+    """So many documents for the service to search."""
     for n in range(1, number + 1):
         text = (
             f"Ledger number {n}. This is what the keepers of the lighthouse wrote down in the year"

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import httpx2
 
-__all__ = ["Times", "all_finished", "connected", "metric", "send", "started"]
+__all__ = ["Times", "all_finished", "connected", "metric", "running", "send", "started"]
 
 _REQUEST = {
     "model": "simulated",
@@ -36,23 +36,36 @@ class Times(NamedTuple):
 
 @contextmanager
 def started(arguments: Sequence[str], stream: Literal["stdout", "stderr"]) -> Iterator[str]:
-    """A Python process that prints the address it serves on, to one of its streams.
+    """The address of a Python process that serves, as :func:`running` starts it."""
+    with running(arguments, stream) as (_, address):
+        yield address
+
+
+@contextmanager
+def running(
+    arguments: Sequence[str], *streams: Literal["stdout", "stderr"]
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A Python process that prints the address it serves on, and that address.
+
+    Args:
+        arguments: Those of Python.
+        *streams: What it writes to that is read here; the address stands on the first of them.
 
     Raises:
         RuntimeError: It ended without one.
     """
-    out, err = (subprocess.PIPE if stream == name else None for name in ("stdout", "stderr"))
+    out, err = (subprocess.PIPE if name in streams else None for name in ("stdout", "stderr"))
     command = [sys.executable, *arguments]
     process = subprocess.Popen(command, text=True, stdout=out, stderr=err)  # noqa: S603 - our own
     try:
-        yield _address_in(process)
+        yield process, _address_in(process, streams[0])
     finally:
         process.terminate()
         process.communicate(timeout=_STOP_SECONDS)
 
 
-def _address_in(process: subprocess.Popen[str]) -> str:
-    for line in process.stdout or process.stderr or ():
+def _address_in(process: subprocess.Popen[str], stream: str) -> str:
+    for line in getattr(process, stream):
         if address := _ADDRESS.search(line):
             return address[0]
     raise RuntimeError(f"{process.args!r} did not start")
