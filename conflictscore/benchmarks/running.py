@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, Unpack
 
 from langchain_core.retrievers import BaseRetriever
 
@@ -27,13 +27,10 @@ from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.registry import open_benchmark, usual_methods
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
-from conflictscore.graph.settings import LoopSettings, Model, takes
-from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
+from conflictscore.graph.settings import LabelingOptions, LoopSettings, Model, takes
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.prices import PriceTable
-from conflictscore.models.spec import ReasoningEffort
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Duplicates, Likeness
 from conflictscore.storage.cache import ContentCache
 
 __all__ = ["Limits", "arun_benchmark", "run_benchmark"]
@@ -155,20 +152,11 @@ async def arun_benchmark(
         return run
 
 
-class BenchmarkOptions(TypedDict, total=False):
+class BenchmarkOptions(LabelingOptions, total=False):
     """The settings of the loop that a benchmark takes; see :class:`LoopSettings`."""
 
-    labeler: Labeler | LabelerName | LabelerFactory | None
     judge: Model | None
-    base_url: str | None
-    context_window: int | None
-    reasoning_effort: ReasoningEffort | None
-    prompts: PromptSet | str | Path | None
     max_rounds: int
-    max_claims: int | None
-    duplicates: Duplicates
-    duplicates_by: Likeness
-    cache: ContentCache | bool
 
 
 @takes(BenchmarkOptions)

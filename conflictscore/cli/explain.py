@@ -93,7 +93,7 @@ def _flip(path: Path, wanted: str) -> "tuple[AskedAgain, str]":
     if before is None or claim is None or method is None:
         raise InputError(f"{path}: {result.question.id} has no claim that was reconsidered")
     question = result.question
-    kind = result.predicted.get(method) if method == "typed-rag" else None
+    kind = result.predicted.get(method)
     return (
         AskedAgain(question.question, question.options, before, claim, result.documents, kind),
         question.id,

@@ -33,6 +33,7 @@ from conflictscore.trust.truth_discovery import AgreementMethod, AgreementTrust
 
 __all__ = [
     "CorrectionOptions",
+    "LabelingOptions",
     "LoopOptions",
     "LoopSettings",
     "Model",
@@ -169,8 +170,8 @@ class LoopSettings:
         return self.cache
 
 
-class ScoringOptions(TypedDict, total=False):
-    """The settings that scoring alone takes as keyword arguments; see :class:`LoopSettings`."""
+class LabelingOptions(TypedDict, total=False):
+    """The settings that all take as keyword arguments who label; see :class:`LoopSettings`."""
 
     labeler: Labeler | LabelerName | LabelerFactory | None
     base_url: str | None
@@ -180,9 +181,14 @@ class ScoringOptions(TypedDict, total=False):
     cache: ContentCache | bool
     duplicates: Duplicates
     duplicates_by: Likeness
+    max_claims: int | None
+
+
+class ScoringOptions(LabelingOptions, total=False):
+    """Those for scoring answers that exist already."""
+
     trust: Trust | None
     budget_seconds: float | None
-    max_claims: int | None
     min_coverage: float | None
     effort: Effort | None
 

@@ -4,8 +4,9 @@ What a method cost beyond the baseline, which the cost per net correction is cou
 
 - ``regenerated-rag`` and ``guarded-rag``: what the loop cost beyond its first answer, so claims,
   labels and the second answer, of all questions, those without conflict included;
-- ``placebo`` and ``typed-rag``: the same, without which they would not know what to ask, and their
-  own step; the loop's second answer is counted in where the run has one;
+- others that look again because of the conflict that the loop found: the same, without which they
+  would not know what to ask, and their own step; the loop's second answer is counted in where the
+  run has one;
 - all others: their own step.
 
 Grading is counted to no method: it measures, and would not be done in use.

@@ -154,8 +154,8 @@ class Claims(Record):
 class TypeAccuracy(Record):
     """How well a method tells the type of the conflict, on questions whose type people told.
 
-    Of ``typed-rag`` only the questions count whose first answer has a claim with evidence on both
-    sides: of the others it is not asked for a type.
+    Of a method that begins with the loop's first answer only the questions count where that has a
+    claim with evidence on both sides: of the others it is not asked for a type.
     """
 
     method: str

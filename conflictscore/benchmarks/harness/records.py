@@ -175,7 +175,8 @@ class QuestionResult(Record):
     """Whose evidence ``placebo`` showed."""
     predicted: dict[str, ConflictType | None] = Field(default_factory=dict)
     """The type of the conflict that a method told, None where it could tell none; of the methods
-    that were asked for one and ended. ``typed-rag`` is asked only where there is a conflict."""
+    that were asked for one and ended. Methods that begin with the loop's first answer are asked
+    only where there is a conflict."""
     notes: tuple[str, ...] = ()
     usage: dict[str, dict[str, Usage]] = Field(default_factory=dict)
     """What each step cost, by the model's name."""

@@ -124,7 +124,7 @@ def results(
       ``guarded-rag`` failed.
     - ``guarded-rag`` ends with the last answer where that differs from the first and is
       :func:`better supported <conflictscore.metric.better_supported>`, otherwise with the first.
-    - ``placebo`` and ``typed-rag`` end with the first answer where there was no conflict to ask
+    - Methods that begin with the loop's first answer end with it where there was nothing to ask
       about; where the loop was taken again after them, they are still to come.
     - Where a method that was asked for the type of the conflict failed, it told none.
 

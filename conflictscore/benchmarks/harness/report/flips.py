@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS, method_of
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP, METHODS, method_of
 from conflictscore.benchmarks.harness.records import QuestionResult
 
 __all__ = ["SECOND_LOOKS", "FlipKind", "flip_kind", "justification", "second_look"]
@@ -30,7 +30,7 @@ def second_look(result: QuestionResult) -> str | None:
     """The method that shows the outcome of regeneration; None where none of them was run.
 
     This is ``regenerated-rag``. Where it was not run it is ``guarded-rag``, and the flips that this
-    refused are not known; where that was not run either, ``typed-rag``.
+    refused are not known; where that was not run either, the next of ``SECOND_LOOKS``.
     """
     return next((method for method in SECOND_LOOKS if method in result.methods), None)
 
@@ -62,7 +62,7 @@ def flip_kind(
 
 def justification(result: QuestionResult, method: str) -> str | None:
     """The model's reason for the answer of a second look; None where it gave none."""
-    if method != "typed-rag":
+    if method_of(method).step == LOOP:
         return result.justification
     answer = result.methods[method].answer
     return None if answer is None else answer.justification

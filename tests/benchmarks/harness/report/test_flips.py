@@ -2,7 +2,12 @@
 
 import pytest
 
-from conflictscore.benchmarks.harness.report.flips import FlipKind, flip_kind, second_look
+from conflictscore.benchmarks.harness.report.flips import (
+    FlipKind,
+    flip_kind,
+    justification,
+    second_look,
+)
 from tests.benchmarks.harness.report.lamps import choice, free, graded
 
 REGENERATED, GUARDED = "regenerated-rag", "guarded-rag"
@@ -74,3 +79,12 @@ def test_the_second_look_is_that_of_regenerated_rag_where_it_was_run() -> None:
     typed = {"typed-rag": result.methods[GUARDED]}
     assert second_look(result.model_copy(update={"methods": typed})) == "typed-rag"
     assert second_look(result.model_copy(update={"methods": {}})) is None
+
+
+def test_a_method_with_a_step_of_its_own_is_not_given_the_loops_reason() -> None:
+    result = choice("a", 0, 1)
+    revised = {**result.methods, "revised-rag": result.methods[GUARDED]}
+    result = result.model_copy(update={"methods": revised, "justification": "The log says 1874."})
+    assert justification(result, REGENERATED) == "The log says 1874."
+    assert justification(result, GUARDED) == "The log says 1874."
+    assert justification(result, "revised-rag") is None

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import (
+    SECOND_LOOKS,
     FlipKind,
     flip_kind,
     justification,
@@ -38,6 +39,9 @@ __all__ = [
 
 KEPT = "kept"
 """The kind of a card whose answer did not change."""
+
+_TYPED = tuple(name for name in SECOND_LOOKS if method_of(name).tells_type)
+"""The methods that ask again as the type of the conflict asks."""
 
 _NEAR = 240
 """Characters shown on either side of a passage at first."""
@@ -180,7 +184,7 @@ class FlipCard:
     @property
     def typed(self) -> bool:
         """Whether the answer was asked for again by the type of the conflict."""
-        return self.method == "typed-rag"
+        return self.method in _TYPED
 
     @property
     def told(self) -> ConflictType | None:
@@ -246,8 +250,8 @@ class FlipCard:
 def cards(run: ReportRun) -> tuple[list[FlipCard], list[FlipCard]]:
     """The flips of a run, and the conflicts whose answer was kept, each in the run's order.
 
-    A question has a second card where ``typed-rag`` was run beside the method that is shown, and
-    changed the answer too.
+    A question has another card where a method that tells the type of the conflict was run beside
+    the one that is shown, and changed the answer too.
     """
     flips, kept = [], []
     for result in run.results:
@@ -255,7 +259,7 @@ def cards(run: ReportRun) -> tuple[list[FlipCard], list[FlipCard]]:
         first = _said(run, result.methods.get(BASELINE))
         if look is None or first is None:
             continue
-        for method in dict.fromkeys((look, "typed-rag")):
+        for method in dict.fromkeys((look, *_TYPED)):
             after = _said(run, result.methods.get(method))
             if after is None:
                 continue
