@@ -72,18 +72,19 @@ def loop_settings(settings: Mapping[str, Any], **more: Any) -> "LoopSettings":
 
     return LoopSettings(
         labeler=chosen_labeler(settings),
-        judge=settings["judge"],
-        base_url=settings["base_url"],
-        context_window=settings["context_window"],
-        reasoning_effort=settings["reasoning_effort"],
-        prompts=settings["prompts"],
-        cache=not settings["no_cache"],
+        **_of_models(settings),
         duplicates=settings["duplicates"],
         duplicates_by=settings["duplicates_by"],
         max_claims=settings["max_claims"],
         trust=settings.get("trust"),
         **more,
     )
+
+
+def _of_models(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What the model options say, by the names of the loop's settings."""
+    alike = ("judge", "base_url", "context_window", "reasoning_effort", "prompts")
+    return {**{name: settings[name] for name in alike}, "cache": not settings["no_cache"]}
 
 
 def chosen_spec(settings: Mapping[str, Any]) -> str:
@@ -272,14 +273,6 @@ def open_labeler(settings: Mapping[str, Any], *, calibrated: bool = True) -> Ope
     if kind and kind.needs == "nothing":
         cache = None if settings["no_cache"] else ContentCache.default()
         return OpenLabeler(cast("Labeler", chosen), cache, None)
-    loop = LoopSettings(
-        labeler=chosen,
-        judge=settings["judge"],
-        base_url=settings["base_url"],
-        context_window=settings["context_window"],
-        reasoning_effort=settings["reasoning_effort"],
-        prompts=settings["prompts"],
-        cache=not settings["no_cache"],
-    )
+    loop = LoopSettings(labeler=chosen, **_of_models(settings))
     context = run_context(chosen_spec(settings), None, loop)
     return OpenLabeler(context.labeler, context.cache, context.decomposer)

@@ -1,6 +1,6 @@
 """Ids, the order of two options, and samples: each follows from the text of a question.
 
-Nothing here depends on the order of a file or on which other questions are in it, so a question
+None of them depends on the order of a file or on which other questions are in it, so a question
 is the same, and is shown in the same way, in every run with the same seed.
 """
 
@@ -11,7 +11,7 @@ from conflictscore.benchmarks.harness.records import Question
 from conflictscore.errors import InputError
 from conflictscore.retrieval.recording.questions import question_key
 
-__all__ = ["lot", "question_id", "select", "shuffled_options"]
+__all__ = ["lot", "question_id", "refuse_repeated", "select", "shuffled_options"]
 
 _ID_DIGITS = 12
 
@@ -23,6 +23,19 @@ def question_id(prefix: str, question: str) -> str:
     """
     digest = hashlib.sha256(question_key(question).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{prefix}-{digest[:_ID_DIGITS]}"
+
+
+def refuse_repeated(
+    identity: str, where: str, first: dict[str, str], field: str = "question"
+) -> None:
+    """Keep in ``first`` where a question stands, as file and row; one file has it once.
+
+    Raises:
+        InputError: It stands in an earlier row; names both.
+    """
+    if (earlier := first.setdefault(identity, where)) != where:
+        row = earlier.rpartition(", ")[2]
+        raise InputError(f"{where}, field {field}: the same question as in {row}")
 
 
 def lot(purpose: str, seed: int, text: str) -> bytes:

@@ -26,7 +26,11 @@ from conflictscore.benchmarks.conflict_detection.groups import folded, statement
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.harness.selection import question_id, shuffled_options
+from conflictscore.benchmarks.harness.selection import (
+    question_id,
+    refuse_repeated,
+    shuffled_options,
+)
 from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of, texts_of
 from conflictscore.benchmarks.ramdocs import ENTRY
 from conflictscore.errors import InputError
@@ -166,9 +170,7 @@ def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Que
     first: dict[str, str] = {}
     for where, record in read_json_lines(Path(path)):
         made = _free_form(record, where, name_entities=name_entities)
-        if (earlier := first.setdefault(made.id, where)) != where:
-            row = earlier.removeprefix(f"{path}, ")
-            raise InputError(f"{where}, field question: the same question as in {row}")
+        refuse_repeated(made.id, where, first)
         questions.append(made)
     if not questions:
         raise InputError(f"{path}: there is no question in it")
@@ -291,9 +293,7 @@ def read_ramdocs(path: str | Path, *, seed: int, one_entity: bool = False) -> Ra
         if isinstance(made, str):
             left_out[made] += 1
             continue
-        if (earlier := first_row.setdefault(made.id, where)) != where:
-            row = earlier.removeprefix(f"{path}, ")
-            raise InputError(f"{where}, field question: the same question as in {row}")
+        refuse_repeated(made.id, where, first_row)
         questions.append(made)
     if not questions:
         raise InputError(f"{path}: no question in it makes a multiple choice")

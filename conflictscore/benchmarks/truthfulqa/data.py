@@ -7,7 +7,11 @@ from pathlib import Path
 
 from conflictscore.benchmarks.harness.definition import Form
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.selection import question_id, shuffled_options
+from conflictscore.benchmarks.harness.selection import (
+    question_id,
+    refuse_repeated,
+    shuffled_options,
+)
 from conflictscore.errors import InputError
 from conflictscore.retrieval.documents import clean_text
 
@@ -49,9 +53,7 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
     first_row: dict[str, str] = {}
     for where, cells in _rows(Path(path), shown, form):
         question = _question(cells, where, form, seed)
-        if (earlier := first_row.setdefault(question.id, where)) != where:
-            row = earlier.removeprefix(f"{shown}, ")
-            raise InputError(f"{where}, field Question: the same question as in {row}")
+        refuse_repeated(question.id, where, first_row, field="Question")
         questions.append(question)
     if not questions:
         raise InputError(f"{shown}: there is no question in it")

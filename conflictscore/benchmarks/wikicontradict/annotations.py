@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from conflictscore.benchmarks.harness.report.label_studio import write_tasks
 from conflictscore.benchmarks.wikicontradict.articles import (
     RESULT,
     Annotation,
@@ -68,15 +69,7 @@ def export_tasks(annotations: Iterable[Annotation], folder: Path) -> int:
     Raises:
         InputError: The folder or a file cannot be written.
     """
-    made = tasks(annotations)
-    text = json.dumps(made, ensure_ascii=False, indent=2, allow_nan=False)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "tasks.json").write_text(text + "\n", "utf-8", errors="replace")
-        (folder / "labeling_config.xml").write_bytes(_CONFIG.read_bytes())
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
-    return len(made)
+    return write_tasks(tasks(annotations), folder, _CONFIG)
 
 
 def read_export(path: str | Path) -> tuple[AnnotatedBy, ...]:

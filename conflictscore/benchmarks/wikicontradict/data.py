@@ -5,7 +5,7 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conflictscore.benchmarks.harness.selection import question_id
+from conflictscore.benchmarks.harness.selection import question_id, refuse_repeated
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.benchmarks.wikicontradict.judge import Rating
 from conflictscore.errors import InputError
@@ -64,9 +64,7 @@ def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
     for where, record in read_json_lines(Path(path)):
         text = text_of(record, "question", where)
         key = question_id("wc", text)
-        if (earlier := first.setdefault(key, where)) != where:
-            row = earlier.removeprefix(f"{path}, ")
-            raise InputError(f"{where}, field question: the same question as in {row}")
+        refuse_repeated(key, where, first)
         questions.append(
             ContradictingQuestion(
                 id=key,

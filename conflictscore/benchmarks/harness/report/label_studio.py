@@ -28,7 +28,14 @@ from conflictscore.records import Document, EvidenceLabel, Label
 from conflictscore.reporting.files import write_whole
 from conflictscore.storage.record_file import RecordLines
 
-__all__ = ["annotations_in", "export_tasks", "read_annotations", "review_row", "tasks_of"]
+__all__ = [
+    "annotations_in",
+    "export_tasks",
+    "read_annotations",
+    "review_row",
+    "tasks_of",
+    "write_tasks",
+]
 
 _DOCUMENT = "Document "
 _CONFIG = Path(__file__).with_name("labeling_config.xml")
@@ -56,14 +63,25 @@ def export_tasks(runs: Sequence[ReportRun], folder: Path) -> int:
     Raises:
         InputError: The folder or a file cannot be written.
     """
-    tasks = tasks_of(runs)
+    return write_tasks(tasks_of(runs), folder, _CONFIG)
+
+
+def write_tasks(tasks: Sequence[Mapping[str, Any]], folder: Path, config: Path) -> int:
+    """Write tasks as ``tasks.json``, and beside them the ``labeling_config.xml`` that shows them.
+
+    Returns:
+        How many tasks there are.
+
+    Raises:
+        InputError: The folder or a file cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be made a folder ({error.strerror})") from error
     text = json.dumps(tasks, ensure_ascii=False, indent=2, allow_nan=False)
     write_whole(folder / "tasks.json", text.encode(errors="replace"))
-    write_whole(folder / "labeling_config.xml", _CONFIG.read_bytes())
+    write_whole(folder / "labeling_config.xml", config.read_bytes())
     return len(tasks)
 
 
