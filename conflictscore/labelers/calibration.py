@@ -16,7 +16,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.records import Label
+from conflictscore.records import Label, first_fault
 
 __all__ = [
     "UNCALIBRATED",
@@ -101,9 +101,8 @@ def read_calibration(
     except OSError as error:
         raise ConfigurationError(f"cannot read the calibration: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise ConfigurationError(f"{path}: {field}: {first['msg']}") from error
+        field, why = first_fault(error)
+        raise ConfigurationError(f"{path}: {field or 'the file'}: {why}") from error
     for what, found, wanted in (
         ("labeler", fitted.labeler, labeler),
         ("model", fitted.model, model),

@@ -11,7 +11,7 @@ from conflictscore.labelers.quotes import stands_in
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.records import Claim, Document, EvidenceLabel, Label, first_fault
 
 __all__ = ["JsonJudge", "Unquoted"]
 
@@ -124,6 +124,5 @@ def _read(reply: Mapping[str, Any]) -> _Verdict:
     try:
         return _Verdict.model_validate(reply)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"{field}: {first['msg']}") from error
+        field, why = first_fault(error)
+        raise ValueError(f"{field}: {why}") from error

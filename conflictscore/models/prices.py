@@ -32,7 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.models import LOCAL_ENDPOINT
-from conflictscore.records import Usage
+from conflictscore.records import Usage, first_fault
 
 if TYPE_CHECKING:
     from genai_prices.types import TieredPrices
@@ -155,9 +155,8 @@ def _read(path: Path) -> dict[str, Price]:
     try:
         entries = _File.model_validate(content).models
     except ValidationError as error:
-        fault = error.errors()[0]
-        field = ".".join(str(part) for part in fault["loc"])
-        raise InputError(f"{path}, field {field}: {fault['msg']}") from None
+        field, why = first_fault(error)
+        raise InputError(f"{path}, field {field}: {why}") from None
     return {
         name: Price(entry.input, entry.output, path.name, entry.cached_input)
         for name, entry in entries.items()

@@ -19,6 +19,7 @@ from conflictscore.records.evidence import (
     Record,
     WeightedScores,
     encodable,
+    first_fault,
 )
 from conflictscore.records.run import (
     RUN_DETAILS,
@@ -66,4 +67,5 @@ __all__ = [
     "WeightedScores",
     "differs",
     "encodable",
+    "first_fault",
 ]

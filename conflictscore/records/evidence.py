@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 __all__ = [
     "CONFLICT",
@@ -23,6 +23,7 @@ __all__ = [
     "Record",
     "WeightedScores",
     "encodable",
+    "first_fault",
 ]
 
 Disputed = Literal["conflict", "refuted", "contradicted", "unsupported"]
@@ -57,6 +58,15 @@ def encodable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(map(encodable, value))
     return value
+
+
+def first_fault(error: ValidationError) -> tuple[str, str]:
+    """The first field of some data that does not fit, dotted, and why; without what was read.
+
+    The field is empty where the fault is that of the whole.
+    """
+    fault = error.errors(include_url=False, include_input=False)[0]
+    return ".".join(map(str, fault["loc"])), fault["msg"].removeprefix("Value error, ")
 
 
 class Record(BaseModel):

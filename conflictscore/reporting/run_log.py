@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from conflictscore.errors import InputError
 from conflictscore.nodes.state import RunContext, run_of
-from conflictscore.records import Run, RunStatus
+from conflictscore.records import Run, RunStatus, first_fault
 from conflictscore.storage.private_files import DATABASE_FAILURES, owner_only
 from conflictscore.storage.record_file import RecordLines, append_line, json_line
 
@@ -152,8 +152,7 @@ def _run_in(entry: Mapping[str, Any], where: str) -> Run:
     try:
         run = run_of(entry)
     except ValidationError as error:
-        wrong = error.errors()[0]
-        field = ".".join(map(str, wrong["loc"]))
-        raise InputError(f"{where}, field {field}: {wrong['msg']}") from None
+        field, why = first_fault(error)
+        raise InputError(f"{where}, field {field}: {why}") from None
     known = entry.get("status")  # of a served run; of any other it follows from the run
     return run.model_copy(update={"status": RunStatus(known)}) if known else run

@@ -9,7 +9,7 @@ from langchain_core.documents import Document as Retrieved
 from pydantic import ValidationError
 
 from conflictscore.errors import InputError
-from conflictscore.records import Document, encodable
+from conflictscore.records import Document, encodable, first_fault
 
 __all__ = [
     "URL_KEYS",
@@ -86,9 +86,8 @@ def as_document(item: DocumentLike, number: int) -> Document:
     try:
         document = Document.model_validate({**fields, "number": number, "duplicate_of": None})
     except ValidationError as error:
-        wrong = error.errors()[0]
-        where = ".".join(map(str, wrong["loc"]))
-        raise InputError(f"document {number}, field {where}: {wrong['msg']}") from None
+        field, why = first_fault(error)
+        raise InputError(f"document {number}, field {field}: {why}") from None
     if not document.text.strip():
         raise InputError(f"document {number}, field text: it is empty")
     return document

@@ -36,7 +36,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from conflictscore.errors import InputError
-from conflictscore.records import ClaimEvidence, Document
+from conflictscore.records import ClaimEvidence, Document, first_fault
 from conflictscore.retrieval.domains import host_of, registrable_domain
 
 __all__ = ["TrustTable", "date_of"]
@@ -105,10 +105,8 @@ class TrustTable:
         try:
             self._rules = _Table.model_validate(dict(table))
         except ValidationError as error:
-            fault = error.errors()[0]
-            place = ".".join(map(str, fault["loc"]))
-            said = fault["msg"].removeprefix("Value error, ")
-            raise InputError(f"{where}, field {place}: {said}") from None
+            field, why = first_fault(error)
+            raise InputError(f"{where}, field {field}: {why}") from None
         self._hosts = _by_name(self._rules.hosts, f"{where}, field hosts", domains=False)
         self._domains = _by_name(self._rules.domains, f"{where}, field domains", domains=True)
         self._types = _by_kind(self._rules.types, f"{where}, field types")

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from pydantic import ValidationError
 
-from conflictscore.benchmarks.harness.validation import first_fault
+from conflictscore.benchmarks.harness.validation import fault_in_words
 from conflictscore.errors import InputError
 from conflictscore.records import Record
 from conflictscore.retrieval.document_files import files_of
@@ -120,7 +120,7 @@ def read_manifest(path: Path) -> Manifest:
     try:
         return Manifest.model_validate(fields)
     except ValidationError as error:
-        raise InputError(f"{path}: damaged ({first_fault(error)}); {advice}") from None
+        raise InputError(f"{path}: damaged ({fault_in_words(error)}); {advice}") from None
 
 
 def sha256_of_file(path: str | Path) -> str:

@@ -33,7 +33,15 @@ from conflictscore.benchmarks.harness.records import (
 from conflictscore.errors import InputError
 from conflictscore.metric import better_supported, support_share
 from conflictscore.nodes.decide import flipped_by
-from conflictscore.records import Answer, Attempt, ConflictReport, ConflictType, Document, Usage
+from conflictscore.records import (
+    Answer,
+    Attempt,
+    ConflictReport,
+    ConflictType,
+    Document,
+    Usage,
+    first_fault,
+)
 
 __all__ = [
     "FREE_FORM_MEASURES",
@@ -379,9 +387,8 @@ def _read_value(record: StepRecord, form: type[_V]) -> _V:
     try:
         return form.model_validate(record.value)
     except ValidationError as error:
-        fault = error.errors()[0]
-        field = ".".join(map(str, fault["loc"]))
+        field, why = first_fault(error)
         raise InputError(
-            f"question {record.question!r}, step {record.step}: {field or 'value'}: {fault['msg']};"
+            f"question {record.question!r}, step {record.step}: {field or 'value'}: {why};"
             " the records are of another version, or were edited: start a new run"
         ) from None

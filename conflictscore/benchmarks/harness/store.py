@@ -29,7 +29,7 @@ from conflictscore.benchmarks.harness.manifest import (
     read_manifest,
 )
 from conflictscore.benchmarks.harness.records import Question, StepRecord
-from conflictscore.benchmarks.harness.validation import decoded, first_fault
+from conflictscore.benchmarks.harness.validation import decoded, fault_in_words
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.records import Usage
@@ -259,7 +259,7 @@ def _read_questions(folder: Path) -> tuple[Question, ...]:
             questions.append(Question.model_validate(fields))
         except ValidationError as error:
             raise InputError(
-                f"{where}: damaged ({first_fault(error)}); put back a copy of the file, or begin"
+                f"{where}: damaged ({fault_in_words(error)}); put back a copy of the file, or begin"
                 " the run anew in another folder"
             ) from None
     return tuple(questions)

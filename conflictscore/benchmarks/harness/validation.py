@@ -6,9 +6,9 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from conflictscore.errors import InputError
-from conflictscore.records import Record
+from conflictscore.records import Record, first_fault
 
-__all__ = ["decoded", "first_fault"]
+__all__ = ["decoded", "fault_in_words"]
 
 _R = TypeVar("_R", bound=Record)
 
@@ -28,13 +28,12 @@ def decoded(line: bytes, kind: type[_R], where: str, advice: str) -> _R:
     try:
         return kind.model_validate(json.loads(line))
     except ValidationError as error:
-        raise InputError(f"{where}: damaged ({first_fault(error)}); {advice}") from None
+        raise InputError(f"{where}: damaged ({fault_in_words(error)}); {advice}") from None
     except (ValueError, RecursionError):
         raise InputError(f"{where}: damaged (not JSON); {advice}") from None
 
 
-def first_fault(error: ValidationError) -> str:
+def fault_in_words(error: ValidationError) -> str:
     """The first thing that is wrong, with its dotted field; without what was read."""
-    fault = error.errors(include_url=False, include_input=False)[0]
-    field = ".".join(map(str, fault["loc"]))
-    return f"{field and f'field {field}: '}{fault['msg'].removeprefix('Value error, ')}"
+    field, why = first_fault(error)
+    return f"{field and f'field {field}: '}{why}"

@@ -50,7 +50,7 @@ from pydantic import (
 )
 
 from conflictscore.errors import InputError
-from conflictscore.records import encodable
+from conflictscore.records import encodable, first_fault
 from conflictscore.retrieval.documents import Scalar, is_scalar
 
 __all__ = [
@@ -240,9 +240,8 @@ def _fault(line: bytes, error: ValidationError) -> str:
             f", field format: format {number} was written by a newer conflictscore; this one reads"
             f" up to {_FORMAT}; upgrade it"
         )
-    first = error.errors()[0]
-    field = ".".join(map(str, first["loc"]))
-    return f"{field and f', field {field}'}: {first['msg'].removeprefix('Value error, ')}"
+    field, why = first_fault(error)
+    return f"{field and f', field {field}'}: {why}"
 
 
 def recorded_result(document: Document) -> RecordedResult:
