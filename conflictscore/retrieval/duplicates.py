@@ -6,7 +6,7 @@ of those that either has (their Jaccard index). MinHash proposes the pairs, so t
 texts are compared; the index itself is then taken exactly, and decides.
 
 Meaning, on request, finds what words do not: texts whose embeddings have a cosine of at least
-0.9. Of 6,612 pairs of documents of one question that are no copies by words, 58 are that close
+0.9. Of 10,778 pairs of documents of one question that are no copies by words, 91 are that close
 (``measurements.floods``), and of pairs of one text with a word in six changed at random, three in
 ten.
 
