@@ -121,7 +121,7 @@ LABELERS: Mapping[str, LabelerKind] = {
     ),
     "screened": LabelerKind(
         "one call for up to 8 claims and 16 documents, then json for each verdict that decides"
-        " whether a claim is disputed",
+        " whether a claim is disputed; not for small models, which fail at the one call",
         "screened:open_screened",
     ),
     "per-document": LabelerKind(
