@@ -34,7 +34,7 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "documents": [document.to_json() for document in marked],
         "draft": Answer(text=text).to_json(),
         "notes": [],
-        "run_id": uuid4().hex,
+        "run_id": runtime.context.run_id or uuid4().hex,
         "reconsidered": None,
         "revisions": [],
     }

@@ -48,7 +48,7 @@ async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "asked": state.get("asked", question),
         "options": options,
         "documents": [document.to_json() for document in documents],
-        "run_id": uuid4().hex,
+        "run_id": runtime.context.run_id or uuid4().hex,
         "method": runtime.context.method.value,
         "regeneration": runtime.context.regeneration,
         "notes": [*state.get("notes", []), *notes],

@@ -276,6 +276,8 @@ class RunContext:
     """The name under which the settings go together, for the log; decides nothing."""
     whole_answer: bool = False
     """Whether the answer is not taken apart, and is itself the one claim (paper, Limitations)."""
+    run_id: str | None = None
+    """The run's id where whoever starts it has given one away; None for a new one."""
 
     @property
     def model_names(self) -> dict[str, str | None]:

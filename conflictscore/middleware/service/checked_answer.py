@@ -119,7 +119,7 @@ class CheckedAnswer:
         start = request.asked.start(self._first_answer())
         always = getattr(line.context.generator.chat, "extra_body", None) or {}
         parameters = request.answer_parameters(always)
-        context = replace(line.context, answer_parameters=parameters)
+        context = replace(line.context, answer_parameters=parameters, run_id=self._ticket.run_id)
         hear_of_it = self._standing if self._stands else None
         loop = self._loop = LoopRun(
             service.graph, start, context, account=self._ticket.account, stands=hear_of_it

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -178,7 +179,8 @@ class Relay:
         if reason is not None:
             return self._close(RunStatus.PASSED_THROUGH, reason)
         start, account = asked.start(text), ticket.account
-        loop = LoopRun(service.graph, start, self._line.observing, account=account)
+        context = replace(self._line.observing, run_id=ticket.run_id)
+        loop = LoopRun(service.graph, start, context, account=account)
         try:
             async with asyncio.timeout(service.settings.timeout):
                 failure = await loop.go()

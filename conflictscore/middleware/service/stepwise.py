@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from conflictscore.errors import NoDocumentsError
@@ -39,9 +40,8 @@ class Stepwise:
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         hear = self._events.put_nowait
         self._line = service.lines()[0]
-        self._loop = LoopRun(
-            service.graph, start, self._line.context, account=ticket.account, hear=hear
-        )
+        context = replace(self._line.context, run_id=ticket.run_id)
+        self._loop = LoopRun(service.graph, start, context, account=ticket.account, hear=hear)
 
     async def go(self) -> dict[str, Any]:
         """Run to the end; the whole record.

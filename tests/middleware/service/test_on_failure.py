@@ -18,7 +18,14 @@ from conflictscore.retrieval.opening import open_search
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import Fault, OpenAIServer, Reply
 from tests.full_disk import no_room
-from tests.middleware.service.serving import QUESTION, ChatWorld, Served, events_in, serving
+from tests.middleware.service.serving import (
+    MODES,
+    QUESTION,
+    ChatWorld,
+    Served,
+    events_in,
+    serving,
+)
 from tests.middleware.service.sockets import closed_port
 
 POLICIES = ["pass_through", "annotate", "refuse"]
@@ -197,6 +204,22 @@ class TestCoverage:
 
         assert outcome.kinds == {"judge": 1.0}
         check(outcome, policy, "It was lit in 1871.", "only 50% of its pairs")
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_the_warning_names_the_run_as_its_caller_knows_it(
+        self,
+        world: ChatWorld,
+        upstream: OpenAIServer,
+        caplog: pytest.LogCaptureFixture,
+        mode: str,
+    ) -> None:
+        world.decomposition = "Claims:\n- Cats purr.\n- Dogs bark."
+
+        with serving(upstream, settings={"mode": mode}, max_claims=1, min_coverage=0.3) as served:
+            run = served.run(served.ask())
+
+        warned = f"run {run['run_id']}: the answer was only in part checked: 50% of its pairs"
+        assert warned in caplog.text
 
 
 class TestEdgeCases:
