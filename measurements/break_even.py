@@ -146,6 +146,7 @@ def studied(
     methods: Sequence[str],
     model: Model | None,
     passage_tokens: int | None = None,
+    at_once: int = 1,
     console: Console | None = None,
 ) -> tuple[QuestionResult, ...]:
     """Run the methods with these labels, or go on with the run.
@@ -158,6 +159,7 @@ def studied(
         methods: Besides ``rag``, with which they are compared.
         model: What answers; ``obedient`` is a scripted model that follows the evidence.
         passage_tokens: To what documents are cut; None leaves them whole.
+        at_once: Questions that are run side by side.
         console: Where progress is shown; None shows none.
     """
     benchmark: Benchmark = as_benchmark(name, labelled, (BASELINE, *methods))
@@ -180,7 +182,7 @@ def studied(
             methods=methods,
             labeler=PeopleLabeler(labelled, spoiler),
             cache=ContentCache(out / "replies.sqlite"),
-            concurrency=1,
+            concurrency=at_once,
             listener=progress,
         )
     return run.results
@@ -285,6 +287,7 @@ def _condition(
 @click.option(
     "--draws", default=1, show_default=True, help="How often labels are spoiled; counts add up."
 )
+@click.option("--at-once", default=1, show_default=True, help="Questions run side by side.")
 @click.option("--documents", default=None, type=int, help="The most of a question.  [default: all]")
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 def main(
@@ -299,6 +302,7 @@ def main(
     half: str | None,
     unbacked: bool,
     draws: int,
+    at_once: int,
     documents: int | None,
     out: Path,
 ) -> None:
@@ -336,6 +340,7 @@ def main(
                         methods=named,
                         model=model,
                         passage_tokens=passage_tokens,
+                        at_once=at_once,
                         console=Console(stderr=True, highlight=False),
                     )
                 ]
