@@ -18,6 +18,7 @@ __all__ = [
     "read_reconsidered_choice",
     "read_revision",
     "read_text",
+    "unframed",
 ]
 
 _CLAIMS = re.compile(
@@ -30,6 +31,10 @@ _DASH = re.compile(r"^\s*[–—-]\s*")
 _JUSTIFICATION = re.compile(r"^justification:\s*(?P<reason>\S.*)$", re.IGNORECASE)
 _QUERY_CHARS = 300
 """The most of a query that is searched for."""
+_FRAME = re.compile(
+    r"<(?P<mark>answer|claim|document)\b[^<>]*>\s*(?P<inside>.*?)\s*</(?P=mark)>", re.DOTALL
+)
+_MARK = re.compile(r"</?(?:answer|claim|document)\b[^<>]*>")
 _CITATION = re.compile(
     r"\(\s*doc(?:ument)?s?\.?\s+(\d{1,9}(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d{1,9})*)\s*\)", re.I
 )
@@ -136,6 +141,27 @@ def read_revision(reply: str, ways: Collection[Way]) -> Revised:
     if not marker or not text.strip():
         raise ValueError(f'there was no text after "PASSAGE:", which {way.name} needs')
     return Revised(way, reason, text.strip())
+
+
+def unframed(text: str, passage: str) -> str:
+    """A replacement without the marks that a prompt puts around a passage, which models copy.
+
+    Args:
+        text: What is to take the passage's place.
+        passage: The passage; one that holds such a mark itself may keep them.
+
+    Raises:
+        ValueError: A mark stands elsewhere than around the whole text, or around nothing.
+    """
+    if _MARK.search(passage):
+        return text
+    while framed := _FRAME.fullmatch(text):
+        text = framed["inside"]
+        if not text:
+            raise ValueError("there was nothing between the marks of the new passage")
+    if mark := _MARK.search(text):
+        raise ValueError(f'the new passage held "{mark[0]}", a mark of the request')
+    return text
 
 
 def read_choice(reply: str, options: Sequence[str]) -> Choice:

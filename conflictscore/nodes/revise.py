@@ -10,7 +10,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import announce, answerer_of, before_stop
 from conflictscore.nodes.conflict_details import sourced_details
 from conflictscore.nodes.decide import unexplained
-from conflictscore.nodes.replies import Revised, cited_documents, read_revision
+from conflictscore.nodes.replies import Revised, cited_documents, read_revision, unframed
 from conflictscore.nodes.state import (
     RagState,
     RunContext,
@@ -21,7 +21,15 @@ from conflictscore.nodes.state import (
     weights_of,
 )
 from conflictscore.prompts import material
-from conflictscore.records import Answer, Attempt, ClaimEvidence, Document, Revision, Way
+from conflictscore.records import (
+    Answer,
+    Attempt,
+    ClaimEvidence,
+    Document,
+    Revision,
+    Way,
+    differs,
+)
 from conflictscore.threads import in_time, together
 from conflictscore.tokens import count_tokens
 
@@ -151,7 +159,8 @@ async def _revision(
 
     def read(reply: str) -> Revised:
         revised = read_revision(reply, ways)
-        text = before_stop(revised.text, context.answer_parameters).rstrip()
+        text = unframed(revised.text, answer[passage.start : passage.end])
+        text = before_stop(text, context.answer_parameters).rstrip()
         if revised.text and not text:
             raise ValueError("a stop word of the caller leaves nothing of it")
         text = text.replace("\n", "\r\n") if "\r\n" in answer else text
@@ -172,7 +181,9 @@ async def _revision(
     except (ProviderError, ContextWindowError, BudgetError) as error:
         return _kept(doubt, last, str(error))
     kept = _kept(doubt, last, None)
-    if revised.way is Way.KEEP:
+    # small models say REPLACE and repeat the passage
+    repeated = revised.way is not Way.REMOVE and not differs(kept.before, revised.text)
+    if revised.way is Way.KEEP or repeated:
         return kept.model_copy(update={"reason": revised.reason})
     start, end = passage.cut if revised.way is Way.REMOVE else (passage.start, passage.end)
     update = {"start": start, "end": end, "before": answer[start:end], "after": revised.text}

@@ -186,6 +186,8 @@ def test_a_change_that_cannot_be_checked_is_refused(world: RevisingWorld) -> Non
         (revision("REPLACE", "**The lamp was lit in 1874."), "Markdown"),
         (revision("REPLACE", "**It was lit in 1874.**\n```"), "Markdown"),
         (revision("REPLACE", "**In 1874** [see](https://a.test"), "Markdown"),
+        (revision("REPLACE", f"Here: <claim>{NEW_LAMP}</claim>"), "a mark of the request"),
+        (revision("REPLACE", '<answer part="passage">\n</answer>'), "nothing between the marks"),
         (Fault(status=400, message="not now"), "not now"),
     ],
 )
@@ -245,6 +247,44 @@ def test_a_passage_that_is_kept_is_no_flip(model: ChatOpenAI, world: RevisingWor
     assert state["final_report"] == state["report"]
     assert [r["way"] for r in state["attempts"][1]["revisions"]] == ["keep", "keep"]
     assert world.asked["decompose"] == 1
+
+
+@pytest.mark.parametrize("way", ["REPLACE", "HEDGE"])
+def test_a_passage_that_is_repeated_is_kept_letter_by_letter(
+    model: ChatOpenAI, world: RevisingWorld, way: str
+) -> None:
+    world.revised = lambda passage: revision(way, passage.replace("was lit", "was  Lit"))
+
+    state = run(model)
+
+    assert (state["answer"], state["flips"]) == (LONG, [])
+    assert [r["way"] for r in state["attempts"][1]["revisions"]] == ["keep", "keep"]
+    assert world.asked["decompose"] == 1
+
+
+@pytest.mark.parametrize("guard", [True, False])
+def test_the_marks_around_a_passage_that_a_model_copies_do_not_reach_the_answer(
+    model: ChatOpenAI, world: RevisingWorld, guard: bool
+) -> None:
+    new = {LAMP: NEW_LAMP, TOWER: NEW_TOWER}
+    world.revised = lambda passage: revision(
+        "REPLACE", f'<answer part="passage">\n{new[passage]}\n</answer>'
+    )
+
+    assert run(model, guard=guard)["answer"] == RIGHT
+
+
+def test_a_passage_with_such_marks_of_its_own_keeps_them(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    """A model may write out what the request shows with a look-alike of the first bracket."""
+    tagged = "<claim>the tower was built in {}.</claim>"
+    world.answer = LONG.replace(TOWER, tagged.format(1850))
+    world.revised = lambda passage: (
+        revision("KEEP") if passage == LAMP else revision("REPLACE", tagged.format(1840))
+    )
+
+    assert run(model)["answer"] == LONG.replace(TOWER, tagged.format(1840))
 
 
 def test_a_passage_that_is_removed_takes_its_line_along(
