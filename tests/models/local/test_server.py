@@ -409,6 +409,20 @@ def test_replies_of_another_llama_server_or_setting_are_other_replies(
     assert "chatml" not in json.dumps(identities)
 
 
+def test_a_llama_server_of_ones_own_works_on_as_many_requests_as_its_settings_say(
+    smollm2_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLAMA_ARG_N_PARALLEL", "3")
+    spec = f"local:{smollm2_path}"
+    assert open_model(spec, context_window=512).limit.calls == 1
+    monkeypatch.setenv("CONFLICTSCORE_LLAMA_SERVER", str(program))
+    assert open_model(spec, context_window=512).limit.calls == 3
+    for wrong in ("many", "0", "-1"):
+        monkeypatch.setenv("LLAMA_ARG_N_PARALLEL", wrong)
+        with pytest.raises(ConfigurationError, match=f"LLAMA_ARG_N_PARALLEL is '{wrong}'"):
+            open_model(spec, context_window=512)
+
+
 def test_a_call_to_a_local_model_does_not_wait_for_ever(smollm2_path: Path) -> None:
     chat = open_model(f"local:{smollm2_path}").chat
     assert isinstance(chat, ChatOpenAI)
