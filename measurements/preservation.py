@@ -4,11 +4,14 @@ Long answers are put together from claims that people labelled against documents
 ``conflict-detection``): six to twelve sentences, one to three of them disputed or refuted, every
 other one in Markdown. Each is revised by a scripted model that obeys, and by one that misbehaves;
 and it is asked for again as a whole, as the paper does. All that a document contradicts is looked
-at, except in the row "default". With --model, a real model answers, and the
-bundled NLI model labels what people did not.
+at, except in the row "default".
+
+With --model, a real model revises the passages, whose claims are known; the bundled NLI model
+labels what it writes, and every change is printed to be read, since nobody labelled what is right
+in it. With --out its replies are kept: a run that was stopped goes on, and more answers pay only
+for what is new.
 """
 
-import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,13 +19,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import cycle, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.benchmarks.harness.play import NotedPrompts
-from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
 from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.labelers.nli.labeler import NliLabeler
@@ -30,149 +32,25 @@ from conflictscore.labelers.protocol import Labeler
 from conflictscore.markdown import passages
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
+from conflictscore.records import Claim, Document, EvidenceLabel, Label, Revision, Usage, Way
+from conflictscore.storage.cache import ContentCache
 from measurements.intervals import mean_interval
+from measurements.long_answers import CITED, DENIED, HEDGED, LongAnswer, long_answers
 from measurements.scripted_model import ScriptedModel
 
 __all__ = [
-    "LongAnswer",
     "Tally",
-    "long_answers",
     "main",
     "misbehaviours",
     "obey",
     "revised",
 ]
 
-DENIED, HEDGED = "Contrary to what is often said, this is wrong: ", "Sources disagree on this: "
 _QUESTION = "What is known about these matters?"
-_MOST_DOCUMENTS = 3
-_CLAIM_CHARS = range(40, 240)
-_MARKS = set("*_`[]|<>#\n\\~")
-_CITED = r"(?: \[\d+\])?"
+_OUTCOMES = ("right", "hedged", "kept", "harmed")
+_WAYS = {Way.REPLACE: "replaced", Way.HEDGE: "hedged", Way.REMOVE: "removed"}
+_OF_A_MODEL = ("replaced", "hedged", "kept", "removed")
 _ROW = "{:<14}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>9}{:>8}{:>9}"
-
-
-class _Sentence(NamedTuple):
-    text: str
-    labels: tuple[Label, ...]
-    documents: tuple[str, ...]
-
-    @property
-    def disputed(self) -> bool:
-        return Label.CONTRADICTS in self.labels
-
-
-@dataclass(frozen=True)
-class LongAnswer:
-    """An answer with its documents and what people know of them."""
-
-    text: str
-    documents: tuple[str, ...]
-    labels: dict[str, dict[str, Label]]
-    """By sentence and document, people's label; all others are irrelevant."""
-    disputed: tuple[str, ...]
-    """The sentences that a document contradicts, in their order."""
-
-    @property
-    def undisputed(self) -> list[str]:
-        """What stands before, between and after the disputed sentences with their citations."""
-        disputed = "|".join(map(re.escape, self.disputed))
-        return re.split(rf"(?:{disputed}){_CITED}", self.text)
-
-    def refuted(self, sentence: str) -> bool:
-        """Whether no document supports a disputed sentence."""
-        return Label.SUPPORTS not in self.labels[sentence].values()
-
-    def label(self, claim: str, document: str) -> Label | None:
-        """People's label of a sentence, or of one that denies or hedges it; None of any other."""
-        known = next((text for text in self.labels if text in claim), None)
-        if known is None:
-            return None
-        label = self.labels[known].get(document, Label.IRRELEVANT)
-        if label is Label.IRRELEVANT:
-            return label
-        if HEDGED in claim:
-            return Label.SUPPORTS
-        if DENIED in claim:
-            return Label.CONTRADICTS if label is Label.SUPPORTS else Label.SUPPORTS
-        return label
-
-
-def long_answers(files: Iterable[Path], count: int, seed: int) -> list[LongAnswer]:
-    """So many answers, put together by seed; every other one is in Markdown.
-
-    Args:
-        files: JSON lines of groups, with ``claim`` and ``docs`` (``text``, ``label``).
-        count: How many; sentences are used again where there are too few.
-        seed: Of the draw.
-
-    Raises:
-        InputError: A file cannot be read; the line names file, row and field.
-        ConflictScoreError: There are no disputed sentences in the files, or no others.
-    """
-    known = list({one.text: one for file in files for one in _sentences(file)}.values())
-    draw = random.Random(seed)  # noqa: S311 - a draw, not a secret
-    draw.shuffle(known)
-    disputed, others = ([one for one in known if one.disputed is kind] for kind in (True, False))
-    if len(disputed) < 3 or len(others) < 11:
-        raise ConflictScoreError("the files have too few disputed claims, or too few others")
-    return [_answer(disputed, others, draw, markdown=bool(n % 2)) for n in range(count)]
-
-
-def _sentences(file: Path) -> Iterator[_Sentence]:
-    for where, record in read_json_lines(file):
-        text = " ".join(text_of(record, "claim", where).split())
-        text = text if text.endswith(".") else f"{text}."
-        told = [
-            (document.get("label"), document.get("text"))
-            for _, document in documents_of(record, "docs", where)
-            if document.get("label") in set(Label)
-        ]
-        sides = sorted(told, key=lambda one: one[0] == Label.IRRELEVANT)[:_MOST_DOCUMENTS]
-        if len(text) not in _CLAIM_CHARS or _MARKS & set(text) or not text[0].isupper():
-            continue
-        if len(passages(text)) == 1 and sides and sides[0][0] != Label.IRRELEVANT:
-            labels, texts = zip(*sides, strict=True)
-            yield _Sentence(text, tuple(map(Label, labels)), texts)
-
-
-def _answer(
-    disputed: Sequence[_Sentence],
-    others: Sequence[_Sentence],
-    draw: random.Random,
-    *,
-    markdown: bool,
-) -> LongAnswer:
-    wrong = draw.sample(disputed, draw.randint(1, 3))
-    chosen = draw.sample(others, draw.randint(6, 12) - len(wrong))
-    for place in sorted(draw.sample(range(len(chosen) + 1), len(wrong)), reverse=True):
-        chosen.insert(place, wrong.pop())  # no two side by side
-    labels: dict[str, dict[str, Label]] = {
-        one.text: dict(zip(one.documents, one.labels, strict=True)) for one in chosen
-    }
-    told = [one.text for one in chosen]
-    return LongAnswer(
-        text=_markdown(told) if markdown else _plain(told),
-        documents=tuple(dict.fromkeys(text for one in chosen for text in one.documents)),
-        labels=labels,
-        disputed=tuple(one.text for one in chosen if one.disputed),
-    )
-
-
-def _plain(sentences: Sequence[str]) -> str:
-    half = len(sentences) // 2
-    return f"{' '.join(sentences[:half])}\n\n{' '.join(sentences[half:])}"
-
-
-def _markdown(sentences: Sequence[str]) -> str:
-    first, second = sentences[: len(sentences) // 2], sentences[len(sentences) // 2 :]
-    listed = "\r\n".join(f"- {sentence} [{n}]" for n, sentence in enumerate(second, start=1))
-    return (
-        f"## What is known\r\n\r\n**In short**\r\n\r\n{' '.join(first)}\r\n\r\n{listed}\r\n\r\n"
-        "| what | how |\r\n|---|---|\r\n| asked | once |\r\n\r\n"
-        "```sh\r\ncurl -s https://a.test/x  # see [1]\r\n```\r\n\r\nSee [more](https://a.test/b(c))."
-    )
 
 
 Behaviour = Callable[[LongAnswer, str], str]
@@ -232,7 +110,7 @@ def _scripted(answer: LongAnswer, behave: Behaviour) -> ScriptedModel:
 def _told(text: str) -> list[str]:
     """The sentences of an answer, without citations and marks."""
     said = (text[p.start : p.end] for p in passages(text) if p.kind == "text")
-    return [re.sub(_CITED + "$", "", one).strip("* ") for one in said]
+    return [re.sub(CITED + "$", "", one).strip("* ") for one in said]
 
 
 class _Labels:
@@ -259,23 +137,36 @@ class Tally:
         kept: Of each answer, the share of its undisputed text that is there byte for byte, in its
             order, in [0, 1].
         outcomes: What became of the disputed sentences: ``right`` (refuted, and denied now),
-            ``hedged``, ``kept``, or ``harmed``: anything else.
+            ``hedged``, ``kept``, or ``harmed``: anything else. Of a real model ``replaced``,
+            ``hedged``, ``kept`` or ``removed``.
         lengths: Of each answer, its length after / before.
         usage: Calls and tokens of all.
+        changes: What a real model wrote in place of something.
+        refused: How many of its changes the guard refused, by why.
     """
 
     kept: list[float] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
     lengths: list[float] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    changes: list[Revision] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)
 
-    def add(self, answer: LongAnswer, after: str, usage: Usage) -> None:
+    def add(
+        self,
+        answer: LongAnswer,
+        after: str,
+        usage: Usage,
+        revisions: Sequence[Revision] | None = None,
+    ) -> None:
         """Count one answer.
 
         Args:
             answer: As it was.
             after: As it is now.
             usage: What that took.
+            revisions: Those of a real model, which tell what it did; None of a scripted one, whose
+                words do.
         """
         place, found = 0, list[tuple[int, int] | None]()
         stretches = answer.undisputed
@@ -289,17 +180,30 @@ class Tally:
         self.kept.append(there / whole if whole else 1.0)
         for sentence, (one, other) in zip(answer.disputed, pairwise(found), strict=True):
             between = after[one[1] : other[0]] if one and other else after
-            self.outcomes[_outcome(answer, sentence, between)] += 1
+            outcome = (
+                _outcome(answer, sentence, between)
+                if revisions is None
+                else _outcome_by(revisions, sentence)
+            )
+            self.outcomes[outcome] += 1
+        made = [one for one in revisions or () if one.changes]
+        self.changes += [one for one in made if one.stands]
+        self.refused.update(str(one.note).partition(" (")[0] for one in made if not one.stands)
         self.lengths.append(len(after) / len(answer.text))
         self.usage += usage
 
 
 def _outcome(answer: LongAnswer, sentence: str, now: str) -> str:
-    if re.fullmatch(re.escape(sentence) + _CITED, now.strip()):
+    if re.fullmatch(re.escape(sentence) + CITED, now.strip()):
         return "kept"
     if HEDGED + sentence in now:
         return "hedged"
     return "right" if DENIED + sentence in now and answer.refuted(sentence) else "harmed"
+
+
+def _outcome_by(revisions: Iterable[Revision], sentence: str) -> str:
+    by = (r for r in revisions if r.stands and r.changes and sentence in r.before)
+    return next((_WAYS[one.way] for one in by), "kept")
 
 
 def revised(
@@ -307,6 +211,7 @@ def revised(
     *,
     behaviours: Iterator[Behaviour],
     model: str | None = None,
+    cache: ContentCache | None = None,
     **settings: Any,
 ) -> Tally:
     """Revise answers, and count what came of it.
@@ -315,16 +220,18 @@ def revised(
         answers: What is revised.
         behaviours: How a scripted model behaves, an answer each.
         model: A real one in its place.
+        cache: Where its replies are kept.
         **settings: Of the loop.
     """
     tally, otherwise = Tally(), NliLabeler.open() if model else None
-    for answer in answers:
+    for number, answer in enumerate(answers, start=1):
         scripted = _scripted(answer, next(behaviours))
         graph = create_self_correcting_rag(
             model or scripted,
+            judge=scripted if model else None,
             labeler=_Labels(answer, otherwise),
             prompts=scripted.prompts,
-            cache=False,
+            cache=cache or False,
             context_window=None if model else 128_000,
             **{"disputed": ("conflict", "refuted", "contradicted"), **settings},
         )
@@ -335,7 +242,12 @@ def revised(
                 "draft_answer": answer.text,
             }
         )
-        tally.add(answer, state["answer"], Usage.model_validate(state["usage"]))
+        revisions = None
+        if model:
+            told = [one for attempt in state["attempts"] for one in attempt["revisions"]]
+            revisions = [Revision.model_validate(one) for one in told]
+            click.echo(f"{number} of {len(answers)} answers: {state['reason']}", err=True)
+        tally.add(answer, state["answer"], Usage.model_validate(state["usage"]), revisions)
     return tally
 
 
@@ -344,7 +256,10 @@ def revised(
 @click.option("--answers", default=200, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--model", default=None, help="A real model, such as local, that revises in place.")
-def main(files: tuple[Path, ...], answers: int, seed: int, model: str | None) -> None:
+@click.option("--out", type=click.Path(path_type=Path), help="Where its replies are kept.")
+def main(
+    files: tuple[Path, ...], answers: int, seed: int, model: str | None, out: Path | None
+) -> None:
     """See the module."""
     try:
         made = long_answers(files, answers, seed)
@@ -367,14 +282,17 @@ def main(files: tuple[Path, ...], answers: int, seed: int, model: str | None) ->
         "whole": partial(revised, made, behaviours=cycle([obey]), regeneration="paper"),
     }
     if model is not None:
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+        in_place["cache"] = None if out is None else ContentCache(out / "replies.sqlite")
         ways = {model: partial(revised, made, behaviours=cycle([obey]), model=model, **in_place)}
     wrong = sum(len(answer.disputed) for answer in made)
     click.echo(f"{len(made)} answers with {wrong} disputed sentences")
-    names = ("", "kept", "all kept", "right", "hedged", "kept", "harmed", "length", "calls")
-    click.echo(_ROW.format(*names, "tokens"))
+    kinds = _OUTCOMES if model is None else _OF_A_MODEL
+    click.echo(_ROW.format("", "kept", "all kept", *kinds, "length", "calls", "tokens"))
     for name, way in ways.items():
         tally = way()
-        outcomes = [tally.outcomes[kind] for kind in ("right", "hedged", "kept", "harmed")]
+        outcomes = [tally.outcomes[kind] for kind in kinds]
         spent = tally.usage
         click.echo(
             _ROW.format(
@@ -387,6 +305,10 @@ def main(files: tuple[Path, ...], answers: int, seed: int, model: str | None) ->
                 f"{(spent.input_tokens + spent.output_tokens) / len(made):,.0f}",
             )
         )
+        for one in tally.changes:
+            click.echo(f"\n{one.way}: {one.before!r}\n     -> {one.after!r}")
+        for why, count in tally.refused.most_common():
+            click.echo(f"\n{count} refused: {why}")
 
 
 if __name__ == "__main__":

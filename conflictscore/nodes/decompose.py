@@ -30,6 +30,7 @@ from conflictscore.tokens import count_tokens
 __all__ = ["claims_in_place", "decompose"]
 
 T = TypeVar("T")
+C = TypeVar("C", bound=str | tuple[str, str])
 
 _LEAST_TOKENS = 160
 _MOST_TOKENS = 2048
@@ -109,14 +110,13 @@ async def _revised_claims(
 
     async def take_apart(number: int) -> None:
         revision = revisions[number]
-        prompt = context.prompts.render(
-            "decompose_passage",
-            before=material(last.answer.text[: revision.start][-_BEFORE_CHARS:]),
-            answer=material(revision.after),
-        )
+        render = partial(context.prompts.render, "decompose_passage")
+        before = last.answer.text[: revision.start][-_BEFORE_CHARS:]
+        prompt = render(before=material(before), answer=material(revision.after))
+        read = partial(_read_own, read_claims, render(before="", answer=""), revision.after)
         update: dict[str, Any]
         try:
-            texts = await _asked(prompt, revision.after, read_claims, runtime, meter)
+            texts = await _asked(prompt, revision.after, read, runtime, meter)
             update = {"new_claims": texts}
         except (ProviderError, BudgetError) as failure:
             update = {"note": f"it could not be taken apart into claims: {failure}"}
@@ -133,18 +133,36 @@ async def _revised_claims(
 async def _ask_for_claims(
     answer: Answer, state: RagState, runtime: RunRuntime, meter: UsageMeter
 ) -> tuple[Claim, ...]:
-    prompts = runtime.context.prompts
-    prompt = prompts.render("decompose", answer=material(answer.text))
+    render = runtime.context.prompts.render
+    prompt, ours = (render("decompose", answer=text) for text in (material(answer.text), ""))
     revisable = state.get("regeneration") == "revise" and not state.get("options")
     if not revisable or not may_look_again(state.get("attempts", ()), runtime.context):
-        return _numbered(await _asked(prompt, answer.text, read_claims, runtime, meter))
-    prompt += "\n\n" + prompts.render("decompose_places")
-    placed = await _asked(prompt, answer.text, read_placed_claims, runtime, meter)
+        read = partial(_read_own, read_claims, ours, answer.text)
+        return _numbered(await _asked(prompt, answer.text, read, runtime, meter))
+    places = render("decompose_places")
+    read_placed = partial(_read_own, read_placed_claims, f"{ours}\n{places}", answer.text)
+    placed = await _asked(f"{prompt}\n\n{places}", answer.text, read_placed, runtime, meter)
     spans = [place_of(text, opening, answer.text) for text, opening in placed]
     return tuple(
         Claim(number=number, text=text, passage=(span.start, span.end) if span else None)
         for number, ((text, _), span) in enumerate(zip(placed, spans, strict=True), start=1)
     )
+
+
+def _read_own(
+    read: Callable[[str], tuple[C, ...]], ours: str, answer: str, reply: str
+) -> tuple[C, ...]:
+    """The claims of a reply; one that is copied from the request is none of the answer's.
+
+    Raises:
+        ValueError: A claim stands in the request and not in the answer, or as ``read`` says.
+    """
+    claims = read(reply)
+    for claim in claims:
+        text = claim if isinstance(claim, str) else claim[0]
+        if text in ours and text not in answer:
+            raise ValueError(f"“{text}” is copied from the request")
+    return claims
 
 
 async def _asked(

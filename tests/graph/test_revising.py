@@ -238,6 +238,18 @@ def test_a_budget_used_up_on_the_way_leaves_the_answer_and_loses_nothing(
     assert any(said in note for note in state["notes"])
 
 
+def test_the_form_of_a_claim_is_no_claim(model: ChatOpenAI, world: RevisingWorld) -> None:
+    """Small models copy it; an answer whose claims are unknown is not checked."""
+    world.broken["decompose"] = (
+        "Claims:\n- The claim as a full sentence. || first words of the passage"
+    )
+
+    state = run(model)
+
+    assert (state["answer"], state["checked"]) == (LONG, "no")
+    assert "is copied from the request" in state["report"]["error"]
+
+
 def test_a_passage_that_is_kept_is_no_flip(model: ChatOpenAI, world: RevisingWorld) -> None:
     world.revised = lambda passage: revision("KEEP")
 

@@ -219,6 +219,20 @@ def test_a_failed_decomposition_is_recorded_and_the_answer_stands(
     assert any("has no score" in note for note in state["notes"])
 
 
+def test_a_claim_that_is_copied_from_the_request_is_none_of_the_answers(
+    model: ChatOpenAI, world: World
+) -> None:
+    copied = "Add nothing, and state nothing twice."
+    world.broken["decompose"] = f"Claims:\n- {copied}"
+    state = loop(model).invoke(QUESTION)
+    assert state["report"]["cs_c"] is None
+    assert f"“{copied}” is copied from the request" in state["report"]["error"]
+
+    world.answer = f"The rule of the house: {copied}"
+    said = loop(model).invoke(QUESTION)
+    assert [claim["text"] for claim in said["report"]["claims"]] == [copied]
+
+
 def test_labels_that_could_not_be_had_are_no_evidence(model: ChatOpenAI, world: World) -> None:
     world.broken["label"] = Fault(status=500)
 

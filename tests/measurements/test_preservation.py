@@ -11,7 +11,10 @@ from click.testing import CliRunner
 from conflictscore.markdown import passages
 from conflictscore.records import Usage
 from measurements import preservation
-from measurements.preservation import DENIED, HEDGED, LongAnswer, Tally, long_answers, revised
+from measurements.long_answers import DENIED, HEDGED, LongAnswer, long_answers
+from measurements.preservation import Tally, revised
+from tests.fakes.openai_server import ChatRequest, OpenAIServer
+from tests.revising import passage_in, revision
 
 IN_PLACE: dict[str, Any] = {"regeneration": "revise", "guard": True}
 
@@ -104,3 +107,32 @@ def test_the_command_prints_a_line_for_each_way_and_names_files_that_do_not_do(
     few.write_text(group(1, "SUPPORTS"), "utf-8")
     refused = CliRunner().invoke(preservation.main, [str(few)])
     assert "too few disputed claims" in refused.output
+
+
+def test_a_real_models_changes_are_printed_and_its_replies_are_kept(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server in the real model's place keeps the first passage it is asked about, and hedges."""
+    asked: list[str] = []
+
+    def reply(request: ChatRequest) -> str:
+        [message] = request.messages
+        asked.append(passage_in(message["content"]))
+        if asked[-1] == asked[0]:
+            return revision("KEEP")
+        return revision("HEDGE", f"Sources disagree on this: {asked[-1]}")
+
+    command = [str(file), "--answers", "4", "--model", "openai:any", "--out", str(tmp_path)]
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with OpenAIServer(reply) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        shown = CliRunner().invoke(preservation.main, command)
+        calls = len(asked)
+        again = CliRunner().invoke(preservation.main, command)
+
+    assert shown.exit_code == 0, shown.output
+    assert "hedge: " in shown.stdout
+    assert "-> 'Sources disagree on this: " in shown.stdout
+    assert "4 of 4 answers" in shown.stderr
+    assert len(asked) == calls, "what is kept is not asked again"
+    assert again.stdout.splitlines()[3:] == shown.stdout.splitlines()[3:]
