@@ -122,7 +122,8 @@ class _Labels:
         self._answer, self._otherwise = answer, otherwise
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
-        label = self._answer.label(claim.text, document.text)
+        # what is shown of a document may be cut
+        label = self._answer.label(claim.text, self._answer.documents[document.number - 1])
         if label is None and self._otherwise is not None:
             return await self._otherwise.label(claim, document, meter)
         given = label or Label.IRRELEVANT

@@ -1,19 +1,11 @@
 """record: what the run resulted in: the answer, its scores, and the flip if there is one."""
 
 import logging
-import threading
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-from uuid import UUID
-
-from langchain_core.callbacks import BaseCallbackManager
-from langchain_core.runnables.config import ensure_config
-from langchain_core.tracers.langchain import LangChainTracer
-from langsmith import Client
-from langsmith.utils import LangSmithError
+from typing import Any
 
 from conflictscore.labelers.protocol import Labeler, has_learned
 from conflictscore.nodes.decide import flipped_by
+from conflictscore.nodes.feedback import send_feedback
 from conflictscore.nodes.state import RagState, RunRuntime, attempts_of, draft_of
 from conflictscore.records import Attempt, Checked, ConflictReport, Flip, Label
 
@@ -34,7 +26,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         runtime.stream_writer({"event": "flip", **flip.to_json()})
     stands = last.report or first.report
     if stands:
-        _send_feedback(
+        send_feedback(
             {
                 "conflictscore.cs_c": stands.cs_c,
                 "conflictscore.cs_r": stands.cs_r,
@@ -135,52 +127,3 @@ def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
             for number in sorted({pair.document for pair in pairs if pair.document_cut})
         ]
     return notes
-
-
-class _Traced(NamedTuple):
-    """The trace of the graph that runs."""
-
-    client: Client
-    project: str
-    run: UUID
-    trace: UUID
-
-
-def _send_feedback(scores: Mapping[str, float | bool | None]) -> None:
-    """Send scores to LangSmith for the graph whose node calls this; elsewhere nothing happens.
-
-    It does not hold the run up: a thread sends them, and a failure is logged as a warning.
-
-    Args:
-        scores: By the name of the feedback; what is None is not sent.
-    """
-    manager = ensure_config().get("callbacks")
-    if not isinstance(manager, BaseCallbackManager):
-        return
-    known = {name: float(score) for name, score in scores.items() if score is not None}
-    for tracer in manager.handlers:
-        if not isinstance(tracer, LangChainTracer):
-            continue
-        node = tracer.run_map.get(str(manager.parent_run_id))
-        while node and any(tag.startswith("seq:step") for tag in node.tags or ()):
-            node = tracer.run_map.get(str(node.parent_run_id))
-        if node and node.parent_run_id and tracer.project_name:
-            traced = _Traced(tracer.client, tracer.project_name, node.parent_run_id, node.trace_id)
-            threading.Thread(target=_send, args=(traced, known), name="langsmith-feedback").start()
-
-
-def _send(traced: _Traced, scores: Mapping[str, float]) -> None:
-    try:
-        traced.client.flush()  # the project exists once its first run has arrived
-        project = traced.client.read_project(project_name=traced.project)
-        for name, score in scores.items():
-            traced.client.create_feedback(
-                run_id=traced.run,
-                trace_id=traced.trace,
-                session_id=project.id,
-                key=name,
-                score=score,
-                feedback_source_type="model",
-            )
-    except (LangSmithError, OSError, ValueError) as error:
-        _log.warning("the scores were not sent to LangSmith (%s)", type(error).__name__)

@@ -1,0 +1,66 @@
+"""The scores of a run as feedback in LangSmith, where its graph is traced there."""
+
+import logging
+import threading
+from collections.abc import Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackManager
+from langchain_core.runnables.config import ensure_config
+from langchain_core.tracers.langchain import LangChainTracer
+from langsmith import Client
+from langsmith.utils import LangSmithError
+
+__all__ = ["send_feedback"]
+
+_log = logging.getLogger(__name__)
+
+
+class _Traced(NamedTuple):
+    """The trace of the graph that runs."""
+
+    client: Client
+    project: str
+    run: UUID
+    trace: UUID
+
+
+def send_feedback(scores: Mapping[str, float | bool | None]) -> None:
+    """Send scores to LangSmith for the graph whose node calls this; elsewhere nothing happens.
+
+    It does not hold the run up: a thread sends them, and a failure is logged as a warning.
+
+    Args:
+        scores: By the name of the feedback; what is None is not sent.
+    """
+    manager = ensure_config().get("callbacks")
+    if not isinstance(manager, BaseCallbackManager):
+        return
+    known = {name: float(score) for name, score in scores.items() if score is not None}
+    for tracer in manager.handlers:
+        if not isinstance(tracer, LangChainTracer):
+            continue
+        node = tracer.run_map.get(str(manager.parent_run_id))
+        while node and any(tag.startswith("seq:step") for tag in node.tags or ()):
+            node = tracer.run_map.get(str(node.parent_run_id))
+        if node and node.parent_run_id and tracer.project_name:
+            traced = _Traced(tracer.client, tracer.project_name, node.parent_run_id, node.trace_id)
+            threading.Thread(target=_send, args=(traced, known), name="langsmith-feedback").start()
+
+
+def _send(traced: _Traced, scores: Mapping[str, float]) -> None:
+    try:
+        traced.client.flush()  # the project exists once its first run has arrived
+        project = traced.client.read_project(project_name=traced.project)
+        for name, score in scores.items():
+            traced.client.create_feedback(
+                run_id=traced.run,
+                trace_id=traced.trace,
+                session_id=project.id,
+                key=name,
+                score=score,
+                feedback_source_type="model",
+            )
+    except (LangSmithError, OSError, ValueError) as error:
+        _log.warning("the scores were not sent to LangSmith (%s)", type(error).__name__)
