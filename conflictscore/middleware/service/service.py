@@ -21,9 +21,10 @@ from conflictscore.middleware.service.budgets import Account, Budgets
 from conflictscore.middleware.service.kept_runs import KeptRuns, run_record
 from conflictscore.middleware.service.keys import Allowance
 from conflictscore.middleware.service.policy import Mode, ServiceSettings
+from conflictscore.middleware.service.readiness import Readiness
 from conflictscore.middleware.service.refusals import RefusedError, plain_reason
 from conflictscore.middleware.service.telemetry import Metrics
-from conflictscore.middleware.service.upstream import Readiness, Upstream
+from conflictscore.middleware.service.upstream import Upstream
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.prices import Price, PriceTable
 from conflictscore.nodes.state import RunContext
