@@ -35,6 +35,7 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Revision, Usage, Way
 from conflictscore.storage.cache import ContentCache
 from measurements.intervals import mean_interval
+from measurements.kept_replies import unpacked
 from measurements.long_answers import CITED, DENIED, HEDGED, LongAnswer, long_answers
 from measurements.scripted_model import ScriptedModel
 
@@ -257,16 +258,31 @@ def revised(
 @click.option("--answers", default=200, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--model", default=None, help="A real model, such as local, that revises in place.")
+@click.option("--replies", type=click.Path(path_type=Path), help="Of an earlier run, with --out.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where its replies are kept.")
 def main(
-    files: tuple[Path, ...], answers: int, seed: int, model: str | None, out: Path | None
+    files: tuple[Path, ...],
+    answers: int,
+    seed: int,
+    model: str | None,
+    replies: Path | None,
+    out: Path | None,
 ) -> None:
     """See the module."""
+    in_place: dict[str, Any] = {"regeneration": "revise", "guard": True}
+    if out is not None and model is None:
+        raise click.UsageError("--out: give --model too; a scripted model's replies cost nothing")
+    if replies is not None and out is None:
+        raise click.UsageError("--replies: give --out too, into which they are taken")
     try:
         made = long_answers(files, answers, seed)
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+            in_place["cache"] = cache = ContentCache(out / "replies.sqlite")
+            if replies is not None:
+                unpacked(replies, cache)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
-    in_place: dict[str, Any] = {"regeneration": "revise", "guard": True}
     ways: dict[str, Callable[[], Tally]] = {
         "obeys": partial(revised, made, behaviours=cycle([obey]), **in_place),
         "default": partial(
@@ -283,9 +299,6 @@ def main(
         "whole": partial(revised, made, behaviours=cycle([obey]), regeneration="paper"),
     }
     if model is not None:
-        if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
-        in_place["cache"] = None if out is None else ContentCache(out / "replies.sqlite")
         ways = {model: partial(revised, made, behaviours=cycle([obey]), model=model, **in_place)}
     wrong = sum(len(answer.disputed) for answer in made)
     click.echo(f"{len(made)} answers with {wrong} disputed sentences")
