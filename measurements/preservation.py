@@ -51,6 +51,7 @@ _QUESTION = "What is known about these matters?"
 _OUTCOMES = ("right", "hedged", "kept", "harmed")
 _WAYS = {Way.REPLACE: "replaced", Way.HEDGE: "hedged", Way.REMOVE: "removed"}
 _OF_A_MODEL = ("replaced", "hedged", "kept", "removed")
+_BULLET = re.compile(r"(?:^|(?<=\n))- $")
 _ROW = "{:<14}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>9}{:>8}{:>9}"
 
 
@@ -125,7 +126,8 @@ class _Labels:
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         # what is shown of a document may be cut
         label = self._answer.label(claim.text, self._answer.documents[document.number - 1])
-        if label is None and self._otherwise is not None:
+        new = label is None and claim.text not in self._answer.text
+        if new and self._otherwise is not None:
             return await self._otherwise.label(claim, document, meter)
         given = label or Label.IRRELEVANT
         return EvidenceLabel(claim=claim.number, document=document.number, label=given)
@@ -137,11 +139,13 @@ class Tally:
 
     Attributes:
         kept: Of each answer, the share of its undisputed text that is there byte for byte, in its
-            order, in [0, 1].
+            order, in [0, 1]; of a real model's, without the white space and bullets beside what is
+            disputed, which go with a passage that is removed.
         outcomes: What became of the disputed sentences: ``right`` (refuted, and denied now),
             ``hedged``, ``kept``, or ``harmed``: anything else. Of a real model ``replaced``,
             ``hedged``, ``kept`` or ``removed``.
         lengths: Of each answer, its length after / before.
+        refuted: The same of those that no document supports.
         usage: Calls and tokens of all.
         changes: What a real model wrote in place of something.
         refused: How many of its changes the guard refused, by why.
@@ -149,6 +153,7 @@ class Tally:
 
     kept: list[float] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
+    refuted: Counter[str] = field(default_factory=Counter)
     lengths: list[float] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     changes: list[Revision] = field(default_factory=list)
@@ -172,6 +177,8 @@ class Tally:
         """
         place, found = 0, list[tuple[int, int] | None]()
         stretches = answer.undisputed
+        if revisions is not None:  # a passage that is removed takes what only set it apart along
+            stretches = [_BULLET.sub("", stretch).strip() for stretch in stretches]
         for number, stretch in enumerate(stretches, start=1):
             last = number == len(stretches) and after.endswith(stretch)
             at = len(after) - len(stretch) if last else after.find(stretch, place)
@@ -188,6 +195,7 @@ class Tally:
                 else _outcome_by(revisions, sentence)
             )
             self.outcomes[outcome] += 1
+            self.refuted[outcome] += answer.refuted(sentence)
         made = [one for one in revisions or () if one.changes]
         self.changes += [one for one in made if one.stands]
         self.refused.update(str(one.note).partition(" (")[0] for one in made if not one.stands)
@@ -319,6 +327,9 @@ def main(
                 f"{(spent.input_tokens + spent.output_tokens) / len(made):,.0f}",
             )
         )
+        if model is not None:
+            of_them = (f"{kind} {tally.refuted[kind]}" for kind in kinds)
+            click.echo(f"of them, supported by no document: {', '.join(of_them)}")
         for one in tally.changes:
             click.echo(f"\n{one.way}: {one.before!r}\n     -> {one.after!r}")
         for why, count in tally.refused.most_common():

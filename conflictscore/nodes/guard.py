@@ -27,8 +27,8 @@ _OUTNUMBERED = "more documents contradict than support"
 async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Take back each revision of the last answer whose claims have no better evidence than before.
 
-    A replacement of which no document supports anything is taken back too: it may be an invention.
-    So is one with a new claim that more documents contradict than support. Where documents are
+    A replacement that claims nothing, such as "None", is taken back too, and so is one of which no
+    document supports anything: it may be an invention. So is one with a new claim that more documents contradict than support. Where documents are
     weighed, what they are worth decides, by the weights of the new answer's report.
 
     Nothing is asked for: the labels are there. The attempt is then the answer that stands, with
@@ -78,6 +78,8 @@ def _judged(revision: Revision, before: ConflictReport, now: ConflictReport) -> 
     if refused is None and not better_evidence(one, other) and not _owns_up(revision, other):
         refused = f"its evidence is not better ({_shown(one)} before, {_shown(other)} after)"
     if refused is None and revision.way is Way.REPLACE:
+        if not new:
+            refused = "it claims nothing in place of what it replaces"
         if _invented([claim.heard(weights) for claim in new]):
             refused = "no document supports what it says instead"
         said = {claim.claim.text for claim in old}

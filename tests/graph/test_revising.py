@@ -137,6 +137,21 @@ def test_an_invention_does_not_replace_what_is_refuted(
     assert invention["balance_after"] == [0.0]
 
 
+def test_a_replacement_that_claims_nothing_is_refused(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    """To take a passage away is REMOVE; small models write None, or talk of their task."""
+    world.revised = lambda passage: (
+        revision("KEEP") if passage == LAMP else revision("REPLACE", "None.")
+    )
+
+    state = run(model)
+
+    assert (state["answer"], state["flips"]) == (LONG, [])
+    [_, refused] = state["attempts"][1]["revisions"]
+    assert refused["note"] == "it claims nothing in place of what it replaces"
+
+
 def test_a_claim_with_more_against_it_than_for_it_does_not_replace_a_worse_one(
     model: ChatOpenAI, world: RevisingWorld
 ) -> None:
