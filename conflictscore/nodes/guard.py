@@ -28,8 +28,9 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Take back each revision of the last answer whose claims have no better evidence than before.
 
     A replacement that claims nothing, such as "None", is taken back too, and so is one of which no
-    document supports anything: it may be an invention. So is one with a new claim that more documents contradict than support. Where documents are
-    weighed, what they are worth decides, by the weights of the new answer's report.
+    document supports anything: it may be an invention. So is one with a new claim that more
+    documents contradict than support. Where documents are weighed, what they are worth decides, by
+    the weights of the new answer's report.
 
     Nothing is asked for: the labels are there. The attempt is then the answer that stands, with
     its own scores, and with every revision and its figures.
