@@ -307,7 +307,11 @@ def main(
         "whole": partial(revised, made, behaviours=cycle([obey]), regeneration="paper"),
     }
     if model is not None:
-        ways = {model: partial(revised, made, behaviours=cycle([obey]), model=model, **in_place)}
+        real = partial(revised, made, behaviours=cycle([obey]), model=model)
+        ways = {
+            "in place": partial(real, **in_place),
+            "unguarded": partial(real, **{**in_place, "guard": False}),
+        }
     wrong = sum(len(answer.disputed) for answer in made)
     click.echo(f"{len(made)} answers with {wrong} disputed sentences")
     kinds = _OUTCOMES if model is None else _OF_A_MODEL

@@ -13,7 +13,7 @@ from conflictscore.errors import BudgetError, ProviderError
 from conflictscore.markdown import place_of
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.decide import may_look_again
-from conflictscore.nodes.replies import read_claims, read_placed_claims
+from conflictscore.nodes.replies import copied, read_claims, read_placed_claims
 from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
@@ -160,7 +160,7 @@ def _read_own(
     claims = read(reply)
     for claim in claims:
         text = claim if isinstance(claim, str) else claim[0]
-        if text in ours and text not in answer:
+        if copied(text, ours, answer):
             raise ValueError(f"“{text}” is copied from the request")
     return claims
 

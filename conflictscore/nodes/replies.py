@@ -11,6 +11,7 @@ __all__ = [
     "Choice",
     "Revised",
     "cited_documents",
+    "copied",
     "read_choice",
     "read_claims",
     "read_placed_claims",
@@ -141,6 +142,17 @@ def read_revision(reply: str, ways: Collection[Way]) -> Revised:
     if not marker or not text.strip():
         raise ValueError(f'there was no text after "PASSAGE:", which {way.name} needs')
     return Revised(way, reason, text.strip())
+
+
+def copied(text: str, request: str, own: str) -> bool:
+    """Whether a model copied a text from the request, as small ones do; a word or two may be chance.
+
+    Args:
+        text: What it wrote.
+        request: The request without the material in it.
+        own: The material, in which the text may stand too.
+    """
+    return len(text.split()) > 2 and text.casefold() in request.casefold() and text not in own
 
 
 def unframed(text: str, passage: str) -> str:

@@ -10,7 +10,13 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import announce, answerer_of, before_stop
 from conflictscore.nodes.conflict_details import sourced_details
 from conflictscore.nodes.decide import unexplained
-from conflictscore.nodes.replies import Revised, cited_documents, read_revision, unframed
+from conflictscore.nodes.replies import (
+    Revised,
+    cited_documents,
+    copied,
+    read_revision,
+    unframed,
+)
 from conflictscore.nodes.state import (
     RagState,
     RunContext,
@@ -156,10 +162,14 @@ async def _revision(
 ) -> Revision:
     answer, passage = last.answer.text, doubt.passage
     ways = _ways(passage, context)
+    fields = ("question", "before", "after", "passage", "disputes", "ways")
+    ours = context.prompts.render("revise", **dict.fromkeys(fields, ""))
 
     def read(reply: str) -> Revised:
         revised = read_revision(reply, ways)
-        text = unframed(revised.text, answer[passage.start : passage.end])
+        text = unframed(revised.text, before := answer[passage.start : passage.end])
+        if copied(text, ours, before):
+            raise ValueError(f"the new passage, “{excerpt(text)}”, is copied from the request")
         text = before_stop(text, context.answer_parameters).rstrip()
         if revised.text and not text:
             raise ValueError("a stop word of the caller leaves nothing of it")

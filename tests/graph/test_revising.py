@@ -201,6 +201,7 @@ def test_a_change_that_cannot_be_checked_is_refused(world: RevisingWorld) -> Non
         (revision("REPLACE", "**The lamp was lit in 1874."), "Markdown"),
         (revision("REPLACE", "**It was lit in 1874.**\n```"), "Markdown"),
         (revision("REPLACE", "**In 1874** [see](https://a.test"), "Markdown"),
+        (revision("REPLACE", "The new passage; leave this part out"), "copied from the request"),
         (revision("REPLACE", f"Here: <claim>{NEW_LAMP}</claim>"), "a mark of the request"),
         (revision("REPLACE", '<answer part="passage">\n</answer>'), "nothing between the marks"),
         (Fault(status=400, message="not now"), "not now"),

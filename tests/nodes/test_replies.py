@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from conflictscore.nodes.replies import (
     Choice,
     cited_documents,
+    copied,
     read_choice,
     read_claims,
     read_queries,
@@ -327,3 +328,11 @@ def test_no_reply_can_do_more_than_be_refused(reply: str) -> None:
     claims = read_or_refused(lambda: read_claims(reply)) or ()
     assert all(claim == claim.strip() != "" for claim in claims)
     assert len({claim.casefold() for claim in claims}) == len(claims)
+
+
+def test_a_text_is_copied_where_it_stands_in_the_request_and_not_in_the_material() -> None:
+    request = "Take the answer apart. Add nothing, and state nothing twice."
+    assert copied("add nothing, and state nothing", request, "The lamp was lit.")
+    assert not copied("Add nothing, and state", request, "The rule: Add nothing, and state little.")
+    assert not copied("The lamp was lit.", request, "The lamp was lit.")
+    assert not copied("No", "Nothing; no more", "Was it lit?"), "a word may stand there by chance"
