@@ -145,7 +145,7 @@ def read_revision(reply: str, ways: Collection[Way]) -> Revised:
 
 
 def copied(text: str, request: str, own: str) -> bool:
-    """Whether a model copied a text from the request, as small ones do; a word or two may be chance.
+    """Whether a model copied a text from the request, as small ones do; two words may be chance.
 
     Args:
         text: What it wrote.
