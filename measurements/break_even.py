@@ -5,9 +5,9 @@ are and spoiled: evenly at several rates, and by the confusion tables of ``nli``
 Labels cost nothing, and every reply is kept in the folder of --out: a first answer is paid for
 once, a run that was stopped goes on, and more questions, rates or methods pay for what is new. The
 folder also gets a chart of corrections minus harms by label accuracy. With --replies, the replies
-of an earlier study are taken from a file of ``kept_replies``. A rule is chosen on one half
-of the questions and told on the other (--half); with --denied, first answers claim what all
-documents deny.
+of an earlier study are taken from a file of ``kept_replies``. A rule is chosen on one half of the
+questions and told on the other (--half); with --denied, first answers claim what all documents
+deny.
 """
 
 import random
@@ -291,7 +291,9 @@ def _condition(
 )
 @click.option("--at-once", default=1, show_default=True, help="Questions run side by side.")
 @click.option("--documents", default=None, type=int, help="The most of a question.  [default: all]")
-@click.option("--replies", type=click.Path(path_type=Path), help="Of an earlier study.")
+@click.option(
+    "--replies", type=click.Path(path_type=Path), help="A file of an earlier study's replies."
+)
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 def main(
     data: tuple[str, ...],

@@ -266,7 +266,9 @@ def revised(
 @click.option("--answers", default=200, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--model", default=None, help="A real model, such as local, that revises in place.")
-@click.option("--replies", type=click.Path(path_type=Path), help="Of an earlier run, with --out.")
+@click.option(
+    "--replies", type=click.Path(path_type=Path), help="A file of an earlier run's replies."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Where its replies are kept.")
 def main(
     files: tuple[Path, ...],
