@@ -1,4 +1,4 @@
-"""An answer as Markdown text: its passages, where a claim stands, and what may take their place.
+"""An answer as Markdown text: its passages, which claims they make, and what may take their place.
 
 Offsets are in characters of the answer as it is, so that what is put in leaves all else byte for
 byte: line ends, code, tables, links and citations.
@@ -17,7 +17,16 @@ from markdown_it import MarkdownIt
 
 from conflictscore.scripts import terms_in
 
-__all__ = ["CITATIONS", "Passage", "misfit", "passages", "place_of", "sentence_ends", "spliced"]
+__all__ = [
+    "CITATIONS",
+    "Passage",
+    "misfit",
+    "passages",
+    "place_of",
+    "sentence_ends",
+    "spliced",
+    "unclaimed",
+]
 
 _BRACKETS = r"[ \t]*\[[^\[\]\n]{1,120}\]"
 CITATIONS = rf"(?:{_BRACKETS})*"
@@ -57,6 +66,9 @@ _LINK = re.compile(r"\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)")
 _LEAST_TELLING = 15
 """Characters of a passage that nobody writes twice by chance."""
 _GROWTH, _ROOM = 3, 400
+_LEAST_UNCLAIMED, _UNCLAIMED_SHARE = 8, 0.2
+"""Different words, and their share of the answer's: a greeting or a closing line is less."""
+_QUESTION_MARKS = "?\u037e\u061f\uff1f"
 
 _parser = MarkdownIt("commonmark").enable("table").disable("inline")
 
@@ -155,6 +167,43 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
     shares = [sum(log(1 + len(known) / spread[w]) for w in held & asked) for held in words]
     best = max(range(len(known)), key=lambda i: (shares[i], -len(words[i])), default=None)
     return None if best is None or not shares[best] else known[best]
+
+
+def unclaimed(
+    answer: str, claims: Sequence[str], placed: Iterable[tuple[int, int]]
+) -> tuple[tuple[int, int], ...]:
+    """The parts of an answer that no claim speaks of.
+
+    Args:
+        answer: The answer.
+        claims: What is known to be claimed in it.
+        placed: Start and end of the passages that claims stand in.
+
+    Returns:
+        Start and end of each part, first to last; passages next to each other are one part. A claim
+        speaks of the passage that it stands in, and of one of which it has half the words that
+        stand nowhere else in the answer. Code and questions claim nothing. Nothing is returned
+        where all parts together have fewer than 8 different words, or less than a fifth of the
+        answer's.
+    """
+    known, stands = passages(answer), set(placed)
+    words = [set(terms_in(answer[p.start : p.end])) for p in known]
+    spread = Counter(word for held in words for word in held)
+    said = {word for claim in claims for word in terms_in(claim)}
+    parts, left, open_part = list[tuple[int, int]](), set[str](), False
+    for passage, held in zip(known, words, strict=True):
+        own = {word for word in held if spread[word] == 1}
+        silent = passage.kind == "code" or answer[passage.end - 1] in _QUESTION_MARKS
+        is_said = (passage.start, passage.end) in stands or 2 * len(own & said) >= len(own)
+        if silent or is_said:
+            open_part = False
+            continue
+        left |= held
+        start = parts.pop()[0] if open_part else passage.start
+        parts.append((start, passage.end))
+        open_part = True
+    enough = max(_LEAST_UNCLAIMED, _UNCLAIMED_SHARE * len(spread))
+    return tuple(parts) if len(left) >= enough else ()
 
 
 def misfit(answer: str, passage: Passage, text: str) -> str | None:

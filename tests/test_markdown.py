@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.markdown import misfit, passages, place_of, sentence_ends, spliced
+from conflictscore.markdown import misfit, passages, place_of, sentence_ends, spliced, unclaimed
 
 MARKDOWN = """# The lamp
 
@@ -221,3 +221,60 @@ def test_an_answer_is_never_removed_as_a_whole() -> None:
     assert misfit("It was lit.", passages("It was lit.")[0], "") == (
         "nothing would be left of the answer"
     )
+
+
+LIGHT = """The lamp was lit in 1871 by the keeper's eldest daughter, Ann.
+
+The tower was built in 1840. It is of granite from a quarry nearby. Who paid for it?
+
+```
+the lamp and its lens, both of them made by hand in Paris in 1869
+```
+
+灯塔的雾号于1912年由港务局出资建成并配有两个喇叭。"""
+
+
+@pytest.mark.parametrize(
+    ("claims", "left"),
+    [
+        ([], ["The lamp was lit", "灯塔"]),
+        (["The keeper's eldest daughter Ann lit the lamp in 1871."], ["The tower was", "灯塔"]),
+        (["It was built in 1840.", "The stone is granite from a quarry."], ["The lamp", "灯塔"]),
+        (["灯塔的雾号由港务局出资于1912年建成并有两个喇叭。"], ["The lamp"]),
+    ],
+)
+def test_what_no_claim_speaks_of_is_known_part_by_part(claims: list[str], left: list[str]) -> None:
+    parts = unclaimed(LIGHT, claims, [])
+
+    assert len(parts) == len(left)
+    for (start, end), opening in zip(parts, left, strict=True):
+        assert LIGHT[start:end].startswith(opening)
+        assert LIGHT[end - 1] in ".。"
+
+
+def test_a_claim_speaks_of_the_passage_that_it_stands_in_whatever_its_words() -> None:
+    first, second = passages(
+        "A lantern burned from 1871 on. Nobody knows who kept it all that time."
+    )
+
+    everything = "A lantern burned from 1871 on. Nobody knows who kept it all that time."
+    assert unclaimed(everything, ["Unbekannt ist der Wärter."], [second[:2]]) == ()
+    assert unclaimed(everything, ["x"], [first[:2]]) == (second[:2],)
+
+
+def test_too_little_to_tell_is_not_told_of() -> None:
+    said = "The lamp was lit in 1871 by the keeper's eldest daughter, Ann."
+
+    assert unclaimed(f"{said} I hope that this helps!", [said], []) == ()
+    assert unclaimed("It was lit in 1871.", [], []) == ()
+
+
+@given(st.text(max_size=200), st.lists(st.text(max_size=40), max_size=3))
+def test_parts_without_a_claim_are_made_of_whole_passages(answer: str, claims: list[str]) -> None:
+    known = passages(answer)
+    parts = unclaimed(answer, claims, [])
+
+    assert all(one[1] <= other[0] for one, other in pairwise(parts))
+    assert {start for start, _ in parts} <= {p.start for p in known}
+    assert {end for _, end in parts} <= {p.end for p in known}
+    assert unclaimed(answer, claims, [(p.start, p.end) for p in known]) == ()

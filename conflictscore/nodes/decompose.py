@@ -10,7 +10,7 @@ from math import inf
 from typing import Any, TypeVar
 
 from conflictscore.errors import BudgetError, ProviderError
-from conflictscore.markdown import place_of
+from conflictscore.markdown import place_of, unclaimed
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.decide import may_look_again
 from conflictscore.nodes.replies import copied, read_claims, read_placed_claims
@@ -31,6 +31,8 @@ __all__ = ["claims_in_place", "decompose"]
 
 T = TypeVar("T")
 C = TypeVar("C", bound=str | tuple[str, str])
+Placed = tuple[str, tuple[int, int] | None]
+"""A claim, with start and end of the passage that makes it where that is known."""
 
 _LEAST_TOKENS = 160
 _MOST_TOKENS = 2048
@@ -51,15 +53,17 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     answer, meter, error = draft_of(state), UsageMeter(), None
     revisions = revisions_of(state)
     claims: tuple[Claim, ...] = ()
+    left_out: str | None = None
     if answer.option is not None:
         claims = _numbered((answer.text,))
     elif runtime.context.whole_answer:
         claims = _numbered((answer.text,)) if answer.text.strip() else ()
     elif revisions and not revisions[0].whole:
         claims, revisions = await _revised_claims(state, runtime, meter)
+        left_out = attempts_of(state)[-1].unclaimed
     else:
         try:
-            claims = await _ask_for_claims(answer, state, runtime, meter)
+            claims, left_out = await _ask_for_claims(answer, state, runtime, meter)
         except (ProviderError, BudgetError) as failure:
             if isinstance(failure, BudgetError) and not revisions:
                 raise
@@ -68,6 +72,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     return {
         "claims": [claim.to_json() for claim in claims],
         "decomposition_error": error,
+        "unclaimed": left_out,
         "revisions": [revision.to_json() for revision in revisions],
         "usage": spent(state, meter.usage),
     }
@@ -89,10 +94,7 @@ def claims_in_place(claims: Sequence[Claim], changed: Sequence[Revision]) -> tup
             at = _moved((revision.start, revision.end), changed)[0]
             found.append(((at + start, at + end), text))
     found.sort(key=lambda one: one[0] or (inf, inf))  # what was not found in the answer goes last
-    return tuple(
-        Claim(number=number, text=text, passage=span)
-        for number, (span, text) in enumerate(found, start=1)
-    )
+    return _placed([(text, span) for span, text in found])
 
 
 def _moved(span: tuple[int, int], changed: Sequence[Revision]) -> tuple[int, int]:
@@ -105,18 +107,15 @@ async def _revised_claims(
     state: RagState, runtime: RunRuntime, meter: UsageMeter
 ) -> tuple[tuple[Claim, ...], tuple[Revision, ...]]:
     """The claims of a revised answer, and its revisions, with what each new passage claims."""
-    last, context = attempts_of(state)[-1], runtime.context
+    last = attempts_of(state)[-1]
     revisions = list(revisions_of(state))
 
     async def take_apart(number: int) -> None:
         revision = revisions[number]
-        render = partial(context.prompts.render, "decompose_passage")
-        before = last.answer.text[: revision.start][-_BEFORE_CHARS:]
-        prompt = render(before=material(before), answer=material(revision.after))
-        read = partial(_read_own, read_claims, render(before="", answer=""), revision.after)
+        before = last.answer.text[: revision.start]
         update: dict[str, Any]
         try:
-            texts = await _asked(prompt, revision.after, read, runtime, meter)
+            texts = await _ask_for_passage(before, revision.after, runtime, meter)
             update = {"new_claims": texts}
         except (ProviderError, BudgetError) as failure:
             update = {"note": f"it could not be taken apart into claims: {failure}"}
@@ -132,21 +131,64 @@ async def _revised_claims(
 
 async def _ask_for_claims(
     answer: Answer, state: RagState, runtime: RunRuntime, meter: UsageMeter
-) -> tuple[Claim, ...]:
+) -> tuple[tuple[Claim, ...], str | None]:
+    """The claims of an answer, and what of it could not be taken apart, in words."""
     render = runtime.context.prompts.render
     prompt, ours = (render("decompose", answer=text) for text in (material(answer.text), ""))
     revisable = state.get("regeneration") == "revise" and not state.get("options")
     if not revisable or not may_look_again(state.get("attempts", ()), runtime.context):
         read = partial(_read_own, read_claims, ours, answer.text)
-        return _numbered(await _asked(prompt, answer.text, read, runtime, meter))
+        return _numbered(await _asked(prompt, answer.text, read, runtime, meter)), None
     places = render("decompose_places")
     read_placed = partial(_read_own, read_placed_claims, f"{ours}\n{places}", answer.text)
     placed = await _asked(f"{prompt}\n\n{places}", answer.text, read_placed, runtime, meter)
-    spans = [place_of(text, opening, answer.text) for text, opening in placed]
-    return tuple(
-        Claim(number=number, text=text, passage=(span.start, span.end) if span else None)
-        for number, ((text, _), span) in enumerate(zip(placed, spans, strict=True), start=1)
-    )
+    spans = [(text, _span(text, opening, answer.text)) for text, opening in placed]
+    left, error = _unclaimed(answer.text, spans), ""
+    if left:
+        try:
+            more = await _ask_for_rest(answer.text, left, runtime, meter)
+            spans = _together(spans, more)
+            left = _unclaimed(answer.text, spans) if more else ()  # what is left claims nothing
+        except (ProviderError, BudgetError) as failure:
+            error = f" ({failure})"
+    share = sum(end - start for start, end in left) / len(answer.text)
+    missing = f"{share:.0%} of the answer was not taken apart into claims{error}"
+    return _placed(spans), missing if left else None
+
+
+async def _ask_for_rest(
+    answer: str, parts: Sequence[tuple[int, int]], runtime: RunRuntime, meter: UsageMeter
+) -> list[Placed]:
+    """The claims of the parts that those of the answer as a whole pass over."""
+    rest = "\n\n".join(answer[start:end] for start, end in parts)
+    texts = await _ask_for_passage(answer[: parts[0][0]], rest, runtime, meter)
+    return [(text, _span(text, "", answer)) for text in texts]
+
+
+def _together(found: Sequence[Placed], more: Sequence[Placed]) -> list[Placed]:
+    """All claims in the order of the answer; one that is known already counts once."""
+    known = {text.casefold() for text, _ in found}
+    new = [one for one in more if one[0].casefold() not in known]
+    return sorted([*found, *new], key=lambda one: one[1] or (inf, inf))
+
+
+def _span(claim: str, opening: str, answer: str) -> tuple[int, int] | None:
+    place = place_of(claim, opening, answer)
+    return (place.start, place.end) if place else None
+
+
+def _unclaimed(answer: str, found: Sequence[Placed]) -> tuple[tuple[int, int], ...]:
+    return unclaimed(answer, [text for text, _ in found], [span for _, span in found if span])
+
+
+async def _ask_for_passage(
+    before: str, passage: str, runtime: RunRuntime, meter: UsageMeter
+) -> tuple[str, ...]:
+    """The claims of a passage, with what the answer says before it in view."""
+    render = partial(runtime.context.prompts.render, "decompose_passage")
+    prompt = render(before=material(before[-_BEFORE_CHARS:]), answer=material(passage))
+    read = partial(_read_own, read_claims, render(before="", answer=""), passage)
+    return await _asked(prompt, passage, read, runtime, meter)
 
 
 def _read_own(
@@ -181,4 +223,11 @@ async def _asked(
 
 
 def _numbered(texts: Sequence[str]) -> tuple[Claim, ...]:
-    return tuple(Claim(number=number, text=text) for number, text in enumerate(texts, start=1))
+    return _placed([(text, None) for text in texts])
+
+
+def _placed(found: Sequence[Placed]) -> tuple[Claim, ...]:
+    return tuple(
+        Claim(number=number, text=text, passage=span)
+        for number, (text, span) in enumerate(found, start=1)
+    )

@@ -7,7 +7,7 @@ from conflictscore.labelers.protocol import Labeler, has_learned
 from conflictscore.nodes.decide import flipped_by
 from conflictscore.nodes.feedback import send_feedback
 from conflictscore.nodes.state import RagState, RunRuntime, attempts_of, draft_of
-from conflictscore.records import Attempt, Checked, ConflictReport, Flip, Label
+from conflictscore.records import Attempt, Checked, Flip, Label
 
 __all__ = ["record"]
 
@@ -49,7 +49,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             for revision in attempt.revisions
             if revision.stands and revision.changes
         ],
-        "checked": _checked(last.report, runtime, state["run_id"]),
+        "checked": _checked(last, runtime, state["run_id"]),
         "justification": (changed or last).answer.justification,
         "report": first.report.summary() if first.report else None,
         "final_report": last.report.summary() if last.report and last.round else None,
@@ -75,16 +75,19 @@ def _empty(state: RagState) -> dict[str, Any]:
     }
 
 
-def _checked(report: ConflictReport | None, runtime: RunRuntime, run_id: str) -> Checked:
+def _checked(last: Attempt, runtime: RunRuntime, run_id: str) -> Checked:
     """Whether the answer that stands was checked; whoever runs the service is warned if not."""
-    least, coverage = runtime.context.min_coverage, report.coverage if report else None
+    report, least = last.report, runtime.context.min_coverage
+    coverage = report.coverage if report else None
     if coverage == 1 or (report and not report.claims and not report.error):
-        return "fully"
-    checked: Checked = "partly" if coverage and coverage >= (least or 0) else "no"
-    if least is not None:
-        labelled = f"{coverage or 0:.0%} of its pairs of claim and document have a label"
+        checked: Checked = "partly" if last.unclaimed else "fully"
+        why = last.unclaimed
+    else:
+        checked = "partly" if coverage and coverage >= (least or 0) else "no"
+        why = f"{coverage or 0:.0%} of its pairs of claim and document have a label"
+    if why and least is not None:
         how = "only in part" if checked == "partly" else "not"
-        _log.warning("run %s: the answer was %s checked: %s", run_id, how, labelled)
+        _log.warning("run %s: the answer was %s checked: %s", run_id, how, why)
     return checked
 
 
@@ -110,6 +113,8 @@ def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
             continue
         if attempt.report.error:
             notes.append(f"{which} has no score: {attempt.report.error}")
+        if attempt.unclaimed:
+            notes.append(f"{which}: {attempt.unclaimed}")
         foreign = sum(not has_learned(labeler, each.claim) for each in attempt.report.claims)
         if foreign:
             notes.append(

@@ -38,6 +38,7 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             report=report.model_copy(update={"error": state.get("decomposition_error")}),
             reconsidered=ClaimEvidence.model_validate(reconsidered) if reconsidered else None,
             revisions=revisions_of(state),
+            unclaimed=state.get("unclaimed"),
         )
     runtime.stream_writer(
         {

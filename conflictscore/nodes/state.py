@@ -120,6 +120,8 @@ class RagState(RagInput, total=False):
     claims: list[dict[str, Any]]
     """The draft's claims, as Claim."""
     decomposition_error: str | None
+    unclaimed: str | None
+    """What of the draft was not taken apart into claims, in words."""
     evidence: list[dict[str, Any]]
     """The draft's claims with their labels, as ClaimEvidence."""
     attempts: list[dict[str, Any]]

@@ -125,6 +125,9 @@ class Attempt(Record):
     revisions: tuple[Revision, ...] = ()
     """What was looked at again to get here, in the order of the answer; none where the paper's way
     of regeneration gave the answer, without a guard."""
+    unclaimed: str | None = None
+    """What of the answer was not taken apart into claims, and so not checked, in words; None where
+    nothing is known to be missing."""
 
 
 class Flip(Record):
@@ -289,8 +292,10 @@ class Run(Record):
 
     @property
     def is_partial(self) -> bool:
-        """Whether labels are missing of the answer that stands."""
+        """Whether claims or labels are missing of the answer that stands."""
         report = self.final_report or self.report
+        if self.attempts and self.attempts[-1].unclaimed:
+            return True
         return report is not None and report.coverage is not None and report.coverage < 1
 
     def unchecked(self, answer: str, reason: str) -> Self:

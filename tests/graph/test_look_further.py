@@ -260,11 +260,11 @@ async def test_a_search_that_does_not_end_costs_its_share_of_the_time_and_a_note
         assert "the search gave no answer within the" in search["note"]
 
 
-@pytest.mark.parametrize(("calls", "said"), [(6, "looking further for"), (7, "left out again")])
+@pytest.mark.parametrize(("calls", "said"), [(7, "looking further for"), (8, "left out again")])
 def test_a_budget_used_up_on_the_way_leaves_what_was_known(
     world: RevisingWorld, corpus: Searches, calls: int, said: str
 ) -> None:
-    """Answer, claims and labels take six calls, the queries one."""
+    """Answer, claims and labels take seven calls, the queries one."""
     with OpenAIServer(world) as server:
         asked = attach(calling(server, limit=ConcurrencyLimit(1)), Ledger(max_calls=calls))
         state = ask(asked, corpus)

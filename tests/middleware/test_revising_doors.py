@@ -110,7 +110,7 @@ SCENARIOS = {
         settings={"look_further": "disputed"},
     ),
     "a budget used up once the first answer is checked": Scenario(
-        LONG, judge_calls=1 + 2 * len(DOCUMENTS), note="could not be taken apart into claims: the"
+        LONG, judge_calls=2 + 2 * len(DOCUMENTS), note="could not be taken apart into claims: the"
     ),
     "only some claims labelled": Scenario(
         LONG, settings={"max_claims": 1, "max_rounds": 0}, checked="partly", note="have no label"

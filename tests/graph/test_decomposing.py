@@ -1,0 +1,155 @@
+"""Answers of which the claims leave something out: it is asked for, and what stays out is told."""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from langchain_openai import ChatOpenAI
+
+from conflictscore import create_self_correcting_rag
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.world import World, scripted_model
+
+LAMP = "The lamp was lit in 1871 by the keeper's eldest daughter."
+TOWER = "The tower was built in 1840 of granite from a quarry nearby."
+HORN = "A fog horn with two trumpets followed in 1912, paid for by the harbour."
+ANSWER = f"{LAMP} {TOWER}\n\n{HORN}"
+DOCUMENTS = [
+    {"text": "The lamp was lit in 1871."},
+    {"text": "The tower was built in 1840."},
+]
+
+
+@dataclass
+class ForgetfulWorld(World):
+    """The first reply has the claims that it is given; ``rest`` replies where the rest is asked."""
+
+    answer: str = ANSWER
+    decomposition: str | None = f"Claims:\n- {LAMP} || The lamp was lit"
+    rest: Callable[[str], str | Fault] = field(default=lambda asked: claims(TOWER, HORN))
+    passed_over: list[str] = field(default_factory=list)
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        prompt = request.messages[-1]["content"]
+        if "Take a passage of an answer apart" in prompt:
+            self.passed_over.append(
+                prompt.rpartition("<answer>")[2].partition("</answer>")[0].strip()
+            )
+            return self.rest(self.passed_over[-1])
+        return super().__call__(request)
+
+
+def claims(*texts: str) -> str:
+    return "\n".join(["Claims:", *(f"- {text}" for text in texts)])
+
+
+@pytest.fixture
+def world() -> ForgetfulWorld:
+    return ForgetfulWorld()
+
+
+@pytest.fixture
+def model(world: ForgetfulWorld) -> Iterator[ChatOpenAI]:
+    with OpenAIServer(world) as server:
+        yield scripted_model(server)
+
+
+def run(model: ChatOpenAI, **settings: Any) -> dict[str, Any]:
+    settings = {"regeneration": "revise", "min_coverage": 0.5, **settings}
+    graph = create_self_correcting_rag(model, cache=False, **settings)
+    return graph.invoke({"question": "What is known of the light?", "documents": DOCUMENTS})
+
+
+def claimed(state: dict[str, Any]) -> list[str]:
+    return [each["claim"]["text"] for each in state["attempts"][0]["report"]["claims"]]
+
+
+def test_what_the_claims_pass_over_is_asked_for_once_more(
+    model: ChatOpenAI, world: ForgetfulWorld
+) -> None:
+    world.rest = lambda part: claims(HORN, TOWER, LAMP)
+
+    state = run(model, disputed=("conflict",))
+
+    assert world.passed_over == [f"{TOWER}\n\n{HORN}"]
+    assert claimed(state) == [LAMP, TOWER, HORN]  # in the answer's order, and each once
+    assert [each["claim"]["passage"] for each in state["attempts"][0]["report"]["claims"]] == [
+        [ANSWER.index(text), ANSWER.index(text) + len(text)] for text in (LAMP, TOWER, HORN)
+    ]
+    assert (state["checked"], state["notes"]) == ("fully", [])
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        (claims(TOWER), "37% of the answer was not taken apart into claims"),
+        (Fault(status=500), "70% of the answer was not taken apart into claims ("),
+    ],
+    ids=["a part is passed over again", "a failing provider"],
+)
+def test_an_answer_that_is_known_in_part_counts_as_checked_in_part(
+    model: ChatOpenAI,
+    world: ForgetfulWorld,
+    caplog: pytest.LogCaptureFixture,
+    rest: str | Fault,
+    said: str,
+) -> None:
+    world.rest = lambda part: rest
+
+    with caplog.at_level(logging.WARNING):
+        state = run(model)
+
+    assert state["report"]["coverage"] == 1
+    assert state["checked"] == "partly"
+    assert [note for note in state["notes"] if said in note]
+    assert f"only in part checked: {said}" in caplog.text
+
+
+def test_a_passage_of_which_the_model_says_that_it_claims_nothing_leaves_nothing_unchecked(
+    model: ChatOpenAI, world: ForgetfulWorld
+) -> None:
+    world.rest = lambda part: "Claims:"
+
+    state = run(model)
+
+    assert (claimed(state), state["checked"], state["notes"]) == ([LAMP], "fully", [])
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["I hope this helps!", "What else would you like to know about the light, its keepers, or me?"],
+    ids=["a closing line", "a question"],
+)
+def test_a_line_that_tells_nothing_is_not_asked_for(
+    model: ChatOpenAI, world: ForgetfulWorld, more: str
+) -> None:
+    world.answer = f"{LAMP} {more}"
+
+    state = run(model)
+
+    assert (world.passed_over, state["checked"]) == ([], "fully")
+
+
+def test_the_papers_loop_asks_once(model: ChatOpenAI, world: ForgetfulWorld) -> None:
+    world.regenerated = ANSWER
+
+    run(model, regeneration="paper")
+
+    assert (world.asked["decompose"], world.passed_over) == (1, [])
+
+
+def test_what_is_missing_stays_missing_after_a_passage_was_revised(
+    model: ChatOpenAI, world: ForgetfulWorld
+) -> None:
+    world.rest = lambda part: claims(TOWER)
+    world.regenerated = LAMP.replace("1871", "1874")
+    documents = [{"text": "The log says: lit in 1874. The lamp."}, *DOCUMENTS]
+
+    graph = create_self_correcting_rag(model, cache=False, regeneration="revise")
+    state = graph.invoke({"question": "What is known of the light?", "documents": documents})
+
+    assert state["flipped"]
+    assert state["checked"] == "partly"
+    assert state["notes"][-1].startswith("regenerated answer 1: 37% of the answer")
