@@ -66,7 +66,7 @@ _LINK = re.compile(r"\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)")
 _LEAST_TELLING = 15
 """Characters of a passage that nobody writes twice by chance."""
 _GROWTH, _ROOM = 3, 400
-_LEAST_UNCLAIMED, _UNCLAIMED_SHARE = 8, 0.2
+_LEAST_UNCLAIMED, _UNCLAIMED_SHARE = 8, 0.1
 """Different words, and their share of the answer's: a greeting or a closing line is less."""
 _QUESTION_MARKS = "?\u037e\u061f\uff1f"
 
@@ -183,7 +183,7 @@ def unclaimed(
         Start and end of each part, first to last; passages next to each other are one part. A claim
         speaks of the passage that it stands in, and of one of which it has half the words that
         stand nowhere else in the answer. Code and questions claim nothing. Nothing is returned
-        where all parts together have fewer than 8 different words, or less than a fifth of the
+        where all parts together have fewer than 8 different words, or less than a tenth of the
         answer's.
     """
     known, stands = passages(answer), set(placed)
