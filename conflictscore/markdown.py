@@ -182,9 +182,9 @@ def unclaimed(
     Returns:
         Start and end of each part, first to last; passages next to each other are one part. A claim
         speaks of the passage that it stands in, and of one of which it has half the words that
-        stand nowhere else in the answer. Code and questions claim nothing. Nothing is returned
-        where all parts together have fewer than 8 different words, or less than a tenth of the
-        answer's.
+        stand nowhere else in the answer. Code and questions claim nothing. Where there are claims,
+        nothing is returned unless all parts together have at least 8 different words, and a tenth
+        of the answer's.
     """
     known, stands = passages(answer), set(placed)
     words = [set(terms_in(answer[p.start : p.end])) for p in known]
@@ -202,7 +202,7 @@ def unclaimed(
         start = parts.pop()[0] if open_part else passage.start
         parts.append((start, passage.end))
         open_part = True
-    enough = max(_LEAST_UNCLAIMED, _UNCLAIMED_SHARE * len(spread))
+    enough = max(_LEAST_UNCLAIMED, _UNCLAIMED_SHARE * len(spread)) if claims else 1
     return tuple(parts) if len(left) >= enough else ()
 
 

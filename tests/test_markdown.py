@@ -266,7 +266,12 @@ def test_too_little_to_tell_is_not_told_of() -> None:
     said = "The lamp was lit in 1871 by the keeper's eldest daughter, Ann."
 
     assert unclaimed(f"{said} I hope that this helps!", [said], []) == ()
-    assert unclaimed("It was lit in 1871.", [], []) == ()
+    assert unclaimed(f"Hello! {said}", [said], []) == ()
+
+
+def test_an_answer_without_any_claim_is_told_of_whatever_its_length() -> None:
+    assert unclaimed("It was lit in 1871.", [], []) == ((0, 19),)
+    assert unclaimed("Who knows?", [], []) == unclaimed("", [], []) == ()
 
 
 @given(st.text(max_size=200), st.lists(st.text(max_size=40), max_size=3))

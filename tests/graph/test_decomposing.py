@@ -132,6 +132,19 @@ def test_a_line_that_tells_nothing_is_not_asked_for(
     assert (world.passed_over, state["checked"]) == ([], "fully")
 
 
+def test_a_short_answer_that_is_said_to_claim_nothing_is_looked_at_twice(
+    model: ChatOpenAI, world: ForgetfulWorld
+) -> None:
+    """A small model's reply without a claim is no proof that there is none."""
+    world.answer, world.decomposition = "In 1871.", "Claims:"
+    world.rest = lambda part: claims("The lamp was lit in 1871.")
+
+    state = run(model)
+
+    assert claimed(state) == ["The lamp was lit in 1871."]
+    assert world.passed_over == ["In 1871."]
+
+
 def test_the_papers_loop_asks_once(model: ChatOpenAI, world: ForgetfulWorld) -> None:
     world.regenerated = ANSWER
 
