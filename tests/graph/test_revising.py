@@ -338,6 +338,22 @@ def test_a_hedge_is_an_outcome_that_both_sides_support(
     assert state["flips"][0]["way"] == "hedge"
 
 
+def test_what_no_document_supports_may_be_hedged_though_its_evidence_is_no_better(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    """To say that no source confirms it is true, and cannot be better supported than before."""
+    hedge = "**No source says whether the lamp was lit in 1871.**"
+    world.revised = lambda passage: revision("HEDGE" if passage == LAMP else "KEEP", hedge)
+
+    graph = create_self_correcting_rag(model, cache=False, **{**OURS, "disputed": ["unsupported"]})
+    documents = [{"text": "Nothing is known of either."}]
+    state = graph.invoke({"question": "When was the lamp lit?", "documents": documents})
+
+    assert state["answer"] == LONG.replace(LAMP, hedge)
+    revised = state["attempts"][1]["revisions"][0]
+    assert (revised["balance_before"], revised["balance_after"]) == ([0], [0])
+
+
 def test_nothing_is_hedged_where_the_unsettled_is_to_be_kept(
     model: ChatOpenAI, world: RevisingWorld
 ) -> None:

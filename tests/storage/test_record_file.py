@@ -1,5 +1,6 @@
 """A file of lines that is only added to: resumed after any death, and written by one at a time."""
 
+import errno
 import json
 import multiprocessing
 import os
@@ -116,6 +117,21 @@ def test_each_line_is_forced_onto_the_disk_where_that_is_wanted(
         file.append(b"{}\n")
         assert synced == ([3, 6] if each else [])
     assert synced[-1] == 6
+
+
+def test_a_disk_that_does_not_take_the_last_lines_is_told_of(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    file = RecordFile(path)
+    file.resume()
+    file.append(b"{}\n")
+    monkeypatch.setattr(os, "fsync", full)
+
+    with pytest.raises(ConfigurationError, match=os.strerror(errno.ENOSPC)):
+        file.close()
 
 
 def test_a_value_is_one_line_whatever_it_holds() -> None:

@@ -1,5 +1,6 @@
 """Intervals, tests and agreement: what they give, and what they give of next to nothing."""
 
+import random
 import re
 import sys
 import warnings
@@ -20,6 +21,7 @@ from conflictscore.benchmarks.harness.statistics import (
     paired_difference,
     proportion,
     require_statistics,
+    wilcoxon_pratt,
 )
 from conflictscore.errors import ConfigurationError, install_hint
 
@@ -175,3 +177,28 @@ def test_krippendorffs_alpha_is_that_of_his_own_example() -> None:
 def test_where_nobody_could_disagree_there_is_no_alpha() -> None:
     assert krippendorff_alpha([["a"], ["b"]]) is None
     assert krippendorff_alpha([["a", "a"], ["a", "a"]]) is None
+
+
+def test_nothing_to_compare_has_no_p_and_no_change_has_one() -> None:
+    assert wilcoxon_pratt([]) is None
+    assert wilcoxon_pratt([0.0, 0.0]) == 1
+
+
+def test_questions_that_did_not_change_make_a_difference_harder_to_believe() -> None:
+    # Ranks 21 to 26 for the six that changed, the one loss at 22: z = (22 - 70.5) / 28.857. Without
+    # the zeros, ranks 1 to 6 would have given 0.0747 by the same distribution.
+    p = wilcoxon_pratt([0.1, 0.2, 0.3, 0.4, -0.15, 0.5, *[0.0] * 20])
+    assert p == pytest.approx(0.0928, abs=5e-5)
+
+
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=5), st.randoms(use_true_random=False))
+@settings(max_examples=15)
+def test_p_does_not_depend_on_the_order_or_on_the_sign(
+    changes: list[int], shuffler: random.Random
+) -> None:
+    p = wilcoxon_pratt(changes)
+    turned = [-change for change in changes]
+    shuffler.shuffle(turned)
+    assert p is not None
+    assert 0 < p <= 1
+    assert wilcoxon_pratt(turned) == pytest.approx(p)
