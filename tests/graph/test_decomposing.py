@@ -145,6 +145,18 @@ def test_a_short_answer_that_is_said_to_claim_nothing_is_looked_at_twice(
     assert world.passed_over == ["In 1871."]
 
 
+def test_a_longer_answer_leaves_more_room_for_its_claims(world: ForgetfulWorld) -> None:
+    room = []
+    for answer in (LAMP, f"{LAMP} {TOWER} {HORN}", " ".join([LAMP] * 99)):
+        world.answer = answer
+        with OpenAIServer(world) as server:
+            run(scripted_model(server), regeneration="paper")
+        asked = [r for r in server.requests if "separate claims that it makes" in r.prompt]
+        room.append(asked[0].body["max_completion_tokens"])
+
+    assert 160 < room[0] < room[1] < room[2] == 2048
+
+
 def test_the_papers_loop_asks_once(model: ChatOpenAI, world: ForgetfulWorld) -> None:
     world.regenerated = ANSWER
 

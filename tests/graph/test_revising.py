@@ -117,6 +117,28 @@ def test_a_change_whose_evidence_is_not_better_is_refused_and_the_others_stand(
     )
 
 
+def test_what_the_guard_decided_is_told_as_it_decides(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    worse = "**The lamp was lit in 1860.**"
+    world.revised = lambda passage: revision(
+        "REPLACE", passage.replace("1871", "1860").replace("1850", "1840")
+    )
+
+    graph = create_self_correcting_rag(model, cache=False, **OURS)
+    asked = {"question": "When was the lamp lit?", "documents": DOCUMENTS}
+    events = list(graph.stream(asked, stream_mode="custom"))
+
+    assert [event for event in events if event["event"] == "guard"] == [
+        {
+            "event": "guard",
+            "round": 1,
+            "stand": [[TOWER, NEW_TOWER]],
+            "refused": [[LAMP, worse, "its evidence is not better (-0.33 before, -1.00 after)"]],
+        }
+    ]
+
+
 def test_an_invention_does_not_replace_what_is_refuted(
     model: ChatOpenAI, world: RevisingWorld
 ) -> None:
@@ -231,6 +253,18 @@ def test_where_no_passage_can_be_had_the_earlier_answer_stands(
     assert state["answer"] == LONG
     assert state["final_report"] is None
     assert any("it could not be regenerated" in note for note in state["notes"])
+    assert sum("” stands: " in note for note in state["notes"]) == 2
+
+
+def test_a_lone_passage_that_could_not_be_revised_is_told_of_once(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    world.broken["revise"] = "No."
+    world.answer = LONG.replace(TOWER, "nobody had built higher.")
+
+    [note] = run(model)["notes"]
+
+    assert note.startswith("the earlier answer stands, because it could not be regenerated: ")
 
 
 @pytest.mark.parametrize(
@@ -404,6 +438,8 @@ def test_the_guard_also_judges_what_the_paper_asks_for(
     assert world.asked["regenerate"] == 1
     assert (state["answer"], state["flipped"]) == (world.answer, False)
     assert any("was refused" in note for note in state["notes"])
+    [whole] = state["attempts"][1]["revisions"]
+    assert (whole["after"], whole["whole"], whole["stands"]) == (world.regenerated, True, False)
 
 
 def test_line_ends_and_a_language_without_spaces_stay_as_they_are(

@@ -141,8 +141,9 @@ def test_a_true_type_that_is_given_along_reaches_no_other_strategy(
     assert "How the documents relate" not in world.prompts["cite"][0]
 
 
-async def test_a_strategy_runs_async_and_streams_its_steps(model: ChatOpenAI) -> None:
-    graph = strategy(model, "pipeline")
+@pytest.mark.parametrize("name", ["pipeline", "taxonomy-aware"])
+async def test_a_strategy_runs_async_and_streams_its_steps(model: ChatOpenAI, name: str) -> None:
+    graph = strategy(model, name)
     events = [event["event"] async for event in graph.astream(QUESTION, stream_mode="custom")]
     assert events == ["documents", "conflict_type", "answer"]
 
