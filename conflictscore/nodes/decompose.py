@@ -143,17 +143,20 @@ async def _ask_for_claims(
     read_placed = partial(_read_own, read_placed_claims, f"{ours}\n{places}", answer.text)
     placed = await _asked(f"{prompt}\n\n{places}", answer.text, read_placed, runtime, meter)
     spans = [(text, _span(text, opening, answer.text)) for text, opening in placed]
-    left, error = _unclaimed(answer.text, spans), ""
+    left, why = _unclaimed(answer.text, spans), ""
     if left:
         try:
             more = await _ask_for_rest(answer.text, left, runtime, meter)
             spans = _together(spans, more)
             left = _unclaimed(answer.text, spans) if more else ()  # what is left claims nothing
         except (ProviderError, BudgetError) as failure:
-            error = f" ({failure})"
+            if not spans:
+                raise
+            why = f" ({failure})"
+    if not left:
+        return _placed(spans), None
     share = sum(end - start for start, end in left) / len(answer.text)
-    missing = f"{share:.0%} of the answer was not taken apart into claims{error}"
-    return _placed(spans), missing if left else None
+    return _placed(spans), f"{share:.0%} of the answer was not taken apart into claims{why}"
 
 
 async def _ask_for_rest(

@@ -145,6 +145,18 @@ def test_a_short_answer_that_is_said_to_claim_nothing_is_looked_at_twice(
     assert world.passed_over == ["In 1871."]
 
 
+def test_an_answer_of_which_no_claim_could_be_told_is_not_checked(
+    model: ChatOpenAI, world: ForgetfulWorld
+) -> None:
+    world.decomposition = "Claims:"
+    world.rest = lambda part: Fault(status=500)
+
+    state = run(model)
+
+    assert (claimed(state), state["checked"]) == ([], "no")
+    assert "could not be taken apart into claims" in state["notes"][0]
+
+
 def test_a_longer_answer_leaves_more_room_for_its_claims(world: ForgetfulWorld) -> None:
     room = []
     for answer in (LAMP, f"{LAMP} {TOWER} {HORN}", " ".join([LAMP] * 99)):
