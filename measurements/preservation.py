@@ -329,8 +329,11 @@ def main(
                 f"{tally.kept.count(1.0)}",
                 *outcomes,
                 f"{mean_interval(tally.lengths).value:.2f}",
-                f"{spent.calls / len(made):.1f}",
-                f"{(spent.input_tokens + spent.output_tokens) / len(made):,.0f}",
+                f"{(spent.calls + spent.cached_calls) / len(made):.1f}",
+                # what a kept reply had cost is not known
+                "-"
+                if spent.cached_calls
+                else f"{(spent.input_tokens + spent.output_tokens) / len(made):,.0f}",
             )
         )
         if model is not None:

@@ -12,6 +12,7 @@ __all__ = [
     "Revised",
     "cited_documents",
     "copied",
+    "of_the_task",
     "read_choice",
     "read_claims",
     "read_placed_claims",
@@ -32,6 +33,7 @@ _DASH = re.compile(r"^\s*[–—-]\s*")
 _JUSTIFICATION = re.compile(r"^justification:\s*(?P<reason>\S.*)$", re.IGNORECASE)
 _QUERY_CHARS = 300
 """The most of a query that is searched for."""
+_TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
 _FRAME = re.compile(
     r"<(?P<mark>answer|claim|document)\b[^<>]*>\s*(?P<inside>.*?)\s*</(?P=mark)>", re.DOTALL
 )
@@ -153,6 +155,15 @@ def copied(text: str, request: str, own: str) -> bool:
         own: The material, in which the text may stand too.
     """
     return len(text.split()) > 2 and text.casefold() in request.casefold() and text not in own
+
+
+def of_the_task(text: str, passage: str) -> bool:
+    """Whether a replacement speaks of what was asked and not of what the passage says.
+
+    Small models write "The passage is kept as it stands." in place of the passage; "the passage of
+    the act" is another one.
+    """
+    return bool(_TASK.search(text)) and not _TASK.search(passage)
 
 
 def unframed(text: str, passage: str) -> str:

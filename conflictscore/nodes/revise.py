@@ -14,6 +14,7 @@ from conflictscore.nodes.replies import (
     Revised,
     cited_documents,
     copied,
+    of_the_task,
     read_revision,
     unframed,
 )
@@ -170,6 +171,8 @@ async def _revision(
         text = unframed(revised.text, before := answer[passage.start : passage.end])
         if copied(text, ours, before):
             raise ValueError(f"the new passage, “{excerpt(text)}”, is copied from the request")
+        if of_the_task(text, before):
+            raise ValueError(f"the new passage, “{excerpt(text)}”, speaks of the passage itself")
         text = before_stop(text, context.answer_parameters).rstrip()
         if revised.text and not text:
             raise ValueError("a stop word of the caller leaves nothing of it")

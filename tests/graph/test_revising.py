@@ -359,6 +359,33 @@ def test_a_passage_that_is_removed_takes_its_line_along(
     assert state["answer"] == LONG.replace(f"{LAMP} ", "").replace(f"- {TOWER}\n", "")
 
 
+@pytest.mark.parametrize(
+    "said", ["The passage is kept as it stands.", "The lamp: see the new passage, of 1874."]
+)
+def test_what_speaks_of_the_task_never_takes_a_passages_place(
+    model: ChatOpenAI, world: RevisingWorld, said: str
+) -> None:
+    world.revised = lambda passage: revision("REPLACE", f"**{said}**" if passage == LAMP else said)
+
+    state = run(model, guard=False)
+
+    assert (state["answer"], state["flips"]) == (LONG, [])
+    assert any("speaks of the passage itself" in note for note in state["notes"])
+
+
+@pytest.mark.parametrize("before", [LAMP, "**The passage on the lamp says 1871.**"])
+def test_a_passage_may_be_spoken_of_where_the_answer_does_or_it_is_a_way(
+    model: ChatOpenAI, world: RevisingWorld, before: str
+) -> None:
+    said = "**The lamp that lights the passage to the sound was lit in 1874.**"
+    if before != LAMP:
+        said = before.replace("1871", "1874")
+    world.answer = LONG.replace(LAMP, before)
+    world.revised = lambda passage: revision("REPLACE" if passage == before else "KEEP", said)
+
+    assert run(model, guard=False)["answer"] == world.answer.replace(before, said)
+
+
 def test_a_hedge_is_an_outcome_that_both_sides_support(
     model: ChatOpenAI, world: RevisingWorld
 ) -> None:
