@@ -10,6 +10,7 @@ from conflictscore import create_self_correcting_rag
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.nodes.state import RagInput
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.models.calling import calling
 from tests.revising import DOCUMENTS, LONG, RevisingWorld, passage_in, revision
@@ -126,7 +127,7 @@ def test_what_the_guard_decided_is_told_as_it_decides(
     )
 
     graph = create_self_correcting_rag(model, cache=False, **OURS)
-    asked = {"question": "When was the lamp lit?", "documents": DOCUMENTS}
+    asked: RagInput = {"question": "When was the lamp lit?", "documents": DOCUMENTS}
     events = list(graph.stream(asked, stream_mode="custom"))
 
     assert [event for event in events if event["event"] == "guard"] == [
