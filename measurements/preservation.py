@@ -321,7 +321,10 @@ def main(
     for name, way in ways.items():
         tally = way()
         outcomes = [tally.outcomes[kind] for kind in kinds]
-        spent = tally.usage
+        spent, cost = tally.usage, ["-", "-"]  # what a kept reply had cost is not known
+        if not spent.cached_calls:
+            tokens = spent.input_tokens + spent.output_tokens
+            cost = [f"{spent.calls / len(made):.1f}", f"{tokens / len(made):,.0f}"]
         click.echo(
             _ROW.format(
                 name,
@@ -329,11 +332,7 @@ def main(
                 f"{tally.kept.count(1.0)}",
                 *outcomes,
                 f"{mean_interval(tally.lengths).value:.2f}",
-                f"{(spent.calls + spent.cached_calls) / len(made):.1f}",
-                # what a kept reply had cost is not known
-                "-"
-                if spent.cached_calls
-                else f"{(spent.input_tokens + spent.output_tokens) / len(made):,.0f}",
+                *cost,
             )
         )
         if model is not None:
