@@ -19,7 +19,7 @@ from conflictscore.errors import ConflictScoreError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.state import run_of
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.storage.cache import ContentCache
 from measurements.intervals import mean_interval
 from measurements.long_answers import LongAnswer, long_answers
@@ -37,7 +37,6 @@ class TakenApart(NamedTuple):
         left: The share that is still without a claim after the rest was asked for.
         sentences: How many it has.
         claimed: In how many of them a claim stands.
-        usage: Calls and tokens.
         error: Why the answer could not be taken apart at all; None where it could.
     """
 
@@ -45,7 +44,6 @@ class TakenApart(NamedTuple):
     left: float
     sentences: int
     claimed: int
-    usage: Usage
     error: str | None
 
 
@@ -88,7 +86,6 @@ def taken_apart(
         left=int(told[1]) / 100 if told else 0.0,
         sentences=len(spans),
         claimed=sum(any(start <= at < end for at in places) for start, end in spans),
-        usage=run.usage,
         error=report.error,
     )
 
@@ -140,9 +137,6 @@ def main(files: tuple[Path, ...], answers: int, seed: int, model: str, out: Path
         click.echo(f"{name}: {share.value:.1%} ({share.low:.1%} to {share.high:.1%})")
     claimed, sentences = sum(one.claimed for one in read), sum(one.sentences for one in read)
     click.echo(f"sentences with a claim: {claimed} of {sentences}")
-    usage = sum((one.usage for one in read), Usage())
-    tokens = (usage.input_tokens + usage.output_tokens) / len(read)
-    click.echo(f"an answer: {usage.calls / len(read):.1f} calls, {tokens:,.0f} tokens")
 
 
 if __name__ == "__main__":

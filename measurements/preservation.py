@@ -322,7 +322,7 @@ def main(
         tally = way()
         outcomes = [tally.outcomes[kind] for kind in kinds]
         spent, cost = tally.usage, ["-", "-"]  # what a kept reply had cost is not known
-        if not spent.cached_calls:
+        if out is None:
             tokens = spent.input_tokens + spent.output_tokens
             cost = [f"{spent.calls / len(made):.1f}", f"{tokens / len(made):,.0f}"]
         click.echo(

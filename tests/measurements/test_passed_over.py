@@ -67,7 +67,7 @@ def test_sentences_that_only_the_second_reply_claims_are_counted(
 
     assert one.claimed == one.sentences == len(answer.labels)
     assert 0 < one.first < 1
-    assert (one.left, one.error, one.usage.calls) == (0, None, 2)
+    assert (one.left, one.error) == (0, None)
 
 
 def test_what_is_passed_over_twice_is_told(model: ChatOpenAI, world: Forgetful, file: Path) -> None:
@@ -95,4 +95,4 @@ def test_a_run_with_replies_kept_asks_nobody_again(
         "asked for the rest of: 2",
         "told of as taken apart in part: 0",
     ]
-    assert said[1].splitlines()[:-1] == said[0].splitlines()[:-1]
+    assert said[1] == said[0]
