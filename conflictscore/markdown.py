@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import takewhile
+from itertools import groupby, takewhile
 from math import log
 from operator import eq
 from typing import NamedTuple
@@ -161,8 +161,7 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
         known = tuple(p for p in known if any(p.start <= at < p.end for at in places)) or known
     if len(known) == 1 and opening:
         return known[0]
-    words = [set(terms_in(answer[p.start : p.end])) for p in known]
-    spread = Counter(word for held in words for word in held)
+    words, spread = _words_of(answer, known)
     asked = set(terms_in(claim))
     shares = [sum(log(1 + len(known) / spread[w]) for w in held & asked) for held in words]
     best = max(range(len(known)), key=lambda i: (shares[i], -len(words[i])), default=None)
@@ -187,23 +186,29 @@ def unclaimed(
         of the answer's.
     """
     known, stands = passages(answer), set(placed)
-    words = [set(terms_in(answer[p.start : p.end])) for p in known]
-    spread = Counter(word for held in words for word in held)
+    words, spread = _words_of(answer, known)
     said = {word for claim in claims for word in terms_in(claim)}
-    parts, left, open_part = list[tuple[int, int]](), set[str](), False
-    for passage, held in zip(known, words, strict=True):
+
+    def passed_over(part: tuple[Passage, set[str]]) -> bool:
+        passage, held = part
+        if passage.kind == "code" or answer[passage.end - 1] in _QUESTION_MARKS:
+            return False
         own = {word for word in held if spread[word] == 1}
-        silent = passage.kind == "code" or answer[passage.end - 1] in _QUESTION_MARKS
-        is_said = (passage.start, passage.end) in stands or 2 * len(own & said) >= len(own)
-        if silent or is_said:
-            open_part = False
-            continue
-        left |= held
-        start = parts.pop()[0] if open_part else passage.start
-        parts.append((start, passage.end))
-        open_part = True
+        return (passage.start, passage.end) not in stands and 2 * len(own & said) < len(own)
+
+    grouped = groupby(zip(known, words, strict=True), passed_over)
+    parts = [list(part) for is_passed_over, part in grouped if is_passed_over]
+    left = {word for part in parts for _, held in part for word in held}
     enough = max(_LEAST_UNCLAIMED, _UNCLAIMED_SHARE * len(spread)) if claims else 1
-    return tuple(parts) if len(left) >= enough else ()
+    if len(left) < enough:
+        return ()
+    return tuple((part[0][0].start, part[-1][0].end) for part in parts)
+
+
+def _words_of(answer: str, known: Sequence[Passage]) -> tuple[list[set[str]], Counter[str]]:
+    """The different words of each passage, and in how many passages each word stands."""
+    words = [set(terms_in(answer[p.start : p.end])) for p in known]
+    return words, Counter(word for held in words for word in held)
 
 
 def misfit(answer: str, passage: Passage, text: str) -> str | None:

@@ -6,7 +6,6 @@ apart as the loop does before it revises in place: once as a whole, and once mor
 the first reply speaks of. With --out its replies are kept: a run that was stopped goes on.
 """
 
-import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from conflictscore import create_self_correcting_rag
 from conflictscore.benchmarks.harness.play import NotedPrompts
 from conflictscore.errors import ConflictScoreError
+from conflictscore.markdown import unclaimed
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.state import run_of
 from conflictscore.prompts import PromptSet
@@ -25,8 +25,6 @@ from measurements.intervals import mean_interval
 from measurements.long_answers import LongAnswer, long_answers
 
 __all__ = ["TakenApart", "main", "taken_apart"]
-
-_PERCENT = re.compile(r"(\d+)%")
 
 
 class TakenApart(NamedTuple):
@@ -70,7 +68,7 @@ def taken_apart(
             }
         )
     )
-    report, left = run.report, run.attempts[0].unclaimed
+    report = run.report
     if report is None:
         raise ConflictScoreError(run.reason or "the answer was not scored")
     asked_again = [
@@ -78,14 +76,15 @@ def taken_apart(
         for name, fields in prompts.rendered.values()
         if name == "decompose_passage" and fields["answer"]
     ]
-    places = [each.claim.passage[0] for each in report.claims if each.claim.passage]
+    places = [each.claim.passage for each in report.claims]
     spans = [(at := answer.text.index(text), at + len(text)) for text in answer.labels]
-    told = _PERCENT.match(left or "")
+    said, stand = [each.claim.text for each in report.claims], list(filter(None, places))
+    left = unclaimed(answer.text, said, stand) if run.attempts[0].unclaimed else ()
     return TakenApart(
         first=sum(map(len, asked_again)) / len(answer.text),
-        left=int(told[1]) / 100 if told else 0.0,
+        left=sum(end - start for start, end in left) / len(answer.text),
         sentences=len(spans),
-        claimed=sum(any(start <= at < end for at in places) for start, end in spans),
+        claimed=sum(any(start <= at < end for at, _ in stand) for start, end in spans),
         error=report.error,
     )
 

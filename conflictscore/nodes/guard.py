@@ -46,7 +46,8 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     stand = [r for r in judged if r.changes and r.stands]
     guarded = now.model_copy(update={"revisions": judged})
     if refused and refused[0].whole:
-        guarded = guarded.model_copy(update={"answer": before.answer, "report": before.report})
+        kept = {"answer": before.answer, "report": before.report, "unclaimed": before.unclaimed}
+        guarded = guarded.model_copy(update=kept)
     elif refused:
         guarded = _with_only(stand, before, guarded, state, runtime.context)
     announce(runtime, guarded.round, guarded.answer, guarded=True)

@@ -145,6 +145,21 @@ def test_a_short_answer_that_is_said_to_claim_nothing_is_looked_at_twice(
     assert world.passed_over == ["In 1871."]
 
 
+def test_what_is_missing_stays_missing_where_a_whole_second_answer_is_refused(
+    model: ChatOpenAI, world: ForgetfulWorld
+) -> None:
+    world.answer = f"{LAMP} {TOWER}"  # so short that all of it is asked for again
+    world.rest = lambda part: Fault(status=500)
+    world.regenerated = "The lamp was lit in 1860."
+    documents = [{"text": "The log says: lit in 1874. The lamp."}, *DOCUMENTS]
+
+    graph = create_self_correcting_rag(model, cache=False, regeneration="revise", guard=True)
+    state = graph.invoke({"question": "What is known of the light?", "documents": documents})
+
+    assert (state["answer"], state["checked"]) == (world.answer, "partly")
+    assert state["attempts"][-1]["revisions"][0]["whole"]
+
+
 def test_an_answer_of_which_no_claim_could_be_told_is_not_checked(
     model: ChatOpenAI, world: ForgetfulWorld
 ) -> None:
