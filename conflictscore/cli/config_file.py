@@ -6,7 +6,6 @@ command line wins over the environment, the environment over the file.
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import click
 
 from conflictscore.errors import ConfigurationError
+from conflictscore.storage.toml_file import read_toml
 
 __all__ = ["with_config_file"]
 
@@ -76,12 +76,7 @@ def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> No
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        read = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise ConfigurationError(f"--config {path}: cannot be read ({error.strerror})") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigurationError(f"{path}: is not valid TOML: {error}") from None
+    read = read_toml(path)
     if path.name == _PROJECT.name:
         tools = read.get("tool")
         read = tools.get("conflictscore", {}) if isinstance(tools, dict) else {}

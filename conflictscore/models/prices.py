@@ -18,7 +18,6 @@ the network. Taken are its standard prices of today: where a provider asks more 
 some 100,000 tokens, or for what it writes to its cache, its bill is higher than the cost here.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -33,6 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.records import Usage, first_fault
+from conflictscore.storage.toml_file import read_toml
 
 if TYPE_CHECKING:
     from genai_prices.types import TieredPrices
@@ -146,12 +146,7 @@ class _File(BaseModel):
 
 
 def _read(path: Path) -> dict[str, Price]:
-    try:
-        content = tomllib.loads(path.read_text("utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or 'it cannot be read'}") from None
-    except ValueError as error:  # not UTF-8, or no TOML
-        raise InputError(f"{path}: it is not a TOML file: {error}") from None
+    content = read_toml(path)
     try:
         entries = _File.model_validate(content).models
     except ValidationError as error:

@@ -26,7 +26,6 @@ the kind of its file, the default. The factors for its date then multiply it.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path, PurePosixPath
@@ -38,6 +37,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from conflictscore.errors import InputError
 from conflictscore.records import ClaimEvidence, Document, first_fault
 from conflictscore.retrieval.domains import host_of, registrable_domain
+from conflictscore.storage.toml_file import read_toml
 
 __all__ = ["TrustTable", "date_of"]
 
@@ -118,13 +118,7 @@ class TrustTable:
         Raises:
             InputError: The file cannot be read, or as for a table; names file and field.
         """
-        try:
-            table = tomllib.loads(path.read_text("utf-8-sig"))
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror or 'it cannot be read'}") from None
-        except ValueError as error:  # not UTF-8, or no TOML
-            raise InputError(f"{path}: it is not a TOML file: {error}") from None
-        return cls(table, str(path))
+        return cls(read_toml(path), str(path))
 
     @property
     def described(self) -> dict[str, Any]:
