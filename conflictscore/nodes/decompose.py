@@ -9,7 +9,7 @@ from functools import partial
 from math import inf
 from typing import Any, TypeVar
 
-from conflictscore.errors import BudgetError, ProviderError
+from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError
 from conflictscore.markdown import place_of, unclaimed
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.decide import may_look_again
@@ -135,13 +135,16 @@ async def _ask_for_claims(
     """The claims of an answer, and what of it could not be taken apart, in words."""
     render = runtime.context.prompts.render
     prompt, ours = (render("decompose", answer=text) for text in (material(answer.text), ""))
+    read = partial(_read_own, read_claims, ours, answer.text)
     revisable = state.get("regeneration") == "revise" and not state.get("options")
     if not revisable or not may_look_again(state.get("attempts", ()), runtime.context):
-        read = partial(_read_own, read_claims, ours, answer.text)
         return _numbered(await _asked(prompt, answer.text, read, runtime, meter)), None
     places = render("decompose_places")
     read_placed = partial(_read_own, read_placed_claims, f"{ours}\n{places}", answer.text)
-    placed = await _asked(f"{prompt}\n\n{places}", answer.text, read_placed, runtime, meter)
+    try:
+        placed = await _asked(f"{prompt}\n\n{places}", answer.text, read_placed, runtime, meter)
+    except UnreadableReplyError:  # claims alone are the easier form
+        placed = tuple((c, "") for c in await _asked(prompt, answer.text, read, runtime, meter))
     spans = [(text, _span(text, opening, answer.text)) for text, opening in placed]
     left, why = _unclaimed(answer.text, spans), ""
     if left:

@@ -28,6 +28,8 @@ class ForgetfulWorld(World):
 
     answer: str = ANSWER
     decomposition: str | None = f"Claims:\n- {LAMP} || The lamp was lit"
+    placed: str | None = None
+    """The reply where the claims' places are asked for as well, if it is not ``decomposition``."""
     rest: Callable[[str], str | Fault] = field(default=lambda asked: claims(TOWER, HORN))
     passed_over: list[str] = field(default_factory=list)
 
@@ -38,6 +40,8 @@ class ForgetfulWorld(World):
                 prompt.rpartition("<answer>")[2].partition("</answer>")[0].strip()
             )
             return self.rest(self.passed_over[-1])
+        if self.placed and "first three to six words of the passage" in prompt:
+            return self.placed
         return super().__call__(request)
 
 
@@ -170,6 +174,33 @@ def test_an_answer_of_which_no_claim_could_be_told_is_not_checked(
 
     assert (claimed(state), state["checked"]) == ([], "no")
     assert "could not be taken apart into claims" in state["notes"][0]
+
+
+def test_a_model_that_cannot_name_places_is_asked_for_the_claims_alone(
+    model: ChatOpenAI, world: ForgetfulWorld
+) -> None:
+    """Small models copy the form in which the places go, and take answers apart all the same."""
+    form = "- The claim as a full sentence. || first words of the passage"
+    world.placed, world.decomposition = f"Claims:\n{form}", claims(LAMP, TOWER, HORN)
+
+    state = run(model, disputed=("conflict",))
+
+    assert claimed(state) == [LAMP, TOWER, HORN]
+    assert [each["claim"]["passage"] for each in state["attempts"][0]["report"]["claims"]] == [
+        [ANSWER.index(text), ANSWER.index(text) + len(text)] for text in (LAMP, TOWER, HORN)
+    ]
+    assert (state["checked"], state["notes"]) == ("fully", [])
+
+
+def test_an_answer_that_can_be_taken_apart_in_neither_form_is_not_checked(
+    model: ChatOpenAI, world: ForgetfulWorld
+) -> None:
+    world.placed = world.decomposition = "I would rather not."
+
+    state = run(model)
+
+    assert (claimed(state), state["checked"]) == ([], "no")
+    assert "could not be taken apart into claims: unreadable reply" in state["notes"][0]
 
 
 def test_a_longer_answer_leaves_more_room_for_its_claims(world: ForgetfulWorld) -> None:
