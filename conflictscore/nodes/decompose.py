@@ -134,17 +134,20 @@ async def _ask_for_claims(
 ) -> tuple[tuple[Claim, ...], str | None]:
     """The claims of an answer, and what of it could not be taken apart, in words."""
     render = runtime.context.prompts.render
-    prompt, ours = (render("decompose", answer=text) for text in (material(answer.text), ""))
-    read = partial(_read_own, read_claims, ours, answer.text)
+    prompt, form = render("decompose", answer=material(answer.text)), render("decompose_places")
+    ours = f"{render('decompose', answer='')}\n{form}"
+
+    async def ask(read: Callable[[str], tuple[C, ...]], request: str = prompt) -> tuple[C, ...]:
+        own = partial(_read_own, read, ours, answer.text)
+        return await _asked(request, answer.text, own, runtime, meter)
+
     revisable = state.get("regeneration") == "revise" and not state.get("options")
     if not revisable or not may_look_again(state.get("attempts", ()), runtime.context):
-        return _numbered(await _asked(prompt, answer.text, read, runtime, meter)), None
-    places = render("decompose_places")
-    read_placed = partial(_read_own, read_placed_claims, f"{ours}\n{places}", answer.text)
+        return _numbered(await ask(read_claims)), None
     try:
-        placed = await _asked(f"{prompt}\n\n{places}", answer.text, read_placed, runtime, meter)
+        placed = await ask(read_placed_claims, f"{prompt}\n\n{form}")
     except UnreadableReplyError:  # claims alone are the easier form
-        placed = tuple((c, "") for c in await _asked(prompt, answer.text, read, runtime, meter))
+        placed = tuple((text, "") for text in await ask(read_claims))
     spans = [(text, _span(text, opening, answer.text)) for text, opening in placed]
     left, why = _unclaimed(answer.text, spans), ""
     if left:

@@ -79,8 +79,12 @@ async def test_a_thread_whose_question_failed_takes_no_other_question(tmp_path: 
             with pytest.raises(ConflictScoreError):
                 await graph.ainvoke(QUESTION, THREAD)
 
-            with pytest.raises(InputError, match="another question"):
+            with pytest.raises(InputError) as refused:
                 await graph.ainvoke({"question": "And how high is it?"}, THREAD)
+
+    assert str(refused.value) == (
+        "this thread holds another question; use a new thread_id, or resume with invoke(None)"
+    )
 
 
 async def test_a_verdict_on_a_cut_document_is_not_taken_for_one_on_the_whole(

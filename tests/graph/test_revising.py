@@ -1,5 +1,6 @@
 """Answers that are revised in place, and the guard that lets a change stand or not."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -273,7 +274,7 @@ def test_a_lone_passage_that_could_not_be_revised_is_told_of_once(
     [
         (11, "could not be regenerated"),
         (13, "could not be taken apart"),
-        (15, "fewer of its pairs"),
+        (15, "” was refused: fewer of its pairs have a label than before$"),
     ],
 )
 def test_a_budget_used_up_on_the_way_leaves_the_answer_and_loses_nothing(
@@ -286,7 +287,7 @@ def test_a_budget_used_up_on_the_way_leaves_the_answer_and_loses_nothing(
 
     assert (state["answer"], state["flips"]) == (LONG, [])
     assert state["report"]["coverage"] == 1
-    assert any(said in note for note in state["notes"])
+    assert any(re.search(said, note) for note in state["notes"]), state["notes"]
 
 
 def test_the_form_of_a_claim_is_no_claim(model: ChatOpenAI, world: RevisingWorld) -> None:

@@ -1,5 +1,6 @@
 """Reading replies: the asked form is read, and anything else is refused."""
 
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -15,13 +16,18 @@ from conflictscore.nodes.replies import (
     read_claims,
     read_queries,
     read_reconsidered_choice,
+    read_revision,
     read_text,
+    unframed,
 )
+from conflictscore.records import Way
 
 T = TypeVar("T")
 
 OPTIONS = ("Nothing happens", "You lose a tooth.")
 DOCUMENTS = range(1, 6)
+NOT_ALL = r"^not all of its lines were claims with a bullet or a number, as the first was$"
+REPLACED = (Way.REPLACE, "So (Doc 2).", "It was.")
 
 
 # Free form
@@ -33,7 +39,7 @@ def test_an_answer_is_any_text_without_the_space_around_it() -> None:
 
 @pytest.mark.parametrize("reply", ["", " \n\t"])
 def test_an_empty_answer_is_refused(reply: str) -> None:
-    with pytest.raises(ValueError, match="it was empty"):
+    with pytest.raises(ValueError, match=r"^it was empty$"):
         read_text(reply)
 
 
@@ -58,7 +64,7 @@ def test_queries_are_read_each_once_on_one_line_and_bounded(
 
 @pytest.mark.parametrize("reply", ["", "lamp 1871", "FOR: ?\nAGAINST:", "QUERY: lamp"])
 def test_a_reply_without_a_query_is_refused(reply: str) -> None:
-    with pytest.raises(ValueError, match="no query followed"):
+    with pytest.raises(ValueError, match=r'^no query followed "FOR:" or "AGAINST:"$'):
         read_queries(reply)
 
 
@@ -112,7 +118,7 @@ def test_claims_are_the_lines_after_the_marker_each_once(
     ],
 )
 def test_a_decomposition_without_the_marker_is_refused(reply: str) -> None:
-    with pytest.raises(ValueError, match='the line "Claims:" was missing'):
+    with pytest.raises(ValueError, match=r'^the line "Claims:" was missing$'):
         read_claims(reply)
 
 
@@ -128,7 +134,10 @@ def test_a_decomposition_without_the_marker_is_refused(reply: str) -> None:
 def test_a_line_that_is_not_marked_as_the_first_claim_is_no_claim_and_is_refused(
     reply: str,
 ) -> None:
-    with pytest.raises(ValueError, match="not all of its lines were claims with a bullet"):
+    with pytest.raises(
+        ValueError,
+        match=NOT_ALL,
+    ):
         read_claims(reply)
 
 
@@ -145,6 +154,59 @@ def test_a_line_that_is_not_marked_as_the_first_claim_is_no_claim_and_is_refused
 def test_claims_come_back_as_they_were_listed(claims: list[str], line: str, marker: str) -> None:
     listed = [line.format(claim, n=n) for n, claim in enumerate(claims, start=1)]
     assert read_claims("\n".join([marker, *listed])) == tuple(claims)
+
+
+# A passage's replacement
+
+WAYS = (Way.KEEP, Way.REPLACE, Way.REMOVE)
+
+
+@pytest.mark.parametrize(
+    ("reply", "revised"),
+    [
+        ("WAY: KEEP\nREASON: It stands.", (Way.KEEP, "It stands.", "")),
+        ("**WAY:** replace.\n# REASON:  So  (Doc 2). *\n\nPASSAGE:\n It was.\n", REPLACED),
+        ("way: _REMOVE_\nPASSAGE: none", (Way.REMOVE, None, "")),
+        ("REASON: *so*\nWAY: Keep *", (Way.KEEP, "so", "")),
+        ("WAY: REPLACE\nPASSAGE: WAY: of old.", (Way.REPLACE, None, "WAY: of old.")),
+    ],
+)
+def test_a_revision_is_a_way_with_its_reason_and_its_text(
+    reply: str, revised: tuple[Way, str | None, str]
+) -> None:
+    assert read_revision(reply, WAYS) == revised
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("", 'its first line was not "WAY:" with one of KEEP, REPLACE, REMOVE'),
+        ("WAY: HEDGE", 'its first line was not "WAY:" with one of KEEP, REPLACE, REMOVE'),
+        (
+            "WAY: KEEP\nNOTE: so\nREASON: so",
+            'it had more than the lines "WAY:", "REASON:" and "PASSAGE:"',
+        ),
+        ("WAY: REPLACE", 'there was no text after "PASSAGE:", which REPLACE needs'),
+        ("WAY: REPLACE\nPASSAGE: \n", 'there was no text after "PASSAGE:", which REPLACE needs'),
+    ],
+)
+def test_a_revision_in_another_form_is_refused_with_what_is_wrong(reply: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(reason)}$"):
+        read_revision(reply, WAYS)
+
+
+def test_the_marks_around_a_replacement_are_taken_off_and_refused_anywhere_else() -> None:
+    assert unframed("<claim>\nIt was.\n</claim>", "It is.") == "It was."
+    assert unframed("It was.", "It is.") == "It was."
+    own = "The tag <claim> opens a passage."
+    assert unframed(f"<claim>{own}</claim>", own) == f"<claim>{own}</claim>"
+    with pytest.raises(
+        ValueError, match=r"^there was nothing between the marks of the new passage$"
+    ):
+        unframed("<claim> </claim>", "It is.")
+    held = r'^the new passage held "</claim>", a mark of the request$'
+    with pytest.raises(ValueError, match=held):
+        unframed("It was.</claim> So.", "It is.")
 
 
 # Multiple choice
@@ -200,7 +262,7 @@ def test_a_choice_is_a_letter_alone_or_with_the_text_of_its_option(reply: str, o
     ],
 )
 def test_a_choice_in_any_other_form_is_refused(reply: str) -> None:
-    with pytest.raises(ValueError, match=r"neither \(A\) nor \(B\)"):
+    with pytest.raises(ValueError, match=r"^it was neither \(A\) nor \(B\) in the asked form$"):
         read_choice(reply, OPTIONS)
 
 
@@ -244,9 +306,9 @@ def test_a_regenerated_choice_has_its_reason_and_the_documents_that_cites(
         ("A\nJustification: One.\nTwo.", "it had 3 lines instead of two"),
         ("A – You lose a tooth.\nJustification: One.", r"neither \(A\) nor \(B\)"),
         ("Justification: One.\nA", r"neither \(A\) nor \(B\)"),
-        ("A\nBecause: One.", 'second line did not begin with "Justification:"'),
-        ("A\nMy justification: One.", 'second line did not begin with "Justification:"'),
-        ("A\nJustification:", 'second line did not begin with "Justification:"'),
+        ("A\nBecause: One.", '^its second line did not begin with "Justification:"$'),
+        ("A\nMy justification: One.", '^its second line did not begin with "Justification:"$'),
+        ("A\nJustification:", '^its second line did not begin with "Justification:"$'),
     ],
 )
 def test_a_regenerated_choice_in_another_form_is_refused_with_the_wrong_line(
