@@ -30,7 +30,7 @@ from conflictscore.retrieval import CorpusRetriever
 from conflictscore.retrieval.recording.questions import read_questions
 from conflictscore.retrieval.recording.recorder import record_questions
 from conflictscore.retrieval.recording.replay import RecordedRetriever
-from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.models.calling import calling
 from tests.revising import LONG, RevisingWorld, revision
 from tests.world import scripted_model
@@ -274,6 +274,24 @@ def test_a_budget_used_up_on_the_way_leaves_what_was_known(
     assert state["report"]["coverage"] == 1
     assert not any(search["found"] for search in state["searches"])
     assert any(said in note for note in state["notes"])
+
+
+def test_documents_of_which_no_pair_could_be_labelled_are_left_out_again(
+    corpus: Searches,
+) -> None:
+    class JudgeGoesSilent(RevisingWorld):
+        def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+            if self.asked["look_further"]:
+                self.broken["label"] = "Hm."
+            return super().__call__(request)
+
+    with OpenAIServer(JudgeGoesSilent()) as server:
+        state = ask(scripted_model(server), corpus)
+
+    assert (state["answer"], state["checked"], len(state["documents"])) == (LONG, "fully", 2)
+    [why] = {search["note"] for search in state["searches"]}
+    assert why.startswith("none of their pairs could be labelled (unreadable reply")
+    assert f"what was found further is left out again: {why}" in state["notes"]
 
 
 def test_a_second_round_has_new_evidence_to_find(
