@@ -5,6 +5,7 @@ passage's place is taken apart.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from math import inf
 from typing import Any, TypeVar
@@ -141,12 +142,15 @@ async def _ask_for_claims(
         own = partial(_read_own, read, ours, answer.text)
         return await _asked(request, answer.text, own, runtime, meter)
 
-    revisable = state.get("regeneration") == "revise" and not state.get("options")
-    if not revisable or not may_look_again(state.get("attempts", ()), runtime.context):
+    in_place = state.get("regeneration") == "revise"
+    told = runtime.context.min_coverage is not None  # the caller hears whether all was checked
+    if state.get("options") or not (in_place or told):
         return _numbered(await ask(read_claims)), None
-    try:
-        placed = await ask(read_placed_claims, f"{prompt}\n\n{form}")
-    except UnreadableReplyError:  # claims alone are the easier form
+    placed = None
+    if in_place and may_look_again(state.get("attempts", ()), runtime.context):
+        with suppress(UnreadableReplyError):  # then claims alone, which is the easier form
+            placed = await ask(read_placed_claims, f"{prompt}\n\n{form}")
+    if placed is None:
         placed = tuple((text, "") for text in await ask(read_claims))
     spans = [(text, _span(text, opening, answer.text)) for text, opening in placed]
     left, why = _unclaimed(answer.text, spans), ""

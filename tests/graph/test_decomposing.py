@@ -10,7 +10,7 @@ from langchain_openai import ChatOpenAI
 
 from conflictscore import create_self_correcting_rag
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
-from tests.world import World, scripted_model
+from tests.world import PAPER, World, scripted_model
 
 LAMP = "The lamp was lit in 1871 by the keeper's eldest daughter."
 TOWER = "The tower was built in 1840 of granite from a quarry nearby."
@@ -218,9 +218,36 @@ def test_a_longer_answer_leaves_more_room_for_its_claims(world: ForgetfulWorld) 
 def test_the_papers_loop_asks_once(model: ChatOpenAI, world: ForgetfulWorld) -> None:
     world.regenerated = ANSWER
 
-    run(model, regeneration="paper")
+    run(model, **PAPER, min_coverage=None)
 
     assert (world.asked["decompose"], world.passed_over) == (1, [])
+
+
+def test_an_answer_that_is_only_scored_is_asked_about_once_more_as_well(
+    model: ChatOpenAI, world: ForgetfulWorld
+) -> None:
+    world.decomposition = claims(LAMP)
+    world.rest = lambda part: claims(TOWER)
+
+    state = run(model, regeneration="paper", max_rounds=0)
+
+    assert (world.passed_over, claimed(state)) == ([f"{TOWER}\n\n{HORN}"], [LAMP, TOWER])
+    assert state["checked"] == "partly"
+
+
+def test_a_whole_second_answer_is_asked_about_once_more_as_well(
+    model: ChatOpenAI, world: ForgetfulWorld
+) -> None:
+    world.answer, world.regenerated = LAMP, f"{LAMP.replace('1871', '1874')} {TOWER}"
+    world.decomposition = claims(LAMP)
+    world.rest = lambda part: claims(TOWER)
+    documents = [{"text": "The log says: lit in 1874. The lamp."}, *DOCUMENTS]
+
+    graph = create_self_correcting_rag(model, cache=False, regeneration="paper")
+    state = graph.invoke({"question": "What is known of the light?", "documents": documents})
+
+    assert world.passed_over == [TOWER]
+    assert state["checked"] == "fully"
 
 
 def test_what_is_missing_stays_missing_after_a_passage_was_revised(

@@ -74,7 +74,8 @@ def test_two_workers_are_one_service(
             runs = [*pool.map(get, [f"/v1/runs/{run_id}"] * 8)]
         counted = get("/metrics").text.splitlines()
         [shared] = tmp_path.glob("conflictscore-*")
-        os.kill(int(both.pop()), signal.SIGKILL)
+        os.kill(int(killed := both.pop()), signal.SIGKILL)
+        until(lambda: killed not in workers(), 60)
         keys.write_text(f"door {KEY} requests=10\n")
         gone_on = [send({}).status_code for _ in range(2)]
         code, said = command.end()
