@@ -162,6 +162,8 @@ def test_what_is_missing_stays_missing_where_a_whole_second_answer_is_refused(
 
     assert (state["answer"], state["checked"]) == (world.answer, "partly")
     assert state["attempts"][-1]["revisions"][0]["whole"]
+    places = ["first three to six words" in prompt for prompt in world.prompts["decompose"]]
+    assert places == [True, False]  # no passage is looked at once more in the last round
 
 
 def test_an_answer_of_which_no_claim_could_be_told_is_not_checked(

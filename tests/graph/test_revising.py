@@ -351,6 +351,20 @@ def test_a_passage_with_such_marks_of_its_own_keeps_them(
     assert run(model)["answer"] == LONG.replace(TOWER, tagged.format(1840))
 
 
+def test_a_claim_that_moves_up_takes_its_labels_along(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    world.revised = lambda passage: revision("REMOVE" if passage == LAMP else "KEEP")
+
+    state = run(model)
+
+    [tower] = state["attempts"][-1]["report"]["claims"]
+    assert tower["claim"]["number"] == 1
+    assert [(label["claim"], label["document"]) for label in tower["labels"]] == [
+        (1, number) for number in range(1, 5)
+    ]
+
+
 def test_a_passage_that_is_removed_takes_its_line_along(
     model: ChatOpenAI, world: RevisingWorld
 ) -> None:

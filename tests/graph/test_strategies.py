@@ -144,8 +144,9 @@ def test_a_true_type_that_is_given_along_reaches_no_other_strategy(
 @pytest.mark.parametrize("name", ["pipeline", "taxonomy-aware"])
 async def test_a_strategy_runs_async_and_streams_its_steps(model: ChatOpenAI, name: str) -> None:
     graph = strategy(model, name)
-    events = [event["event"] async for event in graph.astream(QUESTION, stream_mode="custom")]
-    assert events == ["documents", "conflict_type", "answer"]
+    events = [event async for event in graph.astream(QUESTION, stream_mode="custom")]
+    assert [event["event"] for event in events] == ["documents", "conflict_type", "answer"]
+    assert events[-1]["round"] == 0
 
 
 def test_documents_that_do_not_fit_are_cut_and_noted(model: ChatOpenAI, world: TypedWorld) -> None:

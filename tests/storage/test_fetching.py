@@ -104,6 +104,8 @@ def test_without_pip_uv_fetches_the_packages(
     uv.write_text(
         f"""#!{sys.executable}
 import pathlib, sys, zipfile
+assert sys.argv[1:6] == ["pip", "install", "--no-cache", "--no-progress", "--no-deps"]
+assert sys.argv[6:10] == ["--only-binary", ":all:", "--python", {sys.executable!r}]
 folder = sys.argv[sys.argv.index("--target") + 1]
 name, version = sys.argv[-1].split("==")
 wheel = name.replace("-", "_") + "-" + version + "-py3-none-any.whl"

@@ -184,6 +184,8 @@ async def test_the_form_of_a_reply_names_what_a_call_has_several_of() -> None:
         assert item["additionalProperties"] is False
         assert item["required"][-3:] == ["snippet", "reason", "answer"]
         named[mode] = item["required"][:-3]
+        kinds = [item["properties"][name] for name in (*named[mode], "snippet", "reason")]
+        assert kinds == [{"type": "integer"}] * len(named[mode]) + [{"type": "string"}] * 2
     assert named == {
         "per-document": ["claim"],
         "per-claim": ["document"],
