@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conflictscore.errors import ProviderError
+from conflictscore.labelers import batch
 from conflictscore.labelers.batch_judge import BatchJudge, BatchName
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.table import label_table
@@ -191,6 +192,19 @@ async def test_the_form_of_a_reply_names_what_a_call_has_several_of() -> None:
         "per-claim": ["document"],
         "matrix": ["claim", "document"],
     }
+
+
+def test_the_form_of_a_screen_lists_the_documents_of_each_label_for_a_claim() -> None:
+    verdict = batch.MODES["screen"].schema()["properties"]["verdicts"]["items"]
+
+    ids = {"type": "array", "items": {"type": "integer"}}
+    assert verdict["properties"] == {
+        "claim": {"type": "integer"},
+        "supports": ids,
+        "contradicts": ids,
+        "irrelevant": ids,
+    }
+    assert verdict["required"] == ["claim", "supports", "contradicts", "irrelevant"]
 
 
 async def test_a_reply_gets_room_by_the_number_of_its_pairs() -> None:
