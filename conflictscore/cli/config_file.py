@@ -6,6 +6,7 @@ command line wins over the environment, the environment over the file.
 """
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import Any
 import click
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.storage.toml_file import read_toml
 
 __all__ = ["with_config_file"]
 
@@ -76,7 +76,12 @@ def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> No
 
 
 def _read(path: Path) -> dict[str, Any]:
-    read = read_toml(path)
+    try:
+        read = tomllib.loads(path.read_text("utf-8-sig"))
+    except OSError as error:
+        raise ConfigurationError(f"--config {path}: cannot be read ({error.strerror})") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{path}: is not valid TOML: {error}") from None
     if path.name == _PROJECT.name:
         tools = read.get("tool")
         read = tools.get("conflictscore", {}) if isinstance(tools, dict) else {}
