@@ -1,13 +1,19 @@
 """Answers that are revised in place, and the guard that lets a change stand or not."""
 
+import asyncio
+import logging
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
 
 from conflictscore import create_self_correcting_rag
+from conflictscore.graph.create import run_context
+from conflictscore.graph.self_correction import build_self_correction_graph
+from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
@@ -139,6 +145,63 @@ def test_what_the_guard_decided_is_told_as_it_decides(
             "refused": [[LAMP, worse, "its evidence is not better (-0.33 before, -1.00 after)"]],
         }
     ]
+
+
+def test_a_run_under_way_shows_what_the_guard_left_standing(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    world.revised = lambda passage: revision("REPLACE", passage.replace("1871", "1860"))
+
+    graph = create_self_correcting_rag(model, cache=False, **{**OURS, "disputed": ["conflict"]})
+    asked: RagInput = {"question": "When was the lamp lit?", "documents": DOCUMENTS}
+    states = [state for state in graph.stream(asked, stream_mode="values") if state.get("draft")]
+    drafts = [state["draft"]["text"] for state in states]
+
+    assert list(dict.fromkeys(drafts)) == [LONG, LONG.replace("1871", "1860")]
+    assert drafts[-1] == LONG, "the change was refused"
+
+
+def test_why_an_answer_is_revised_names_the_claims(model: ChatOpenAI) -> None:
+    graph = create_self_correcting_rag(model, cache=False, **OURS)
+    asked: RagInput = {"question": "When was the lamp lit?", "documents": DOCUMENTS}
+    events = list(graph.stream(asked, stream_mode="custom"))
+
+    first = next(event for event in events if event["event"] == "decision")
+    assert (first["decision"], first["reason"]) == ("regenerate", "disputed claims: 1, 2")
+
+
+def test_a_passage_is_asked_for_with_the_callers_parameters_but_those_of_the_answers_text(
+    world: RevisingWorld,
+) -> None:
+    bodies = []
+
+    def watching(request: ChatRequest) -> Reply | str | Fault:
+        if '<answer part="passage">' in request.prompt:
+            bodies.append(request.body)
+        return world(request)
+
+    given = {"seed": 7, "stop": ["END"], "extra_body": {"top_k": 5, "stop": ["END"]}}
+    with OpenAIServer(watching) as server:
+        context = run_context(scripted_model(server), None, LoopSettings(cache=False, **OURS))
+        graph = build_self_correction_graph(replace(context, answer_parameters=given))
+        asyncio.run(graph.ainvoke({"question": "When was the lamp lit?", "documents": DOCUMENTS}))
+
+    assert len(bodies) == 2
+    assert all((body["seed"], body["top_k"]) == (7, 5) for body in bodies)
+    assert not any("stop" in body for body in bodies)
+
+
+def test_why_an_answer_counts_as_unchecked_is_logged(
+    model: ChatOpenAI, world: RevisingWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.broken["label"] = Fault(status=400, message="not now")
+
+    with caplog.at_level(logging.WARNING):
+        state = run(model, min_coverage=0.5)
+
+    assert state["checked"] == "no"
+    said = "the answer was not checked: 0% of its pairs of claim and document have a label"
+    assert said in caplog.text
 
 
 def test_an_invention_does_not_replace_what_is_refuted(

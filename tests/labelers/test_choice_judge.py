@@ -41,6 +41,13 @@ async def test_the_letters_mean_what_the_prompt_says() -> None:
         assert f"\n{chosen}: {label}" in prompt
 
 
+async def test_the_log_probability_of_every_label_is_that_of_its_letter() -> None:
+    with OpenAIServer(script(letter("B", logprob=-0.1, others=-3.0))) as server:
+        judge = ChoiceJudge(calling(server), PROMPTS)
+        found = await judge.logprobs(claim(), document(), UsageMeter())
+    assert found == {Label.SUPPORTS: -3.0, Label.CONTRADICTS: -0.1, Label.IRRELEVANT: -3.0}
+
+
 async def test_a_certain_judge_has_a_probability_of_one_and_not_more() -> None:
     assert (await judged(letter("B", logprob=0.0, others=-9999.0))).score == 1.0
 

@@ -67,3 +67,14 @@ def test_the_papers_prompt_names_every_document_and_its_passage_alone() -> None:
     assert told.count(LIT) == 3
     assert "Gazette" not in told
     assert "compared" not in told
+
+
+def test_a_quotation_is_shown_as_it_stands_in_the_document_whole_or_in_pieces() -> None:
+    def told(snippet: str) -> str:
+        verdict = EvidenceLabel(claim=1, document=1, label=Label.SUPPORTS, snippet=snippet)
+        evidence = ClaimEvidence(claim=CLAIM, labels=(verdict,))
+        return conflict_details(evidence, DOCUMENTS, PROMPTS)
+
+    assert '"The lamp was lit"' in told("The lamp was lit")
+    assert '"It opened […] in 1871"' in told("It opened … in 1871.")
+    assert f'"{LIT}"' in told("It was dark.")

