@@ -12,7 +12,7 @@ from training.wordings import asked, statement, worded
 
 __all__ = ["learned_pairs", "measured_pairs"]
 
-_ROUNDS = {"ramdocs": 3, "wikicontradict": 3}
+_ROUNDS = {"conflict_nq": 3, "ramdocs": 4, "wikicontradict": 3}
 """How often a set's questions are gone through, each time in other words; others once."""
 _RESTATED = 0.25
 """Share of the answers that are put in another form, where one is known."""

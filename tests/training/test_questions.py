@@ -295,6 +295,16 @@ def test_general_pairs_are_drawn_alike_each_time_and_measured_apart(tmp_path: Pa
     ]
 
 
+def test_a_label_that_means_something_else_in_its_set_is_not_learned(tmp_path: Path) -> None:
+    rows = [
+        {"claim": f"Claim {n}.", "document": "Another thing.", "label": label}
+        for n, label in enumerate(("SUPPORTS", "CONTRADICTS", "IRRELEVANT"))
+    ]
+    lines(tmp_path / "nli" / "semiauto_wiki.jsonl.gz", rows)
+    found = general_pairs(general_files([tmp_path]))
+    assert sorted(pair.label for pair in found) == ["IRRELEVANT", "SUPPORTS"]
+
+
 def test_topical_pairs_say_nothing_of_their_claims(tmp_path: Path) -> None:
     evidence = "The Vennick lamp was lit by Anna Holt in the spring of 1871."
     rest = (
