@@ -27,7 +27,16 @@ from training.passages import data_files
 from training.question_pairs import measured_pairs
 from training.questions import questions_in
 
-__all__ = ["Inputs", "Windows", "conflict_figures", "held_out_labels", "inputs", "main", "read"]
+__all__ = [
+    "Inputs",
+    "Windows",
+    "conflict_figures",
+    "held_out_labels",
+    "inputs",
+    "main",
+    "measured_on",
+    "read",
+]
 
 Inputs = Literal["deciding window", "all windows", "all windows and words"]
 Numbers = NDArray[Any]
@@ -154,7 +163,12 @@ def conflict_figures(gold: Numbers, given: Numbers, claims: Sequence[Any]) -> tu
     return 2 * true / max(1, said), sum(a == b for a, b in answers) / len(answers)
 
 
-def _measured(data: Sequence[Path]) -> list[Pair]:
+def measured_on(data: Sequence[Path]) -> list[Pair]:
+    """The validation pairs of a data folder: people's, then RAMDocs' answers.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
     files = data_files(list(data))
     _, validation = labelled_pairs(label_files(files))
     return [*validation, *measured_pairs(list(questions_in(files)))]
@@ -182,7 +196,7 @@ def _kept_windows(path: Path, model: NliModel, pairs: Sequence[Pair]) -> Windows
 def main(data: tuple[Path, ...], model: Path | None, out: Path) -> None:
     """Print a line for each way to decide, on people's pairs and on RAMDocs' answers."""
     try:
-        pairs = _measured(data)
+        pairs = measured_on(data)
         windows = _kept_windows(out, shared_model(model), pairs)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error

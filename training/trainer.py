@@ -68,7 +68,7 @@ class Trainer:
         self._since_best = 0
         self._p = parameters(start, device=device, seed=settings.seed)
         for name in frozen_names(self._p, settings.frozen):
-            self._p[name].requires_grad_(requires_grad=False)
+            self._p[name].requires_grad_(False)
         self._optimizer = _optimizer(self._p, settings)
         torch.manual_seed(settings.seed)
         folder.mkdir(parents=True, exist_ok=True)

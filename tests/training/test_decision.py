@@ -95,7 +95,7 @@ def test_a_conflict_needs_both_sides_of_one_claim() -> None:
 
 
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: list[Pair]) -> str:
-    monkeypatch.setattr(decision, "_measured", lambda _: found)
+    monkeypatch.setattr(decision, "measured_on", lambda _: found)
     arguments = ["--data", str(tmp_path), "--out", str(tmp_path / "windows.npz")]
     result = CliRunner().invoke(decision.main, arguments)
     return result.output

@@ -1,0 +1,115 @@
+"""Choose how readily a model takes a side: what is added to the logits of SUPPORTS and CONTRADICTS.
+
+Chosen on three in ten of the validation claims, for the mean of accuracy, macro-F1 and conflict F1
+over people's pairs and over RAMDocs' answers, so that none is bought with another. What it comes to
+on the other seven in ten is printed beside it. ``carry bias`` puts the two numbers into the head.
+
+``--windows`` is what ``training.decision`` wrote of the model.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from conflictscore.errors import ConflictScoreError
+from training.decision import conflict_figures, measured_on
+from training.figures import figures, verdicts
+from training.human import lot
+from training.pairs import LABELS, Pair
+
+__all__ = ["Chosen", "choose", "main", "shifted"]
+
+Numbers = NDArray[Any]
+
+_TENTHS, _CHOSEN_ON = 10, 3
+_STEPS = np.round(np.arange(-1.0, 1.51, 0.1), 1)
+
+
+class Chosen(NamedTuple):
+    """What is added to the logits of the two sides."""
+
+    supports: float
+    contradicts: float
+
+
+def shifted(probabilities: Numbers, bias: Chosen) -> Numbers:
+    """Probabilities of windows, of shape (windows, 3), after something is added to the logits."""
+    odds = probabilities * np.exp([bias.supports, bias.contradicts, 0.0])
+    found: Numbers = odds / odds.sum(axis=1, keepdims=True)
+    return found
+
+
+def choose(probabilities: Numbers, owner: Numbers, pairs: Sequence[Pair]) -> Chosen:
+    """The bias that is best on some pairs.
+
+    Args:
+        probabilities: Of the windows of the pairs, shape (windows, 3).
+        owner: For each window its pair.
+        pairs: People's pairs and RAMDocs' answers, some of each.
+    """
+
+    def worth(bias: Chosen) -> float:
+        given = verdicts(shifted(probabilities, bias), owner, len(pairs))
+        return float(np.mean([_rated(given, pairs, answers) for answers in (False, True)]))
+
+    grid = [Chosen(float(s), float(c)) for s, c in product(_STEPS, _STEPS)]
+    return max(grid, key=worth)
+
+
+def _rated(given: Numbers, pairs: Sequence[Pair], answers: bool) -> tuple[float, float, float]:
+    """Accuracy, macro-F1 and conflict F1 on people's pairs, or on answers to RAMDocs' questions."""
+    own = np.array([pair.source.startswith("ramdocs") is answers for pair in pairs])
+    gold = np.array([LABELS.index(pair.label) for pair in pairs])
+    claims = [(pair.source, pair.claim) for pair, mine in zip(pairs, own, strict=True) if mine]
+    said = figures(gold[own], given[own])
+    conflict, _ = conflict_figures(gold[own], given[own], claims)
+    return said.accuracy, said.macro_f1, conflict
+
+
+@click.command(help=__doc__)
+@click.option("--data", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--windows", required=True, type=click.Path(exists=True, path_type=Path))
+def main(data: tuple[Path, ...], windows: Path) -> None:
+    """Print the bias, and figures without and with it on both parts."""
+    try:
+        pairs = measured_on(data)
+    except ConflictScoreError as error:
+        raise click.ClickException(str(error)) from error
+    with np.load(windows) as kept:
+        probabilities, owner = kept["probabilities"], kept["owner"]
+    if owner[-1] != len(pairs) - 1:
+        raise click.ClickException(f"{windows}: windows of other data")
+    chosen_on = np.array([lot(pair.claim) % _TENTHS < _CHOSEN_ON for pair in pairs])
+    some = choose(*_part(probabilities, owner, chosen_on), _of(pairs, chosen_on))
+    click.echo(f"--supports {some.supports} --contradicts {some.contradicts}")
+    click.echo("| pairs | claims | bias | accuracy | macro-F1 | conflict F1 |")
+    click.echo("|---|---|---|---|---|---|")
+    for part, own in (("chosen on", chosen_on), ("others", ~chosen_on)):
+        said, its_owner = _part(probabilities, owner, own)
+        for name, bias in (("none", Chosen(0.0, 0.0)), ("chosen", some)):
+            given = verdicts(shifted(said, bias), its_owner, int(own.sum()))
+            for kind, answers in (("people's", False), ("answers", True)):
+                cells = " | ".join(
+                    f"{cell:.3f}" for cell in _rated(given, _of(pairs, own), answers)
+                )
+                click.echo(f"| {kind} | {part} | {name} | {cells} |")
+
+
+def _of(pairs: Sequence[Pair], own: Numbers) -> list[Pair]:
+    return [pair for pair, mine in zip(pairs, own, strict=True) if mine]
+
+
+def _part(probabilities: Numbers, owner: Numbers, own: Numbers) -> tuple[Numbers, Numbers]:
+    """The windows of some pairs, numbered anew."""
+    numbers = np.cumsum(own) - 1
+    kept = own[owner]
+    return probabilities[kept], numbers[owner[kept]]
+
+
+if __name__ == "__main__":
+    main()
