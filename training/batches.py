@@ -27,6 +27,7 @@ class Batch(NamedTuple):
         mask: Whether a token is one; same shape.
         owner: For each window the place of its pair in the batch, ascending.
         labels: For each pair its label.
+        sources: For each pair its set.
     """
 
     ids: Numbers
@@ -34,6 +35,7 @@ class Batch(NamedTuple):
     mask: Numbers
     owner: Numbers
     labels: Numbers
+    sources: Numbers
 
 
 def balanced(packed: Packed, places: Numbers, size: int, rng: np.random.Generator) -> Numbers:
@@ -152,6 +154,6 @@ def assemble(packed: Packed, pairs: Sequence[int] | Numbers) -> Batch:
         ids[row, : len(tokens)] = tokens
         sides[row, len(before) : len(tokens)] = 1
         mask[row, : len(tokens)] = True
-    return Batch(
-        ids, sides, mask, np.array(owner), packed.label[np.asarray(pairs)].astype(np.int64)
-    )
+    chosen = np.asarray(pairs)
+    labels, sources = packed.label[chosen].astype(np.int64), packed.source[chosen]
+    return Batch(ids, sides, mask, np.array(owner), labels, sources)

@@ -47,8 +47,9 @@ def frozen_names(p: Mapping[str, Any], layers: int) -> list[str]:
 
 
 def as_weights(trained: Mapping[str, Tensor]) -> Weights:
-    """The tensors as arrays, to be saved."""
-    return {name: value.detach().float().cpu().numpy() for name, value in trained.items()}
+    """The tensors as arrays, to be saved; without the head that only training needs."""
+    kept = {name: value for name, value in trained.items() if not name.startswith("other_head.")}
+    return {name: value.detach().float().cpu().numpy() for name, value in kept.items()}
 
 
 def logits(
@@ -59,6 +60,7 @@ def logits(
     *,
     pooling: Pooling,
     dropout: float = 0.0,
+    otherwise: Tensor | None = None,
 ) -> Tensor:
     """What the model says of a batch.
 
@@ -70,6 +72,7 @@ def logits(
         mask: Whether a token is one, rather than padding; same shape, boolean.
         pooling: What the head reads: the first token, or the mean of all.
         dropout: The share of values that are left out; 0 to measure.
+        otherwise: Which rows the ``other_head`` is asked about, boolean, of shape (batch,).
 
     Returns:
         Shape (batch, 3).
@@ -80,7 +83,11 @@ def logits(
     else:
         kept = mask[:, :, None].to(x.dtype)
         pooled = (x * kept).sum(1) / kept.sum(1)
-    return _linear(p, "head", functional.dropout(pooled, dropout))
+    pooled = functional.dropout(pooled, dropout)
+    said = _linear(p, "head", pooled)
+    if otherwise is None:
+        return said
+    return torch.where(otherwise[:, None], _linear(p, "other_head", pooled), said)
 
 
 def _encoded(p: Parameters, ids: Tensor, sides: Tensor, mask: Tensor, dropout: float) -> Tensor:

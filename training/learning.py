@@ -1,6 +1,6 @@
 """What is made small in training, and how a model is measured on the way."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -22,8 +22,15 @@ Run = Callable[[Batch, float], Tensor]
 """From a batch and a share of dropout to logits of shape (windows, 3)."""
 
 
-def on(p: Parameters, *, pooling: Pooling, device: str) -> Run:
-    """Run a model on a device; it multiplies in bfloat16 where the device is made for that."""
+def on(p: Parameters, *, pooling: Pooling, device: str, otherwise: Sequence[int] = ()) -> Run:
+    """Run a model on a device; it multiplies in bfloat16 where the device is made for that.
+
+    Args:
+        p: The model.
+        pooling: What its head reads.
+        device: Of torch.
+        otherwise: Places of the sets that its ``other_head`` is asked about.
+    """
     short = device == "cuda" or _has_short_products()
 
     def run(batch: Batch, dropout: float) -> Tensor:
@@ -32,7 +39,9 @@ def on(p: Parameters, *, pooling: Pooling, device: str) -> Run:
             for values in (batch.ids, batch.sides, batch.mask)
         )
         with torch.autocast(device, dtype=torch.bfloat16, enabled=short):
-            said = logits(p, ids, sides, mask, pooling=pooling, dropout=dropout)
+            other = torch.from_numpy(np.isin(batch.sources, otherwise)[batch.owner]).to(device)
+            chosen = other if otherwise else None
+            said = logits(p, ids, sides, mask, pooling=pooling, dropout=dropout, otherwise=chosen)
         return said.float()
 
     return run

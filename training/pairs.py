@@ -7,11 +7,32 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-__all__ = ["LABELS", "Pair", "Part", "Row", "claim_key", "read_rows", "write_rows"]
+__all__ = ["LABELS", "OTHERWISE", "Pair", "Part", "Row", "claim_key", "read_rows", "write_rows"]
 
 Label = Literal["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
 LABELS: tuple[Label, ...] = ("SUPPORTS", "CONTRADICTS", "IRRELEVANT")
 """The model's outputs, in this order."""
+
+OTHERWISE = frozenset(
+    {
+        "arc",
+        "begin_wow",
+        "cad_snli",
+        "fnc1",
+        "infotabs",
+        "mnli_ni",
+        "mnli_subset.dev",
+        "newprotocols_wiki",
+        "newprotocols_wiki.dev",
+        "semiauto_wiki",
+        "snli.dev",
+        "snli_18k",
+        "wanli_15k",
+    }
+)
+"""Sets in which sentences on different things are IRRELEVANT, or two captions that cannot both be
+true contradict each other. Where an answer is held against a passage, another answer contradicts
+it."""
 
 Part = Literal["synthetic", "human", "validation", "questions", "general", "neutral"]
 

@@ -18,8 +18,9 @@ from training.batches import assemble, measured
 from training.closest import closest_windows
 from training.encoder import Parameters, as_weights, frozen_names, parameters
 from training.figures import mean_macro_f1
-from training.learning import loss_of, measure, on
+from training.learning import Run, loss_of, measure, on
 from training.packed import Packed
+from training.pairs import OTHERWISE
 from training.plan import Epoch, Plan, Settings
 
 __all__ = ["Trainer"]
@@ -69,6 +70,13 @@ class Trainer:
         self._p = parameters(start, device=device, seed=settings.seed)
         for name in frozen_names(self._p, settings.frozen):
             self._p[name].requires_grad_(False)
+        self._otherwise: tuple[int, ...] = ()
+        if settings.own_head:
+            named = enumerate(packed.sources)
+            self._otherwise = tuple(place for place, name in named if name in OTHERWISE)
+            for kind in ("weight", "bias"):
+                own = self._p[f"head.{kind}"].detach().clone()
+                self._p[f"other_head.{kind}"] = own.requires_grad_()
         self._optimizer = _optimizer(self._p, settings)
         torch.manual_seed(settings.seed)
         folder.mkdir(parents=True, exist_ok=True)
@@ -101,7 +109,7 @@ class Trainer:
     ) -> bool:
         """Whether the epoch came to its end."""
         epoch = self._plan.epoch(self.epoch)
-        model = on(self._p, pooling=self._settings.pooling, device=self._device)
+        model = self._model()
         label_weights = torch.tensor(
             [1.0, self._settings.contradiction_weight, 1.0], device=self._device
         )
@@ -128,6 +136,14 @@ class Trainer:
                 say(_line(self, epoch, begun, first, float(total)))
         return True
 
+    def _model(self) -> Run:
+        return on(
+            self._p,
+            pooling=self._settings.pooling,
+            device=self._device,
+            otherwise=self._otherwise,
+        )
+
     def _learn(self, loss: Tensor, rate: float) -> None:
         for group in self._optimizer.param_groups:
             group["lr"] = rate
@@ -138,7 +154,7 @@ class Trainer:
 
     def _close_epoch(self, say: Callable[[str], None]) -> None:
         stage = self._plan.stage(self.epoch)
-        model = on(self._p, pooling=self._settings.pooling, device=self._device)
+        model = self._model()
         tokens = self._settings.batch_tokens
         sets = measure(model, self._packed, self._validation, tokens=tokens)
         mean = mean_macro_f1(sets)

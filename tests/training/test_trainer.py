@@ -2,16 +2,19 @@
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.training.toy import Family, pack_toy, toy_tokenizer, toy_weights
+from tests.training.toy import Family, pack_toy, toy_rows, toy_tokenizer, toy_weights
 from training.distances import buckets
 from training.export import export
 from training.packed import Packed, load_packed
+from training.packing import pack
+from training.pairs import Label, Row
 from training.plan import Pooling, Settings
 from training.weights import load, pooling_of
 
@@ -176,6 +179,25 @@ def test_the_exported_model_says_what_the_trained_one_says(
     assert np.allclose(session.run(None, feed)[0], expected, atol=1e-4)
 
 
+def test_a_set_that_labels_otherwise_is_learned_from_through_a_head_of_its_own(
+    tmp_path: Path,
+) -> None:
+    turned: dict[Label, Label] = {"SUPPORTS": "CONTRADICTS", "CONTRADICTS": "SUPPORTS"}
+    rows = [*toy_rows(60, "validation", 1), *toy_rows(200, "human", 2)]
+    for part, pair in toy_rows(300, "human", 3):
+        label = turned.get(pair.label, pair.label)
+        rows.append(Row(part, pair._replace(source="snli_18k", label=label)))
+    tokenizer = toy_tokenizer(tmp_path)
+    pack(rows, tmp_path / "pairs.npz", tokenizer=tokenizer, pair_tokens=96)
+    settings = replace(
+        SETTINGS, synthetic_epochs=0, human_epochs=3, human_rate=1e-2, made_share=0, own_head=True
+    )
+    trainer = start(load_packed(tmp_path / "pairs.npz"), tmp_path, settings)
+    trainer.run(minutes=5, save_minutes=5, say=lambda line: None)
+    assert trainer.best > 0.8, "though most pairs say the opposite"
+    assert set(load(tmp_path / "best.npz")) == {*toy_weights(), "head.weight", "head.bias"}
+
+
 def test_what_heads_add_for_a_distance_is_learned(tmp_path: Path) -> None:
     packed = load_packed(pack_toy(tmp_path, "mpnet", made=0, human=0, measured=4))
     batch = assemble(packed, [0, 1, 2, 3])
@@ -192,7 +214,12 @@ def test_what_heads_add_for_a_distance_is_learned(tmp_path: Path) -> None:
 def test_a_window_for_the_other_side_is_pushed_away_and_a_silent_one_is_not() -> None:
     labels = np.array([0, 2])
     batch = Batch(
-        np.zeros((4, 1)), np.zeros((4, 1)), np.ones((4, 1)), np.array([0, 0, 1, 1]), labels
+        np.zeros((4, 1)),
+        np.zeros((4, 1)),
+        np.ones((4, 1)),
+        np.array([0, 0, 1, 1]),
+        labels,
+        np.zeros(2),
     )
     # The first document's second window takes the other side; the second's first window a side.
     said = torch.tensor(
@@ -210,7 +237,12 @@ def test_a_window_for_the_other_side_is_pushed_away_and_a_silent_one_is_not() ->
 @pytest.mark.parametrize("short", [False, True])
 def test_a_window_that_is_sure_of_the_other_side_is_pushed_hardest(short: bool) -> None:
     batch = Batch(
-        np.zeros((2, 1)), np.zeros((2, 1)), np.ones((2, 1)), np.array([0, 0]), np.array([0])
+        np.zeros((2, 1)),
+        np.zeros((2, 1)),
+        np.ones((2, 1)),
+        np.array([0, 0]),
+        np.array([0]),
+        np.zeros(1),
     )
     said = torch.tensor([[3.0, 0.0, 0.0], [0.0, 30.0, 0.0]], requires_grad=True)
     read = said.bfloat16() if short else said

@@ -11,7 +11,7 @@ from training.packing import pack
 from training.pairs import Label, Pair, Part, Row
 from training.weights import HEADS, Weights
 
-__all__ = ["Family", "pack_toy", "toy_tokenizer", "toy_weights"]
+__all__ = ["Family", "pack_toy", "toy_rows", "toy_tokenizer", "toy_weights"]
 
 Family = Literal["bert", "mpnet"]
 
