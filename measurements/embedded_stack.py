@@ -39,6 +39,7 @@ from measurements.kept_scores import (
     fitted_offsets,
     held_out_choice,
     kept_replies,
+    levelled,
     normalised,
     print_rows,
     stacked,
@@ -148,6 +149,7 @@ def rows_of(pairs: Pairs, nli: Numbers, judges: Mapping[str, Numbers]) -> Iterat
         mean = (np.exp(nli) + np.exp(judge)) / 2
         ways = {
             name: judge.argmax(axis=1),
+            f"{name}, levelled": levelled(pairs, judge).argmax(axis=1),
             f"{name}, offsets": sure.argmax(axis=1),
             f"{name}, offsets by worth": chosen_offsets(pairs, judge),
             f"product of nli and {name}": (nli + judge).argmax(axis=1),
@@ -251,17 +253,18 @@ def main(
 def _judges(every: Pairs, replies: Path) -> tuple[Pairs, dict[str, Numbers]]:
     """The pairs that `choice` was asked about, and what it and others asked of all these said."""
     choice, _ = kept_replies(replies / "choice.jsonl", every)
-    asked = asked_of(choice)
-    if not asked.any():
-        raise InputError(f"{replies}: choice was asked about none of these pairs")
-    found = {"choice": normalised(choice[asked])}
+    cut = every.claims[~asked_of(choice)]
+    whole = ~np.isin(every.claims, cut)  # a conflict is one of all documents of a claim
+    if not whole.any():
+        raise InputError(f"{replies}: choice was asked about no claim with all its documents")
+    found = {"choice": normalised(choice[whole])}
     if (replies / "reversed.jsonl").exists():
         other, _ = kept_replies(replies / "reversed.jsonl", every)
-        if asked_of(other[asked]).all():
-            found["both orders"] = averaged(choice[asked], other[asked])
-    if not asked.all():
-        click.echo(f"choice was asked about {asked.sum()} of {len(asked)} pairs: these alone\n")
-    return every.where(asked), found
+        if asked_of(other[whole]).all():
+            found["both orders"] = averaged(choice[whole], other[whole])
+    if not whole.all():
+        click.echo(f"choice was asked about {whole.sum()} of {len(whole)} pairs: these alone\n")
+    return every.where(whole), found
 
 
 def _read(path: Path) -> Iterator[PairRow]:

@@ -1,11 +1,11 @@
 """How good each way to ask for a letter is, beside `choice` on the pairs that both were asked.
 
 Read from what measurements.judge_variants kept in OUT, without a call. Each variant stands there as
-it is, with a temperature and a bias a label that make people's labels likeliest (offsets), with the
-two biases that bring most label accuracy and conflict F1 (by worth), and averaged with `choice`;
-whatever is fitted is fitted on the other sets. tokens: read anew and written, a pair. seconds: of a
-pair, on a machine that may have had other work. What a variant shares of a prompt with the one
-asked before it is read once and counts for that one.
+it is; less the mean of each label (levelled); with a temperature and a bias a label that make
+people's labels likeliest (offsets); with the two biases that bring most label accuracy and conflict
+F1 (by worth); and averaged with `choice`. Whatever is fitted is fitted on the other sets. tokens:
+read anew and written, a pair. seconds: of a pair, on a machine that may have had other work. What a
+variant shares of a prompt with the one asked before it is read once and counts for that one.
 """
 
 from collections.abc import Iterator
@@ -25,6 +25,7 @@ from measurements.kept_scores import (
     chosen_offsets,
     fitted_offsets,
     kept_replies,
+    levelled,
     measured,
     normalised,
     print_rows,
@@ -86,6 +87,7 @@ def _rows(name: str, pairs: Pairs, choice: Numbers, said: Numbers) -> Iterator[R
     for way, one in ways.items():
         yield Row(way, one.argmax(axis=1), always)
         if len({*pairs.sets}) > 1:
+            yield Row(f"{way}, levelled", levelled(pairs, one).argmax(axis=1), always)
             yield Row(f"{way}, offsets", fitted_offsets(pairs, one).argmax(axis=1), always)
             yield Row(f"{way}, by worth", chosen_offsets(pairs, one), always)
 

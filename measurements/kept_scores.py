@@ -36,6 +36,7 @@ __all__ = [
     "fitted_offsets",
     "held_out_choice",
     "kept_replies",
+    "levelled",
     "measured",
     "normalised",
     "print_rows",
@@ -228,6 +229,17 @@ def fitted_offsets(pairs: Pairs, logprobs: Numbers) -> Numbers:
         fitted = fit_calibration(scored, "the other sets", bias=True)
         bias = np.array([fitted.bias.get(Label(label), 0.0) for label in LABELS])
         found[own] = logprobs[own] / fitted.temperature + bias
+    return normalised(found)
+
+
+def levelled(pairs: Pairs, logprobs: Numbers) -> Numbers:
+    """Log-probabilities less the mean of each label on the other sets; no label of people is used.
+
+    What a model leans to whatever it reads goes away (Zhou et al., ICLR 2024, "batch calibration").
+    """
+    found = np.empty_like(logprobs)
+    for own in _held_out(pairs.sets):
+        found[own] = logprobs[own] - logprobs[~own].mean(axis=0)
     return normalised(found)
 
 
