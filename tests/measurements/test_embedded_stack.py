@@ -59,7 +59,8 @@ def sure(labels: Numbers, probability: float) -> Numbers:
     """Log-probabilities that give each label this probability."""
     found = np.full((len(labels), 3), (1 - probability) / 2)
     found[np.arange(len(labels)), labels] = probability
-    return np.log(found)
+    logs: Numbers = np.log(found)
+    return logs
 
 
 def test_what_people_say_is_right_in_everything_and_constants_are_those_of_the_pairs(
