@@ -37,7 +37,7 @@ from conflictscore.cli.common import OpenLabeler, chosen_labeler, run_async
 from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.protocol import Labeler
-from conflictscore.labelers.registry import make_labeler
+from conflictscore.labelers.registry import default_judge, make_labeler
 from conflictscore.labelers.screened import Screened
 from conflictscore.labelers.table import label_table
 from conflictscore.models.language_model import LanguageModel
@@ -120,8 +120,11 @@ def dry_run_detection(
             run_async(_count_writing(CountingModel.of(writer, play), claims, prompts))
         play.scale, play.step = len(left.pairs) / max(1, len(pairs)), _LABEL
         if opened.model is not None:
-            own = None if isinstance(opened.labeler, Cascade) else chosen_labeler(settings)
-            asks = make_labeler(own, CountingModel.of(opened.model, play), prompts)
+            counting = CountingModel.of(opened.model, play)
+            if isinstance(opened.labeler, Cascade):
+                asks = default_judge(counting, prompts)
+            else:
+                asks = make_labeler(chosen_labeler(settings), counting, prompts)
             run_async(_count_labels(labels_of(play, asks), play, pairs))
     if not isinstance(opened.labeler, Screened) and (note := _labels_note(opened.labeler)):
         click.echo(note, err=True)

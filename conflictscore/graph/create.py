@@ -59,10 +59,10 @@ def create_self_correcting_rag(
             set, see ``open_retrieval``. Not needed where every question brings its documents.
         method: ``rag``, ``control-rag`` or ``regenerated-rag``.
         labeler: A name of ``conflictscore.labelers.LABELERS``, which says what each one does: by
-            default ``choice`` on the local model and ``json``, the paper's judge, elsewhere. Or a
-            labeler of your own, or a function that makes one of the judging model and the
-            templates; ``Cascade(NliLabeler.open(folder))`` takes the default judge for the pairs
-            that it leaves open.
+            default ``cascade`` on the local model (``choice`` without the extra ``nli``) and
+            ``json``, the paper's judge, elsewhere. Or a labeler of your own, or a function that
+            makes one of the judging model and the templates; ``Cascade(NliLabeler.open(folder))``
+            takes ``choice`` or ``json`` for the pairs that it leaves open.
         judge: The model that decomposes and labels; by default the one that answers.
         base_url: An OpenAI-compatible endpoint for specs.
         context_window: Tokens of prompt and reply; by default what is known of the model.

@@ -27,11 +27,15 @@ _FIRST_WITHOUT_SPACES = "\u0e00"
 
 
 class Certain(NamedTuple):
-    """The score from which a verdict of the cheap labeler stands, 0 to 1, by its label."""
+    """The score from which a verdict of the cheap labeler stands, 0 to 1, by its label.
 
-    supports: float = 0.9
-    contradicts: float = 0.9
-    irrelevant: float = 0.9
+    By default those under which the bundled NLI model and the embedded language model together
+    label best and find most conflicts (docs/labelers.md).
+    """
+
+    supports: float = 0.6
+    contradicts: float = 0.6
+    irrelevant: float = 0.7
 
     @classmethod
     def from_score(cls, score: float) -> "Certain":
@@ -68,8 +72,7 @@ class Cascade(TwoStages):
             cheap: A labeler with calibrated scores, such as ``NliLabeler``.
             judge: What decides the hard pairs, such as ``JsonJudge`` or ``BatchJudge``. None leaves
                 that to the run it is given to: the judge that the run would have without a cascade.
-            certain: When a cheap verdict may stand; by default from a score of 0.9 on, whichever
-                the label.
+            certain: When a cheap verdict may stand; by default as :class:`Certain` says.
         """
         self._certain = Certain() if certain is None else certain
         words = [_LEAST_LETTERS, _STEM_LETTERS, _LEAST_WORDS]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -20,6 +21,7 @@ __all__ = [
     "LabelerKind",
     "LabelerName",
     "claim_choice",
+    "default_judge",
     "make_labeler",
     "takers",
 ]
@@ -49,6 +51,8 @@ class ClaimChoice(NamedTuple):
 
 
 _ALL = ClaimChoice()
+_NLI_PACKAGES = ("onnxruntime", "tokenizers")
+"""Of the extra ``nli``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +104,7 @@ LABELERS: Mapping[str, LabelerKind] = {
         options=("unquoted",),
     ),
     "choice": LabelerKind(
-        "one letter with its probability for each pair, several times cheaper; the default on"
-        " local models",
+        "one letter with its probability for each pair, several times cheaper",
         "choice_judge:ChoiceJudge",
         options=("calibration",),
     ),
@@ -113,7 +116,8 @@ LABELERS: Mapping[str, LabelerKind] = {
         extra="nli",
     ),
     "cascade": LabelerKind(
-        "nli and words settle the easy pairs, and the model judges the others",
+        "nli and words settle the easy pairs, and the model judges the others, a local one by"
+        " choice and another by json; the default on local models",
         "cascade:open_cascade",
         needs="judge",
         options=("nli_model", "certain", "calibration"),
@@ -160,8 +164,9 @@ def make_labeler(
     """The labeler of a run.
 
     Args:
-        labeler: A name of ``LABELERS``, a labeler, or what makes one; None for ``choice`` on the
-            local model and ``json`` elsewhere. A cascade without a judge gets that one.
+        labeler: A name of ``LABELERS``, a labeler, or what makes one; None for ``json``, and on the
+            local model for ``cascade``, or ``choice`` where the extra ``nli`` is not installed. A
+            cascade without a judge gets :func:`default_judge`.
         model: The model that judges.
         prompts: The templates.
 
@@ -171,7 +176,9 @@ def make_labeler(
     from conflictscore.labelers.cascade import Cascade
 
     if labeler is None:
-        labeler = "choice" if model.is_local else "json"
+        if not (model.is_local and all(map(find_spec, _NLI_PACKAGES))):
+            return default_judge(model, prompts)
+        labeler = "cascade"
     if isinstance(labeler, str):
         if labeler not in LABELERS:
             raise ConfigurationError(f"unknown labeler {labeler!r}; one of {', '.join(LABELERS)}")
@@ -179,8 +186,18 @@ def make_labeler(
     if callable(labeler):
         labeler = labeler(model, prompts)
     if isinstance(labeler, Cascade) and not labeler.complete:
-        return labeler.with_judge(make_labeler(None, model, prompts))
+        return labeler.with_judge(default_judge(model, prompts))
     return labeler
+
+
+def default_judge(model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
+    """What judges single pairs where no labeler is named: ``choice`` on the local model, or json.
+
+    Args:
+        model: The model that judges.
+        prompts: The templates.
+    """
+    return make_labeler("choice" if model.is_local else "json", model, prompts)
 
 
 def claim_choice(

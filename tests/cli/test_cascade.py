@@ -78,7 +78,8 @@ def test_claims_that_are_given_go_through_the_same_stages(
     data.write_text(json.dumps(row) + "\n")
     folder = make_nli_model(tmp_path / "small-nli")
     command = ["bench", "conflict-detection", "--data", data, "--out", tmp_path / "v.jsonl"]
-    command += ["--labeler", "cascade", "--nli-model", folder, "--model", "scripted", "--json"]
+    command += ["--labeler", "cascade", "--nli-model", folder, "--certain", "0.9"]
+    command += ["--model", "scripted", "--json"]
     with OpenAIServer(world) as server:
         outcome = CliRunner().invoke(main, [*map(str, command), "--base-url", server.base_url])
     assert outcome.exit_code == 0, outcome.output

@@ -35,7 +35,7 @@ def test_ask_runs_on_a_model_file_without_any_key_and_a_second_time_for_nothing(
     first, again = (json.loads(CliRunner().invoke(main, command).stdout) for _ in range(2))
 
     assert first["answer"] in options
-    assert first["usage"]["calls"] >= 3
+    assert first["usage"]["calls"] >= 2, "the cascade may spare a pair"
     assert first["usage"]["input_tokens"] > 500
     assert len(first["documents"]) == 2
     pairs = [label for claim in first["report"]["claims"] for label in claim["labels"]]

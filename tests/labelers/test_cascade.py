@@ -65,10 +65,16 @@ async def decided(
 
 
 async def test_what_the_cheap_labeler_is_certain_of_stands_and_the_rest_goes_to_the_judge() -> None:
-    cheap = Cheap((SUPPORTS, 0.9), (CONTRADICTS, 0.89))
+    cheap = Cheap((SUPPORTS, 0.6), (CONTRADICTS, 0.59))
     found, world = await decided(cheap, [document(f"It was lit in 1871, {n}.", n) for n in (1, 2)])
     assert found == [("cheap", SUPPORTS), ("json(test-model)", SUPPORTS)]
     assert world.asked["label"] == 1
+
+
+async def test_by_default_it_must_be_surer_that_a_document_is_irrelevant() -> None:
+    documents = [document(f"It was lit in 1871, {n}.", n) for n in (1, 2)]
+    found, _ = await decided(Cheap((IRRELEVANT, 0.69), (IRRELEVANT, 0.7)), documents)
+    assert [stage for stage, _ in found] == ["json(test-model)", "cheap"]
 
 
 async def test_how_certain_it_must_be_is_a_setting_for_each_label() -> None:

@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -17,7 +18,7 @@ from conflictscore.graph.settings import LoopSettings
 from conflictscore.labelers import LABELERS, Labeler, LabelerKind, label_table, make_labeler
 from conflictscore.labelers.nli.model import NliModel
 from conflictscore.labelers.registry import ClaimChoice
-from conflictscore.models import UsageMeter
+from conflictscore.models import LOCAL_ENDPOINT, UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import Fault, OpenAIServer
@@ -104,6 +105,20 @@ class TestRegistry:
         with pytest.raises(ConfigurationError, match=f"'x'; one of {', '.join(LABELERS)}"):
             opened("x", server)
 
+    @pytest.mark.parametrize(
+        ("missing", "named"),
+        [("", "cascade(nli(minilm), choice(test-model))"), ("tokenizers", "choice(test-model)")],
+    )
+    def test_a_local_model_has_a_cascade_where_its_extra_is_installed(
+        self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, missing: str, named: str
+    ) -> None:
+        found = lambda name: None if name == missing else name  # noqa: E731
+        monkeypatch.setattr("conflictscore.labelers.registry.find_spec", found)
+        local = replace(calling(server), endpoint=LOCAL_ENDPOINT)
+        assert make_labeler(None, local, PROMPTS).name == named
+        assert make_labeler("cascade", local, PROMPTS).name.endswith("choice(test-model))")
+        assert make_labeler(None, calling(server), PROMPTS).name == "json(test-model)"
+
     def test_one_entry_is_all_that_a_run_needs_to_know_of_a_labeler(
         self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -157,14 +172,14 @@ class TestVerdicts:
     async def test_untrusted_text_closes_no_mark_of_a_prompt(
         self, name: str, server: OpenAIServer
     ) -> None:
-        async def marks(of: str, text: str) -> list[int]:
+        async def marks(of: str, text: str) -> set[int]:
             sent = len(server.requests)
             claims = [claim(of, 1), claim(f"{of} 2", 2)]
             texts = [document(text, 1, title=text), document(f"{text} 2", 2)]
             assert len(await told(opened(name, server), claims, texts)) == 4
             prompts = [request.prompt for request in server.requests[sent:]]
             assert all("The lamp" in prompt for prompt in prompts)
-            return sorted(len(re.findall(r"</?(?:document|claim)\b", p)) for p in prompts)
+            return {len(re.findall(r"</?(?:document|claim)\b", p)) for p in prompts}
 
         assert await marks(HOSTILE, HOSTILE) == await marks("The lamp.", "The lamp shone.")
 

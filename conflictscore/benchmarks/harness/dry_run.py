@@ -40,7 +40,7 @@ from conflictscore.benchmarks.harness.setup import Ready, Setup
 from conflictscore.benchmarks.harness.stand_ins import word
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.labelers.cascade import Cascade
-from conflictscore.labelers.registry import LABELERS, make_labeler
+from conflictscore.labelers.registry import LABELERS, default_judge, make_labeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.prices import PriceTable
@@ -180,7 +180,7 @@ def _asking(setup: Setup, model: LanguageModel, prompts: NotedPrompts) -> Any:
     A cascade is counted as its judge alone would be asked.
     """
     if isinstance(setup.context.labeler, Cascade):
-        return make_labeler(None, model, prompts)
+        return default_judge(model, prompts)
     chosen = setup.loop.labeler
     named = isinstance(chosen, str) and LABELERS[chosen].needs == "model"
     if chosen is None or named or callable(chosen):

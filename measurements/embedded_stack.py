@@ -1,0 +1,293 @@
+"""What the labelers that need no other machine are worth, alone and put together.
+
+Computed without a call, from what measurements.judge_variants kept of the embedded model in
+--replies, and from an NLI model, which reads the 308 pairs in half a minute. A cascade is played
+by the package's own class. What is fitted is fitted on the other sets than the one it is used on.
+With --verdicts, of `training.evaluate` with the same NLI model, it also says how often that model
+is right on all validation pairs from which score on.
+
+calls: share of the pairs that the language model is asked about. right of them: of those that it
+is not asked about, the share with people's label. better, worse, p: labels beside those of
+`choice`, by McNemar's test. always: the commonest label, and "conflict" of every claim.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from pathlib import Path
+
+import click
+import numpy as np
+from rich.console import Console
+
+from conflictscore.benchmarks.conflict_detection.detect import PairRow
+from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
+from conflictscore.errors import ConflictScoreError, InputError
+from conflictscore.labelers.cascade import Cascade, Certain
+from conflictscore.labelers.nli.labeler import NliLabeler, open_nli
+from conflictscore.models.usage import UsageMeter
+from conflictscore.progress import CountBar
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.storage.record_file import RecordLines
+from measurements.kept_scores import (
+    Numbers,
+    Pairs,
+    Row,
+    asked_of,
+    averaged,
+    chosen_offsets,
+    fitted_offsets,
+    held_out_choice,
+    kept_replies,
+    levelled,
+    normalised,
+    print_rows,
+    stacked,
+)
+from measurements.validation_sample import places_of, validation_claims, validation_sample
+from training.pairs import LABELS
+
+__all__ = ["KeptLabeler", "main", "nli_scores", "played", "rows_of", "standing"]
+
+_SCORES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.45)
+_TRIED = (0.4, 0.5, 0.6, 0.7, 0.8, 1.01)
+"""The last is reached by no score."""
+
+
+class KeptLabeler:
+    """Gives what was kept of a labeler, for the package's own code to put together."""
+
+    identity = None
+
+    def __init__(self, name: str, pairs: Pairs, logprobs: Numbers) -> None:
+        """Take what it said.
+
+        Args:
+            name: Its name.
+            pairs: The pairs.
+            logprobs: Of each pair; a row that is not finite was never asked.
+        """
+        self.name, self.asked = name, set[int]()
+        self._logprobs = logprobs
+        self._places = {
+            (group.claim, group.documents[number - 1].title, group.documents[number - 1].text): row
+            for row, (group, number) in enumerate(pairs.places)
+        }
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        """See :class:`~conflictscore.labelers.protocol.Labeler`."""
+        place = self._places[claim.text, document.title, document.text]
+        self.asked.add(place)
+        row = self._logprobs[place]
+        best = int(row.argmax())
+        return EvidenceLabel(
+            claim=claim.number,
+            document=document.number,
+            label=Label(LABELS[best]),
+            score=min(1.0, float(np.exp(row[best]))),
+        )
+
+
+def nli_scores(labeler: NliLabeler, pairs: Pairs) -> Numbers:
+    """Calibrated log-probabilities of an NLI model, a row a pair.
+
+    Raises:
+        ContextWindowError: A claim is too long for it.
+    """
+
+    async def read() -> list[list[float]]:
+        meter, rows = UsageMeter(), []
+        with CountBar(Console(stderr=True), "reading", "pairs") as bar:
+            for count, (group, number) in enumerate(pairs.places, start=1):
+                claim = Claim(number=1, text=group.claim)
+                said = await labeler.logprobs(claim, group.shown[number - 1], meter)
+                sure = labeler.calibration.probabilities(said)
+                rows.append([float(np.log(max(sure[Label(label)], 1e-30))) for label in LABELS])
+                bar.show(count, len(pairs.places))
+        return rows
+
+    return np.array(asyncio.run(read()))
+
+
+def played(
+    pairs: Pairs, cheap: Numbers, judge: Numbers, certain: Certain, name: str = "cascade"
+) -> Row:
+    """A cascade of two labelers, by what was kept of both."""
+    first, second = KeptLabeler("nli", pairs, cheap), KeptLabeler("judge", pairs, judge)
+    cascade = Cascade(first, second, certain)
+    found: dict[tuple[str, str, int], Label] = {}
+
+    async def judge_all() -> None:
+        for group in dict.fromkeys(group for group, _ in pairs.places):
+            claim = Claim(number=1, text=group.claim)
+            said: list[EvidenceLabel] = []
+            await cascade.label_all(
+                [(claim, document) for document in group.shown], UsageMeter(), said.append
+            )
+            found.update({(group.set, group.id, one.document): one.label for one in said})
+
+    asyncio.run(judge_all())
+    given = [found[group.set, group.id, number].value for group, number in pairs.places]
+    asked = np.isin(np.arange(len(given)), sorted(second.asked))
+    return Row(name, np.array([LABELS.index(label) for label in given]), asked)
+
+
+def rows_of(pairs: Pairs, nli: Numbers, judges: Mapping[str, Numbers]) -> Iterator[Row]:
+    """Every way to label by an NLI model and judges.
+
+    Args:
+        pairs: The pairs.
+        nli: What the NLI model says of each.
+        judges: What each judge says.
+    """
+    never, always = np.zeros(len(nli), bool), np.ones(len(nli), bool)
+    yield Row("nli", nli.argmax(axis=1), never)
+    yield Row("nli, offsets", fitted_offsets(pairs, nli).argmax(axis=1), never)
+    yield Row("nli, offsets by worth", chosen_offsets(pairs, nli), never)
+    for name, judge in judges.items():
+        sure = fitted_offsets(pairs, judge)
+        mean = (np.exp(nli) + np.exp(judge)) / 2
+        ways = {
+            name: judge.argmax(axis=1),
+            f"{name}, levelled": levelled(pairs, judge).argmax(axis=1),
+            f"{name}, offsets": sure.argmax(axis=1),
+            f"{name}, offsets by worth": chosen_offsets(pairs, judge),
+            f"product of nli and {name}": (nli + judge).argmax(axis=1),
+            f"mean of nli and {name}": mean.argmax(axis=1),
+            f"product of nli and {name}, offsets": (nli + sure).argmax(axis=1),
+            f"the same by worth, {name}": chosen_offsets(pairs, nli + sure),
+            f"regression on nli and {name}": stacked(pairs, nli, judge),
+        }
+        for way, given in ways.items():
+            yield Row(way, given, always)
+        for score in _SCORES:
+            certain = Certain.from_score(score)
+            yield played(pairs, nli, judge, certain, f"cascade {score} to {name}")
+        yield _fitted_cascade(pairs, nli, judge, f"cascade, fitted, to {name}")
+
+
+def _fitted_cascade(pairs: Pairs, nli: Numbers, judge: Numbers, name: str) -> Row:
+    """With a score for the two sides and one for IRRELEVANT, chosen on the other sets."""
+    certain = [Certain(sides, sides, other) for sides, other in product(_TRIED, repeat=2)]
+    tried = [played(pairs, nli, judge, one) for one in certain]
+    places = np.arange(len(nli))
+    best = held_out_choice(pairs, np.array([one.given for one in tried]))
+    given, asked = (
+        np.array(part)[best, places] for part in zip(*(one[1:] for one in tried), strict=True)
+    )
+    return Row(name, given, asked)
+
+
+def standing(
+    verdicts: Iterable[PairRow], groups: Iterable[ClaimGroup]
+) -> Iterator[tuple[float, Label, float, float | None]]:
+    """How often an NLI model is right where it is this sure, on all validation pairs.
+
+    Yields:
+        A score, a label, the share of all pairs that have this label with at least this score, and
+        the share of these with people's label; None where there are none.
+    """
+    gold = {
+        (group.set, group.id, number): document.label
+        for group in groups
+        for number, document in enumerate(group.documents, start=1)
+    }
+    said = [(row.label, gold.get((row.set, row.group, row.label.document))) for row in verdicts]
+    for score in _SCORES:
+        for label in map(Label, LABELS):
+            right = [
+                one.label is people
+                for one, people in said
+                if one.label is label and (one.score or 0.0) >= score
+            ]
+            share = sum(right) / len(right) if right else None
+            yield score, label, len(right) / max(1, len(said)), share
+
+
+@click.command(help=__doc__)
+@click.option(
+    "--data",
+    multiple=True,
+    required=True,
+    metavar="DIR",
+    type=click.Path(exists=True, path_type=Path),
+    help="The folder labels/.",
+)
+@click.option(
+    "--replies",
+    required=True,
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="--out of measurements.judge_variants.",
+)
+@click.option("--nli-model", metavar="DIR", help="By default the bundled one.")
+@click.option(
+    "--verdicts",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="verdicts.jsonl of training.evaluate, of the same NLI model.",
+)
+@click.option("--groups", default=10, show_default=True, help="Claims a set.")
+@click.option("--seed", default=0, show_default=True)
+def main(
+    data: tuple[Path, ...],
+    replies: Path,
+    nli_model: str | None,
+    verdicts: Path | None,
+    groups: int,
+    seed: int,
+) -> None:
+    """See the module."""
+    try:
+        labeler = open_nli(nli_model)
+        sample, _ = validation_sample(data, groups, seed)
+        every = Pairs.of(places_of(sample))
+        pairs, judges = _judges(every, replies)
+        print_rows(pairs, rows_of(pairs, nli_scores(labeler, pairs), judges), "choice")
+        if verdicts is not None:
+            _print_standing(standing(_read(verdicts), validation_claims(data)))
+    except ConflictScoreError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _judges(every: Pairs, replies: Path) -> tuple[Pairs, dict[str, Numbers]]:
+    """The pairs that `choice` was asked about, and what it and others asked of all these said."""
+    choice, _ = kept_replies(replies / "choice.jsonl", every)
+    cut = every.claims[~asked_of(choice)]
+    whole = ~np.isin(every.claims, cut)  # a conflict is one of all documents of a claim
+    if not whole.any():
+        raise InputError(f"{replies}: choice was asked about no claim with all its documents")
+    found = {"choice": normalised(choice[whole])}
+    if (replies / "reversed.jsonl").exists():
+        other, _ = kept_replies(replies / "reversed.jsonl", every)
+        if asked_of(other[whole]).all():
+            found["both orders"] = averaged(choice[whole], other[whole])
+    if not whole.all():
+        click.echo(f"choice was asked about {whole.sum()} of {len(whole)} pairs: these alone\n")
+    return every.where(whole), found
+
+
+def _read(path: Path) -> Iterator[PairRow]:
+    """Rows of verdicts.
+
+    Raises:
+        InputError: The file holds something else.
+    """
+    for line in RecordLines(path):
+        if line.number > 1:
+            try:
+                yield PairRow.model_validate_json(line.text)
+            except ValueError:
+                where = f"{path}, row {line.number}"
+                raise InputError(f"{where}: no verdict of training.evaluate") from None
+
+
+def _print_standing(rows: Iterable[tuple[float, Label, float, float | None]]) -> None:
+    click.echo("\n| score | label | pairs | right |\n|---|---|---|---|")
+    for score, label, share, right in rows:
+        said = "" if right is None else f"{100 * right:.0f} %"
+        click.echo(f"| {score} | {label} | {100 * share:.1f} % | {said} |")
+
+
+if __name__ == "__main__":
+    main()
