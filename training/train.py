@@ -74,7 +74,7 @@ is taken was chosen anew:
        python -m training.decision --data DATA --model build/nli/unbiased --out build/windows.npz
        python -m training.choose_bias --data DATA --windows build/windows.npz
        python -m training.carry bias build/nli/mixed.npz build/nli/best.npz \\
-         --supports .6 --contradicts .1
+         --supports .6 --contradicts .6
 \b
 On a machine with a GPU that gets this repository and at most 64 MiB of other files, keeps files for
 a while, and ends a command after ten minutes:
