@@ -277,7 +277,7 @@ async def test_a_question_that_stays_as_it_was_is_no_event() -> None:
         running(setting(generator=Says("When?"), prompts=PROMPTS), events),
     )
     failed = await contextualize(
-        {"question": "When?", "history": TALK, "notes": ["the first note"]},  # type: ignore[typeddict-unknown-key]
+        {"question": "When?", "history": TALK, "notes": ["the first note"]},
         running(setting(generator=down, prompts=PROMPTS), events),
     )
 

@@ -44,7 +44,7 @@ async def test_what_is_found_is_numbered_marked_and_told_with_the_notes_of_the_s
     shelf, events = Shelf(texts=[LAMP, "The tower is white.", f"{LAMP} "]), list[Any]()
 
     update = await retrieve(
-        {"question": " When was it lit? ", "notes": ["the first note"]},  # type: ignore[typeddict-unknown-key]
+        {"question": " When was it lit? ", "notes": ["the first note"]},
         running(setting(retriever=shelf, run_id="run-7", regeneration="typed"), events),
     )
 
@@ -204,4 +204,4 @@ async def test_what_cannot_be_scored_is_refused(given: Any, why: str) -> None:
     with pytest.raises(InputError, match=f"^{why}$"):
         await receive(given, running(setting()))
     with pytest.raises(InputError, match=r"^this thread holds another question"):
-        await receive({**given, "run_id": "run-7"}, running(setting()))
+        await receive(given | {"run_id": "run-7"}, running(setting()))

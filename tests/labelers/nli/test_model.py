@@ -5,6 +5,7 @@ import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from onnx import TensorProto
@@ -80,9 +81,12 @@ class TestFits:
         self, tmp_path: Path
     ) -> None:
         roberta = {"model_type": "roberta", "pad_token_id": 1}
-        for number, (config, most) in enumerate(
-            [(roberta, 128), ({"model_type": "roberta"}, 129), ({"pad_token_id": 1}, 130)]
-        ):
+        families: list[tuple[dict[str, Any], int]] = [
+            (roberta, 128),
+            ({"model_type": "roberta"}, 129),
+            ({"pad_token_id": 1}, 130),
+        ]
+        for number, (config, most) in enumerate(families):
             folder = make_nli_model(tmp_path / str(number), positions=130, config=config)
             assert NliModel(folder).most_tokens == most
 
