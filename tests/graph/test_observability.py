@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from conflictscore import OpenTelemetryCallback, ProviderError, create_self_correcting_rag
+from conflictscore.nodes.feedback import _send, _Traced, send_feedback
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.world import DISAGREEING, PAPER, World, scripted_model
 
@@ -217,3 +218,28 @@ def test_the_scores_arrive_as_feedback_on_the_run_that_langsmith_traced(
     }
     assert tracer.latest_run is not None
     assert {entry["run_id"] for entry in langsmith.feedback} == {str(tracer.latest_run.id)}
+    for entry in langsmith.feedback:
+        assert entry["trace_id"] == str(tracer.latest_run.trace_id)
+        assert entry["session_id"] == str(UUID(int=0)), "the project that LangSmith keeps it in"
+        assert entry["feedback_source"]["type"] == "model"
+
+
+def test_scores_that_nobody_takes_are_one_warning_and_no_failure(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Away:
+        def flush(self) -> None:
+            raise ConnectionError("a secret is in here")
+
+    traced = _Traced(Away(), "p", UUID(int=1), UUID(int=1))  # type: ignore[arg-type]
+    with caplog.at_level("WARNING"):
+        _send(traced, {"conflictscore.cs_c": 0.5})
+
+    [record] = caplog.records
+    assert record.getMessage() == "the scores were not sent to LangSmith (ConnectionError)"
+
+
+def test_where_nothing_is_traced_nothing_is_sent() -> None:
+    before = threading.active_count()
+    send_feedback({"conflictscore.cs_c": 0.5})
+    assert threading.active_count() == before

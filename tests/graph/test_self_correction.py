@@ -178,9 +178,10 @@ def test_a_choice_that_cannot_be_read_twice_leaves_the_first_answer_and_says_so(
     assert world.asked["regenerate"] == 2
     assert state["answer"] == "It was 1871."
     assert not state["flipped"]
-    [note] = state["notes"]
-    assert "could not be regenerated" in note
-    assert "neither (A) nor (B)" in note
+    failure = state["regeneration_error"]
+    assert failure.startswith("unreadable reply from scripted: it was neither (A) nor (B)")
+    why = f"the earlier answer stands, because it could not be regenerated: {failure}"
+    assert (state["notes"], state["reason"], state["decision"]) == ([why], why, "record")
 
 
 def test_a_choice_that_changes_without_a_reason_is_asked_for_one(
@@ -252,8 +253,9 @@ def test_a_flip_whose_reason_cannot_be_had_stays_a_flip(model: ChatOpenAI, world
     state = loop(model).invoke(QUESTION)
 
     assert state["flipped"]
-    assert state["justification"] is None
-    assert any("no justification" in note for note in state["notes"])
+    assert (state["justification"], state["flip"]["justification"]) == (None, None)
+    [note] = state["notes"]
+    assert note.startswith("the change has no justification: scripted failed with HTTP 500: ")
 
 
 def test_the_choice_labeler_gives_a_probability_with_each_label(model: ChatOpenAI) -> None:
@@ -300,6 +302,75 @@ def test_every_step_is_an_event(model: ChatOpenAI) -> None:
     assert [event["conflicting"] for event in events if event["event"] == "scores"] == [[1], [1]]
 
 
+def test_an_event_tells_what_its_step_came_to(model: ChatOpenAI) -> None:
+    """What a page shows of a run under way is made of these."""
+    told = list(loop(model).stream(QUESTION, stream_mode="custom"))
+    first, second = "It was lit in 1871.", "It was lit in 1874."
+    scores = {"cs_c": 1.0, "cs_r": 0.5, "coverage": 1.0, "conflicting": [1]}
+
+    assert [event for event in told if event["event"] != "label"] == [
+        {
+            "event": "documents",
+            "documents": [
+                {"number": 1, "title": "Gazette", "url": "https://gazette.test/a"},
+                {"number": 2, "title": "Log", "url": "https://log.test/b"},
+                {"number": 3, "title": "Walks", "url": "https://walks.test/c"},
+            ],
+        },
+        {"event": "answer", "round": 0, "answer": first},
+        {"event": "claims", "claims": [{"number": 1, "text": first, "passage": [0, 19]}]},
+        {"event": "scores", "round": 0, **scores},
+        {
+            "event": "decision",
+            "decision": "regenerate",
+            "reason": "claim 1 has evidence on both sides",
+        },
+        {"event": "answer", "round": 1, "answer": second},
+        {"event": "claims", "claims": [{"number": 1, "text": second, "passage": [0, 19]}]},
+        {"event": "scores", "round": 1, **scores},
+        {
+            "event": "decision",
+            "decision": "justify",
+            "reason": "1 of 1 regenerations were made",
+        },
+        {
+            "event": "flip",
+            "before": first,
+            "after": second,
+            "justification": World.reason,
+            "claim": first,
+            "supports": [1],
+            "contradicts": [2],
+        },
+    ]
+    labels = [event for event in told if event["event"] == "label"]
+    label = next(event for event in labels if event["document"] == 1)  # they come in any order
+    assert (label["label"], label["reasoning"], label["cached"]) == (
+        "SUPPORTS",
+        "The years were compared.",
+        False,
+    )
+
+
+def test_the_end_of_a_run_holds_all_of_it(model: ChatOpenAI) -> None:
+    state = loop(model).invoke(QUESTION)
+
+    assert state["method"] == "regenerated-rag"
+    assert state["regeneration"] == "paper"
+    assert (state["asked"], state["question"], state["options"]) == (
+        "When was the lamp lit?",
+        "When was the lamp lit?",
+        [],
+    )
+    assert (state["decision"], state["notes"], state["checked"]) == ("justify", [], "fully")
+    assert state["reason"] == "1 of 1 regenerations were made"
+    assert (state["flips"], state["revisions"]) == ([], []), "an answer was given anew, whole"
+    assert state["reconsidered"] == state["attempts"][1]["reconsidered"]
+    assert state["reconsidered"]["claim"]["text"] == state["first_answer"]
+    assert (state["decomposition_error"], state["unclaimed"]) == (None, None)
+    assert state["usage"]["calls"] == 2 + 2 + 6 + 1
+
+
 def test_each_step_tells_how_long_it_took(model: ChatOpenAI) -> None:
     timings = loop(model).invoke(QUESTION)["timings"]
 
@@ -322,8 +393,10 @@ def test_an_answer_without_text_is_no_flip_and_has_no_score(model: ChatOpenAI) -
     state = loop(model).invoke(QUESTION, context=replace(context, answerer=Silent()))
 
     assert (state["first_answer"], state["answer"], state["flipped"]) == ("", "", False)
-    assert (state["flip"], state["report"]) == (None, None)
-    assert "the answer is empty, and has no score" in state["notes"]
+    assert (state["flip"], state["flips"], state["report"]) == (None, [], None)
+    assert (state["final_report"], state["justification"], state["attempts"]) == (None, None, [])
+    assert (state["checked"], state["reason"]) == ("no", "the answer is empty, and has no score")
+    assert state["notes"] == ["the answer is empty, and has no score"]
 
 
 def test_drafts_and_verdicts_are_not_streamed_as_messages(model: ChatOpenAI) -> None:

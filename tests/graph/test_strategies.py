@@ -124,9 +124,13 @@ def test_oracle_is_told_the_true_type(
 def test_oracle_without_a_type_is_refused_before_anything_is_asked(
     model: ChatOpenAI, world: TypedWorld, given: dict[str, Any]
 ) -> None:
-    with pytest.raises(InputError, match=r"conflict_type is .*; one of no-conflict, "):
+    with pytest.raises(InputError) as refused:
         strategy(model, "oracle").invoke({**QUESTION, **given})
 
+    assert str(refused.value) == (
+        f"conflict_type is {given.get('conflict_type')!r}; one of no-conflict, complementary,"
+        " conflicting-opinions, outdated, misinformation is needed"
+    )
     assert not world.asked
 
 
@@ -145,8 +149,12 @@ def test_a_true_type_that_is_given_along_reaches_no_other_strategy(
 async def test_a_strategy_runs_async_and_streams_its_steps(model: ChatOpenAI, name: str) -> None:
     graph = strategy(model, name)
     events = [event async for event in graph.astream(QUESTION, stream_mode="custom")]
+    reason = {"pipeline": "The log is of a later day.", "taxonomy-aware": "The log is newer."}
     assert [event["event"] for event in events] == ["documents", "conflict_type", "answer"]
-    assert events[-1]["round"] == 0
+    assert events[1:] == [
+        {"event": "conflict_type", "type": "outdated", "reason": reason[name]},
+        {"event": "answer", "round": 0, "answer": "It was lit in 1874 [2]."},
+    ]
 
 
 def test_documents_that_do_not_fit_are_cut_and_noted(model: ChatOpenAI, world: TypedWorld) -> None:
@@ -156,11 +164,13 @@ def test_documents_that_do_not_fit_are_cut_and_noted(model: ChatOpenAI, world: T
         {"question": "When?", "documents": [long, *DISAGREEING]}
     )
 
+    cut = "document 1 was cut: it is longer than its share of the context window"
     assert "are shown.]" in world.prompts["cite"][0]
-    assert [note.partition(",")[0] for note in state["notes"]] == [
-        "to tell the type of the conflict",
-        "to answer",
-    ]
+    assert state["notes"] == [f"to tell the type of the conflict, {cut}", f"to answer, {cut}"]
+    at_once = strategy(model, "taxonomy-aware", context_window=4096).invoke(
+        {"question": "When?", "documents": [long, *DISAGREEING]}
+    )
+    assert at_once["notes"] == [f"to answer, {cut}"]
 
 
 def test_a_hostile_question_and_document_stay_between_their_marks(

@@ -78,3 +78,49 @@ def test_a_quotation_is_shown_as_it_stands_in_the_document_whole_or_in_pieces() 
     assert '"The lamp was lit"' in told("The lamp was lit")
     assert '"It opened […] in 1871"' in told("It opened … in 1871.")
     assert f'"{LIT}"' in told("It was dark.")
+
+
+def test_a_long_quotation_reason_or_source_is_cut_where_room_ends() -> None:
+    text = "The lamp was lit in 1871, " + "and it burned on and on, " * 40
+    document = Document(number=1, text=text, title="T" * 130)
+
+    def told(snippet: str) -> str:
+        verdict = EvidenceLabel(
+            claim=1, document=1, label=Label.SUPPORTS, snippet=snippet, reasoning="r" * 310
+        )
+        evidence = ClaimEvidence(claim=CLAIM, labels=(verdict,))
+        [witness] = witnesses(evidence, Label.SUPPORTS, [document])
+        assert (witness.reason, witness.source) == ("r" * 300, "T" * 120)
+        return conflict_details(evidence, [document], PROMPTS)
+
+    assert f'"{text[:400]}"' in told(text[:400])
+    assert f'"{text[:400].rstrip()} …"' in told(text[:420]).replace("  …", " …")
+
+
+def test_one_copy_is_one_copy_and_an_unknown_document_is_left_out() -> None:
+    [first] = witnesses(EVIDENCE, Label.SUPPORTS, DOCUMENTS[:2])
+    assert first.source == "Gazette; gazette.test; 1 near-copy: 2"
+
+    # a copy whose original says otherwise stands for itself
+    [alone] = witnesses(
+        ClaimEvidence(claim=CLAIM, labels=EVIDENCE.labels[1:2]), Label.SUPPORTS, DOCUMENTS
+    )
+    assert (alone.document.number, alone.copies) == (2, ())
+
+
+def test_a_side_that_nobody_is_on_is_said_to_have_none() -> None:
+    one = ClaimEvidence(claim=CLAIM, labels=EVIDENCE.labels[2:3])
+    for details in (conflict_details, sourced_details):
+        supporting, _, contradicting = details(one, DOCUMENTS, PROMPTS).partition(
+            "Documents that contradict this claim:\n"
+        )
+        assert supporting == "Documents that support this claim:\nnone\n\n"
+        assert contradicting.startswith("- Document 3")
+
+
+def test_what_is_read_so_is_said_with_its_reason() -> None:
+    told = sourced_details(EVIDENCE, DOCUMENTS, PROMPTS)
+    assert told.endswith(
+        '- Document 3 (Log; 1999-05-01): "The lamp dates from 1874." (Read so because: The years'
+        " were compared.)"
+    )

@@ -1,10 +1,204 @@
-"""Which attempt changed the answer, and what a state holds."""
+"""Where the loop goes and why, which attempt changed the answer, and what a state holds."""
+
+from typing import Any
 
 import pytest
 
-from conflictscore.nodes.decide import flipped_by
-from conflictscore.nodes.state import claims_of, run_of
-from conflictscore.records import Answer, Attempt
+from conflictscore.nodes.decide import decide, flipped_by, may_look_again, spare_time, to_look_for
+from conflictscore.nodes.state import RagState, claims_of, run_of
+from conflictscore.records import Answer, Attempt, FurtherSearch, Method
+from tests.nodes.steps import attempt, claim_with, revision, running, scored, setting
+
+LAMP = claim_with("+-", "The lamp was lit in 1871.")
+TOWER = claim_with("--", "The tower is blue.", number=2)
+DOOR = claim_with("-0", "The door is red.", number=3)
+ROOF = claim_with("00", "The roof is flat.", number=4)
+CONFLICT = scored(LAMP, TOWER)
+ALL = ("conflict", "refuted")
+FIRST = attempt(CONFLICT)
+
+
+def state_of(*attempts: Attempt, **known: Any) -> RagState:
+    return {"attempts": [one.to_json() for one in attempts], **known}  # type: ignore[typeddict-item]
+
+
+async def decision(state: RagState, **settings: Any) -> tuple[str, str]:
+    """What is decided and why; the run's events say the same."""
+    events: list[Any] = []
+    update = await decide(state, running(setting(**settings), events))
+    assert events == [{"event": "decision", **update}]
+    return update["decision"], update["reason"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "attempts", "decided"),
+    [
+        ({}, [FIRST], ("regenerate", "claim 1 has evidence on both sides")),
+        ({"method": Method.RAG}, [FIRST], ("record", "rag answers once")),
+        ({}, [attempt(None)], ("record", "no claim has evidence on both sides")),
+        ({}, [attempt(scored(TOWER))], ("record", "no claim has evidence on both sides")),
+        ({"disputed": ALL}, [attempt(scored(ROOF))], ("record", "no claim is disputed")),
+        (
+            {"disputed": ALL},
+            [attempt(scored(TOWER, policy=ALL))],
+            ("regenerate", "claim 2 is refuted"),
+        ),
+        ({"max_rounds": 0}, [FIRST], ("record", "0 of 0 regenerations were made")),
+        (
+            {"max_rounds": 2, "budget_seconds": 9},
+            [attempt(CONFLICT, round=2)],
+            ("record", "2 of 2 regenerations were made"),
+        ),
+        (
+            {"regeneration": "revise", "disputed": ALL},
+            [attempt(scored(LAMP, TOWER, policy=ALL))],
+            ("regenerate", "disputed claims: 1, 2"),
+        ),
+    ],
+)
+async def test_why_an_answer_is_given_again_or_stands(
+    settings: dict[str, Any], attempts: list[Attempt], decided: tuple[str, str]
+) -> None:
+    assert await decision(state_of(*attempts), **settings) == decided
+
+
+@pytest.mark.parametrize(
+    ("reconsidered", "revised", "goes_on"),
+    [
+        (claim_with("+-"), None, False),
+        (claim_with("-+"), None, False),  # documents that change sides are no new ones
+        (claim_with("+0"), None, True),
+        (None, claim_with("+-"), False),
+        (None, claim_with("+0"), True),
+        (None, None, True),
+    ],
+)
+async def test_a_further_round_needs_a_document_that_was_not_shown(
+    reconsidered: Any, revised: Any, goes_on: bool
+) -> None:
+    changes = (revision("In 1871.", "In 1874.", claims=(revised,)),) if revised else ()
+    again = attempt(CONFLICT, round=1, reconsidered=reconsidered, revisions=changes)
+
+    decided = await decision(state_of(FIRST, again), max_rounds=2)
+
+    why = "claim 1 has evidence on both sides" if goes_on else "there is no new evidence"
+    assert decided == ("regenerate" if goes_on else "record", why)
+
+
+async def test_what_a_revision_showed_for_one_claim_is_not_new_for_another() -> None:
+    """All disputed claims are revised, so a document that is new to any of them is a reason."""
+    shown = (revision("In 1871.", "In 1874.", claims=(claim_with("+-0"),)),)
+    both = scored(claim_with("+-0"), claim_with("0--", number=2), policy=ALL)
+    state = state_of(FIRST, attempt(both, round=1, revisions=shown))
+    settings: dict[str, Any] = {"max_rounds": 2, "disputed": ALL}
+
+    revising = await decision(state, **settings, regeneration="revise")
+    anew = await decision(state, **settings)
+
+    assert revising == ("regenerate", "disputed claims: 1, 2")
+    assert anew == ("record", "there is no new evidence")
+
+
+async def test_a_document_without_weight_is_no_new_evidence() -> None:
+    shown = claim_with("+-0")
+    weighed = scored(claim_with("+-+"), weights={3: 0.0})
+    state = state_of(FIRST, attempt(weighed, round=1, reconsidered=shown))
+
+    assert await decision(state, max_rounds=2) == ("record", "there is no new evidence")
+
+
+async def test_an_answer_that_changed_without_a_reason_is_asked_for_one_at_the_end() -> None:
+    changed = attempt(scored(claim_with("+")), "In 1874.", round=1)
+    explained = attempt(changed.report, "In 1874.", round=1, justification="The log says so.")
+
+    assert (await decision(state_of(FIRST, changed)))[0] == "justify"
+    assert (await decision(state_of(FIRST, explained)))[0] == "record"
+    assert (await decision(state_of(FIRST, attempt(CONFLICT, round=1))))[0] == "record"
+
+
+async def test_what_is_in_doubt_is_looked_for_before_anything_is_given_again() -> None:
+    state = state_of(attempt(scored(LAMP, TOWER, policy=ALL)))
+
+    decided = await decision(state, look_further="disputed", disputed=ALL)
+
+    assert decided == ("look_further", "in doubt: 2, 1"), "with most against it first"
+
+
+@pytest.mark.parametrize(
+    ("settings", "claims"),
+    [
+        ({"look_further": "off", "disputed": ALL}, []),
+        ({"method": Method.CONTROL_RAG}, []),
+        ({"max_rounds": 0}, []),
+        ({}, [1]),
+        ({"look_further": "unsupported"}, [1, 4]),
+        ({"disputed": ALL}, [1, 2, 3]),  # a second document may refute what one contradicts
+        ({"disputed": ALL, "look_further": "unsupported"}, [1, 2, 3, 4]),
+    ],
+)
+def test_which_claims_are_looked_for(settings: dict[str, Any], claims: list[int]) -> None:
+    policy = settings.get("disputed", ("conflict",))
+    state = state_of(attempt(scored(DOOR, ROOF, TOWER, LAMP, policy=policy)))
+
+    found = to_look_for(state, setting(**{"look_further": "disputed", **settings}))
+
+    assert sorted(evidence.claim.number for evidence in found) == claims
+    disputed = {1, 2} if policy == ALL else {1}
+    first = [evidence.claim.number for evidence in found][: len(disputed)]
+    assert not claims or {*first} == disputed, "the disputed ones come first"
+
+
+def test_an_answer_without_scores_is_not_looked_further_for() -> None:
+    assert to_look_for(state_of(attempt(None)), setting(look_further="disputed")) == ()
+
+
+def test_a_claim_is_looked_for_once_a_run_and_a_round_once() -> None:
+    def found(search: FurtherSearch, number: int) -> list[str]:
+        last = attempt(scored(LAMP, claim_with("+-", "It is red.", number=2)), round=number)
+        state = state_of(FIRST, last, searches=[search.to_json()])
+        doubted = to_look_for(state, setting(look_further="disputed", max_rounds=3))
+        return [evidence.claim.text for evidence in doubted]
+
+    before = FurtherSearch(round=0, claim=LAMP.claim.text)
+    assert found(before, 1) == ["It is red."]
+    assert found(before, 0) == []
+    assert found(FurtherSearch(round=1, claim="Another."), 2) == [LAMP.claim.text, "It is red."]
+    assert found(before, 3) == [], "no round is left in which an answer could be given"
+
+
+@pytest.mark.parametrize(
+    ("settings", "known", "left"),
+    [
+        ({"budget_seconds": None}, {}, None),
+        ({}, {}, 70),  # 30 of 120 seconds are gone, and the first answer took 20 of them
+        ({"regeneration": "typed"}, {}, 50),
+        ({"regeneration": "typed"}, {"conflict_type": None}, 70),
+        ({"guard": True}, {}, 50),
+        ({"guard": True, "regeneration": "typed"}, {}, 30),
+        ({"max_rounds": 0}, {}, 90),  # no second answer is to come
+        ({"method": Method.RAG}, {}, 90),
+        ({"budget_seconds": 35}, {}, 0),
+        ({"budget_seconds": 50.5}, {}, 0.5),
+    ],
+)
+def test_the_time_to_spare_is_what_a_second_answer_leaves(
+    settings: dict[str, Any], known: dict[str, Any], left: float | None
+) -> None:
+    state: Any = {"timings": {"retrieve": 10.0, "generate": 20.0}, **known}
+    assert spare_time(state, setting(**{"budget_seconds": 120, **settings}), ()) == left
+
+
+def test_a_first_answer_without_a_time_of_its_own_holds_nothing_back() -> None:
+    context = setting(budget_seconds=120)
+    assert spare_time({"timings": {"retrieve": 10.0}}, context, ()) == 110
+    assert spare_time({}, context, ()) == 120
+    assert spare_time({"timings": {"generate": 20.0}}, context, (FIRST,)) == 100
+
+
+def test_an_answer_may_be_given_again_while_a_round_is_left() -> None:
+    two = setting(max_rounds=2)
+    assert [may_look_again(range(n), two) for n in range(4)] == [True, True, False, False]
+    assert not may_look_again((), setting(max_rounds=2, method=Method.RAG))
 
 
 @pytest.mark.parametrize(

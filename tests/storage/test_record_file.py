@@ -82,8 +82,11 @@ def test_a_file_is_left_as_it_is_until_it_is_resumed(path: Path) -> None:
 
 
 def test_two_commands_do_not_write_at_once(path: Path) -> None:
-    with RecordFile(path), pytest.raises(InputError, match=r"records\.jsonl: another command"):
+    with RecordFile(path), pytest.raises(InputError) as refused:
         RecordFile(path)
+    assert str(refused.value) == (
+        f"{path}: another command writes to it; wait for it to end, or give another file"
+    )
     RecordFile(path).close()
 
 
@@ -156,6 +159,42 @@ def test_half_a_line_in_a_shared_file_is_closed_off(path: Path) -> None:
         file.write(b'{"half')
     append_line(path, b'{"b": 2}\n')
     assert path.read_bytes() == b'{"a": 1}\n{"half\n{"b": 2}\n'
+
+
+def test_half_a_line_in_a_shared_file_is_cut_off_where_all_lines_come_from_here(
+    path: Path,
+) -> None:
+    path.write_bytes(b'{"a": 1}\n{"half')
+    append_line(path, b'{"b": 2}\n', cut=True)
+    assert path.read_bytes() == b'{"a": 1}\n{"b": 2}\n'
+
+    path.write_bytes(b'{"half')
+    append_line(path, b"", cut=True)
+    assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize("sync", [True, False])
+def test_a_line_of_a_shared_file_is_forced_onto_the_disk_where_that_is_wanted(
+    path: Path, monkeypatch: pytest.MonkeyPatch, sync: bool
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_size))
+    append_line(path, b"{}\n", sync=sync)
+    assert synced == ([3] if sync else [])
+
+
+def test_a_line_that_cannot_be_forced_onto_the_disk_is_taken_off_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    for before, left in ((b"{}\n", b"{}\n"), (b'{"half', b'{"half')):
+        path.write_bytes(before)
+        with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+            append_line(path, b'{"b": 2}\n', sync=True)
+        assert path.read_bytes() == left
 
 
 def _add_lines(path: Path, writer: int) -> None:

@@ -5,6 +5,7 @@ import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from onnx import TensorProto
@@ -79,9 +80,15 @@ class TestFits:
     def test_families_that_count_positions_from_the_padding_on_read_less(
         self, tmp_path: Path
     ) -> None:
-        config = {"model_type": "roberta", "pad_token_id": 1}
-        model = NliModel(make_nli_model(tmp_path, positions=130, config=config))
-        assert model.most_tokens == 128
+        roberta = {"model_type": "roberta", "pad_token_id": 1}
+        families: list[tuple[dict[str, Any], int]] = [
+            (roberta, 128),
+            ({"model_type": "roberta"}, 129),
+            ({"pad_token_id": 1}, 130),
+        ]
+        for number, (config, most) in enumerate(families):
+            folder = make_nli_model(tmp_path / str(number), positions=130, config=config)
+            assert NliModel(folder).most_tokens == most
 
     def test_a_pair_gets_its_own_numbers_in_any_company_also_of_a_quantised_model(
         self, tmp_path: Path, model_folder: Path
@@ -127,18 +134,24 @@ class TestFits:
 
 class TestDoesNotFit:
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigurationError, match=r"no NLI model .*nowhere.* tokenizer\.json"):
+        with pytest.raises(ConfigurationError) as caught:
             shared_model(tmp_path / "nowhere")
+        assert str(caught.value) == (
+            f"there is no NLI model {tmp_path / 'nowhere'}: give a folder with model.onnx,"
+            " tokenizer.json, config.json"
+        )
 
     @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
     def test_a_missing_file(self, tmp_path: Path, name: str) -> None:
         (make_nli_model(tmp_path) / name).unlink()
-        assert f"it has no {name}" in refused(tmp_path)
+        assert refused(tmp_path) == f"{tmp_path} is not an NLI model: it has no {name}"
 
     @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
     def test_a_damaged_file(self, tmp_path: Path, name: str) -> None:
-        (make_nli_model(tmp_path) / name).write_text('{"half": ')
-        assert name in refused(tmp_path)
+        file = make_nli_model(tmp_path) / name
+        file.write_text('{"half": ')
+        fails = "load" if name == "model.onnx" else "read"
+        assert refused(tmp_path).startswith(f"cannot {fails} {file}: ")
 
     @pytest.mark.parametrize("package", ["onnxruntime", "tokenizers"])
     def test_the_extra_that_is_not_installed(
@@ -150,58 +163,108 @@ class TestDoesNotFit:
         )
 
     @pytest.mark.parametrize(
-        "names",
+        ("names", "said"),
         [
-            {"0": "entailment", "1": "not_entailment"},
-            {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"},
-            {"0": "entailment", "1": "neutral", "2": "entailment"},
-            {"0": "entailment", "1": "neutral", "2": "contradiction", "3": "unsure"},
-            {"1": "entailment", "2": "neutral", "3": "contradiction"},
-            ["entailment", "neutral", "contradiction"],
-            None,
+            ({"0": "entailment", "1": "not_entailment"}, "entailment, not_entailment"),
+            ({"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}, "LABEL_0, LABEL_1, LABEL_2"),
+            (
+                {"0": "entailment", "1": "neutral", "2": "entailment"},
+                "entailment, neutral, entailment",
+            ),
+            (
+                {"0": "entailment", "1": "neutral", "2": "contradiction", "3": "unsure"},
+                "entailment, neutral, contradiction, unsure",
+            ),
+            (
+                {"1": "entailment", "2": "neutral", "3": "contradiction"},
+                "entailment, neutral, contradiction",
+            ),
+            (["entailment", "neutral", "contradiction"], "nothing"),
+            (None, "nothing"),
         ],
     )
-    def test_classes_that_are_not_the_three(self, tmp_path: Path, names: object) -> None:
+    def test_classes_that_are_not_the_three(self, tmp_path: Path, names: object, said: str) -> None:
         message = refused(make_nli_model(tmp_path, config={"id2label": names}))
-        assert "id2label must name the three outputs" in message
+        assert message == (
+            f"{tmp_path / 'config.json'}: id2label must name the three outputs 0, 1 and 2"
+            " entailment, contradiction and neutral, in the model's own order; it says"
+            f" {said}"
+        )
 
     def test_a_graph_of_two_classes_whatever_its_configuration_says(self, tmp_path: Path) -> None:
         three = {str(place): name for place, name in enumerate(ORDER)}
         folder = make_nli_model(tmp_path, order=ORDER[:2], config={"id2label": three})
-        assert "for a pair, not 3 numbers" in refused(folder)
+        message = refused(folder)
+        assert message.startswith(
+            f"{folder} is not an NLI model: it cannot be run (the NLI model {folder.name} gave [["
+        )
+        assert message.endswith("]] for a pair, not 3 numbers)")
 
     def test_an_embedding_matrix_that_is_smaller_than_the_vocabulary(self, tmp_path: Path) -> None:
         size = len(MARKS) + len(WORDS)
         folder = make_nli_model(tmp_path, rows=size - 1)
-        assert f"no embedding for token {size - 1} of tokenizer.json" in refused(folder)
+        assert refused(folder).startswith(
+            f"{folder} is not an NLI model: it has no embedding for token {size - 1} of"
+            " tokenizer.json: that is another model's tokenizer (the NLI model"
+            f" {folder.name} failed: "
+        )
 
     @pytest.mark.parametrize("rows", [20, 5000])
     def test_a_tokenizer_of_another_size_than_the_configuration_says(
         self, tmp_path: Path, rows: int
     ) -> None:
         message = refused(make_nli_model(tmp_path, config={"vocab_size": rows}))
-        assert f"and the model {rows}: it is another model's tokenizer" in message
+        size = len(MARKS) + len(WORDS)
+        assert message == (
+            f"{tmp_path / 'tokenizer.json'} has {size} tokens and the model {rows}: it is another"
+            " model's tokenizer"
+        )
+
+    def test_a_configuration_may_count_rows_that_only_round_the_matrix_up(
+        self, tmp_path: Path
+    ) -> None:
+        size = len(MARKS) + len(WORDS)
+        for number, rows in enumerate((size, size + 1024)):
+            folder = make_nli_model(tmp_path / str(number), config={"vocab_size": rows})
+            assert verdicts(NliModel(folder)) == [SUPPORTS, CONTRADICTS, IRRELEVANT]
+        more = refused(make_nli_model(tmp_path / "more", config={"vocab_size": size + 1025}))
+        assert f"and the model {size + 1025}: " in more
 
     def test_a_tokenizer_without_special_tokens(self, tmp_path: Path) -> None:
         folder = make_nli_model(tmp_path, tokenizer={"post_processor": None})
-        assert "puts no special tokens around a pair" in refused(folder)
+        assert refused(folder) == (
+            f"{folder / 'tokenizer.json'} puts no special tokens around a pair: it needs a"
+            " post_processor"
+        )
 
     def test_fewer_positions_than_the_files_say(self, tmp_path: Path) -> None:
         folder = make_nli_model(tmp_path, positions=120, config={"max_position_embeddings": 512})
-        assert "it cannot read 512 tokens" in refused(folder)
+        assert refused(folder).startswith(
+            f"{folder} is not an NLI model: it cannot read 512 tokens, though its files say so ("
+        )
 
     def test_too_few_positions_for_a_pair(self, tmp_path: Path) -> None:
-        assert "reads 64 tokens at most" in refused(make_nli_model(tmp_path, positions=64))
+        assert refused(make_nli_model(tmp_path / "a", positions=95)) == (
+            f"{tmp_path / 'a'} reads 95 tokens at most; an NLI labeler needs at least 96"
+        )
+        assert NliModel(make_nli_model(tmp_path / "b", positions=96)).pair_tokens == 96
 
     @pytest.mark.parametrize("value", [None, "512", -1, True])
     def test_positions_that_are_no_number(self, tmp_path: Path, value: object) -> None:
         config = {"max_position_embeddings": value}
-        assert "max_position_embeddings" in refused(make_nli_model(tmp_path, config=config))
+        source = tmp_path / "config.json"
+        why = f"{source} has no max_position_embeddings"
+        if value is not None:
+            why = f"{source}: max_position_embeddings is {value!r}, not a number of 0 or more"
+        assert refused(make_nli_model(tmp_path, config=config)) == why
 
     def test_a_configuration_that_is_no_object(self, tmp_path: Path) -> None:
         (make_nli_model(tmp_path) / "config.json").write_text(json.dumps([1]), "utf-8")
-        assert "is not a JSON object" in refused(tmp_path)
+        assert refused(tmp_path) == f"{tmp_path / 'config.json'} is not a JSON object"
 
     def test_a_graph_that_asks_for_something_else_than_text(self, tmp_path: Path) -> None:
         folder = make_nli_model(tmp_path, integers=TensorProto.FLOAT)
-        assert "asks for an input input_ids (tensor(float))" in refused(folder)
+        assert refused(folder) == (
+            f"{folder / 'model.onnx'} asks for an input input_ids (tensor(float)); one of an NLI"
+            " cross-encoder has input_ids, attention_mask, token_type_ids, of integers"
+        )

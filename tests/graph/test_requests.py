@@ -1,0 +1,215 @@
+"""What each step asks of the model: with which parameters, with how much room, and once more."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from langchain_openai import ChatOpenAI
+
+from conflictscore import create_self_correcting_rag
+from conflictscore.graph.create import run_context
+from conflictscore.graph.settings import LoopSettings
+from conflictscore.graph.strategies import build_strategy_graph
+from conflictscore.tokens import count_tokens
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.revising import DOCUMENTS, LONG, RevisingWorld
+from tests.talking import LAMP, Shelf, Talk
+from tests.typed_world import TypedWorld
+from tests.world import DISAGREEING, PAPER, World, scripted_model
+
+QUESTION: dict[str, Any] = {"question": "When was the lamp lit?", "documents": DISAGREEING}
+CALLERS: dict[str, Any] = {"stop": ["END"], "top_p": 0.5}
+OPTIONS = ["It was 1871.", "It was 1874."]
+
+
+class Mumbling:
+    """A model whose first reply to each step says nothing."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        before = self.world.asked.copy()
+        said = self.world(request)
+        [step] = self.world.asked - before
+        first = self.world.asked[step] == 1
+        return " " if first and step != "label" else "{}" if first else said
+
+
+def answered(world: World, asked: dict[str, Any], **settings: Any) -> dict[str, Any]:
+    """A run with a model whose first replies cannot be read."""
+    with OpenAIServer(Mumbling(world)) as server:
+        graph = create_self_correcting_rag(
+            scripted_model(server), cache=False, **{**PAPER, **settings}
+        )
+        state: dict[str, Any] = graph.invoke(asked)  # type: ignore[assignment, arg-type]
+        return state
+
+
+@pytest.mark.parametrize(
+    ("world", "asked", "settings", "steps"),
+    [
+        (World(), QUESTION, {}, ("generate", "decompose", "label", "regenerate", "justify")),
+        (TypedWorld(), QUESTION, {"regeneration": "typed"}, ("classify", "regenerate")),
+        (
+            Talk(),
+            {"question": "When was it lit?", "history": LAMP},
+            {"retriever": Shelf(), "look_further": "disputed"},
+            ("contextualize", "look_further"),
+        ),
+        (
+            RevisingWorld(),
+            {**QUESTION, "documents": DOCUMENTS},
+            {"regeneration": "revise", "disputed": ("conflict", "refuted")},
+            ("decompose", "revise"),
+        ),
+    ],
+    ids=["paper", "typed", "conversation", "revise"],
+)
+def test_a_reply_that_cannot_be_read_is_asked_for_once_more_at_every_step(
+    world: World, asked: dict[str, Any], settings: dict[str, Any], steps: tuple[str, ...]
+) -> None:
+    state = answered(world, asked, **settings)
+
+    assert state["flipped"], state["notes"]
+    assert not [note for note in state["notes"] if "unreadable" in note]
+    assert all(world.asked[step] >= 2 for step in steps), world.asked
+
+
+@pytest.fixture
+def world() -> TypedWorld:
+    return TypedWorld()
+
+
+@pytest.fixture
+def server(world: TypedWorld) -> Iterator[OpenAIServer]:
+    with OpenAIServer(world) as server:
+        yield server
+
+
+@pytest.fixture
+def sent(server: OpenAIServer, world: World) -> Callable[[str], list[dict[str, Any]]]:
+    """The bodies of the requests of a step."""
+
+    def bodies(step: str) -> list[dict[str, Any]]:
+        return [r.body for r in server.requests if r.prompt in world.prompts[step]]
+
+    return bodies
+
+
+def run(model: ChatOpenAI, asked: dict[str, Any], **settings: Any) -> dict[str, Any]:
+    """A run with the call parameters of a caller."""
+    context = run_context(model, None, LoopSettings(cache=False, **{**PAPER, **settings}))
+    graph = create_self_correcting_rag(model, cache=False, **PAPER)
+    theirs = replace(context, answer_parameters=CALLERS)
+    state: dict[str, Any] = graph.invoke(asked, context=theirs)  # type: ignore[assignment, arg-type]
+    return state
+
+
+def test_the_callers_parameters_go_with_the_answers_and_with_nothing_else(
+    server: OpenAIServer, sent: Callable[[str], list[dict[str, Any]]]
+) -> None:
+    run(scripted_model(server), QUESTION, regeneration="typed")
+
+    for step in ("generate", "regenerate"):
+        [body] = sent(step)
+        assert (body["stop"], body["top_p"]) == (["END"], 0.5)
+    for step in ("classify", "decompose", "label", "justify"):
+        assert sent(step)
+        assert not any({"stop", "top_p"} & body.keys() for body in sent(step))
+
+
+def test_every_step_has_room_for_its_own_reply(
+    server: OpenAIServer, sent: Callable[[str], list[dict[str, Any]]]
+) -> None:
+    run(scripted_model(server), QUESTION, regeneration="typed")
+
+    room = {"generate": 512, "regenerate": 512, "justify": 160, "classify": 160, "label": 700}
+    for step, tokens in room.items():
+        assert {body["max_completion_tokens"] for body in sent(step)} == {tokens}
+    said = ["It was lit in 1871.", "It was lit in 1874."]
+    assert [body["max_completion_tokens"] for body in sent("decompose")] == [
+        160 + 4 * count_tokens(answer, "scripted").n for answer in said
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "room"),
+    [("rag", "cite", 512), ("pipeline", "cite", 512), ("taxonomy-aware", "classify_and_cite", 672)],
+)
+def test_a_strategy_answers_with_the_callers_parameters_and_room_for_the_type(
+    server: OpenAIServer,
+    sent: Callable[[str], list[dict[str, Any]]],
+    name: str,
+    step: str,
+    room: int,
+) -> None:
+    context = run_context(scripted_model(server), None, LoopSettings(cache=False))
+    graph = build_strategy_graph(replace(context, answer_parameters=CALLERS), name)
+
+    state = graph.invoke(QUESTION)  # type: ignore[arg-type]
+
+    [body] = sent(step)
+    assert (body["stop"], body["top_p"], body["max_completion_tokens"]) == (["END"], 0.5, room)
+    assert state["usage"]["calls"] == len(server.requests)
+
+
+def test_a_choice_is_asked_for_and_asked_again_with_the_callers_parameters(
+    server: OpenAIServer, world: TypedWorld, sent: Callable[[str], list[dict[str, Any]]]
+) -> None:
+    world.answer = "(A)"
+    world.regenerated = "B – It was 1874.\nJustification: The log says so (Doc 2)."
+
+    state = run(scripted_model(server), {**QUESTION, "options": OPTIONS})
+
+    assert state["answer"] == "It was 1874."
+    for step in ("generate", "regenerate"):
+        [body] = sent(step)
+        assert (body["top_p"], body["max_completion_tokens"]) == (0.5, 512)
+        assert all(f"({'AB'[n]}) {option}" in str(body) for n, option in enumerate(OPTIONS))
+    [again] = world.prompts["regenerate"]
+    assert "<answer>\nA – It was 1871.\n</answer>" in again
+
+
+def test_a_longer_question_has_more_room_to_be_rewritten_in() -> None:
+    world, rooms = Talk(), []
+    for asked in ("When was it lit?", "When was it lit? " * 40, "When was it lit? " * 300):
+        with OpenAIServer(world) as server:
+            graph = create_self_correcting_rag(
+                scripted_model(server), Shelf(), cache=False, context_window=32_000, **PAPER
+            )
+            graph.invoke({"question": asked, "history": LAMP})
+        [body] = [r.body for r in server.requests if "The user's last message:" in r.prompt]
+        rooms.append((body["max_completion_tokens"], count_tokens(asked.strip(), "scripted").n))
+
+    (first, length), (second, longer), (most, _) = rooms
+    assert (first, second, most) == (128 + 2 * length, 128 + 2 * longer, 1024)
+
+
+def test_a_passage_has_room_to_become_twice_as_long() -> None:
+    world = RevisingWorld()
+    with OpenAIServer(world) as server:
+        graph = create_self_correcting_rag(
+            scripted_model(server), cache=False, disputed=("conflict",), look_further="disputed"
+        )
+        graph.invoke({**QUESTION, "documents": DOCUMENTS})  # type: ignore[arg-type]
+
+    [body] = [r.body for r in server.requests if "what becomes of this passage" in r.prompt]
+    lamp = count_tokens("**The lamp was lit in 1871.**", "scripted").n
+    assert body["max_completion_tokens"] == 320 + 2 * lamp
+    placed = [r.body for r in server.requests if "first three to six words" in r.prompt]
+    assert placed[0]["max_completion_tokens"] == 160 + 4 * count_tokens(LONG, "scripted").n
+
+
+def test_queries_have_room_for_two_lines() -> None:
+    world = Talk()
+    with OpenAIServer(world) as server:
+        graph = create_self_correcting_rag(
+            scripted_model(server), Shelf(), cache=False, **PAPER, look_further="disputed"
+        )
+        graph.invoke({"question": "When was the lamp lit?"})
+
+    [body] = [r.body for r in server.requests if "Write two search queries" in r.prompt]
+    assert body["max_completion_tokens"] == 160
+    assert "When was the lamp lit?" in str(body)

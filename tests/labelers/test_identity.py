@@ -1,0 +1,150 @@
+"""What a kept verdict depends on: another name for any of it, and all that was paid for is lost."""
+
+from typing import Any
+
+import pytest
+
+from conflictscore.labelers.batch_judge import BatchJudge
+from conflictscore.labelers.calibration import UNCALIBRATED
+from conflictscore.labelers.cascade import Cascade, Certain
+from conflictscore.labelers.choice_judge import ChoiceJudge
+from conflictscore.labelers.json_judge import JsonJudge
+from conflictscore.labelers.nli.labeler import NliLabeler
+from conflictscore.labelers.nli.model import NliModel
+from conflictscore.labelers.protocol import Labeler
+from conflictscore.labelers.quotes import found_in
+from conflictscore.labelers.screened import Screened
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import Claim, Document, EvidenceLabel
+from tests.fakes.openai_server import OpenAIServer, script
+from tests.labelers.judging import PROMPTS
+from tests.models.calling import calling
+from tests.nli_model import make_nli_model
+
+
+@pytest.fixture(scope="module")
+def model() -> LanguageModel:
+    with OpenAIServer(script()) as server:
+        return calling(server)
+
+
+def its(model: LanguageModel, labeler: str, *templates: str, **more: Any) -> dict[str, Any]:
+    """What the verdicts of a judge on this model depend on."""
+    return {
+        "labeler": labeler,
+        "prompt": PROMPTS.sha256_of(*templates, "cut", "retry"),
+        "context_window": 8192,
+        "model": "test-model",
+        "endpoint": model.endpoint,
+        "parameters": {"temperature": 0},
+        **more,
+    }
+
+
+def test_verdicts_of_the_papers_judge_depend_on_its_rules_and_on_quotes(
+    model: LanguageModel,
+) -> None:
+    known = its(model, "json", "label_rules_brief", "label_json")
+
+    assert JsonJudge(model, PROMPTS).identity == known
+    assert JsonJudge(model, PROMPTS, called="salient").identity == known
+    strict = JsonJudge(model, PROMPTS, unquoted="again")
+    assert strict.identity == {**known, "unquoted": "again"}
+
+
+def test_verdicts_of_one_letter_depend_on_the_calibration(model: LanguageModel) -> None:
+    calibration = {"temperature": 1.0, "fitted_on": "nothing"}
+
+    assert ChoiceJudge(model, PROMPTS).identity == its(
+        model, "choice", "label_rules", "label_choice", calibration=calibration
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "at_once"),
+    [("per-document", [8, 1]), ("per-claim", [1, 64]), ("matrix", [8, 16]), ("screen", [8, 16])],
+)
+def test_verdicts_of_many_pairs_depend_on_how_many_are_asked_at_once(
+    model: LanguageModel, mode: Any, at_once: list[int]
+) -> None:
+    shared = ("label_rules_brief", "label_one_document", "label_one_claim", "label_claim_with")
+    template = f"label_{mode.replace('-', '_')}"
+    judge = BatchJudge(model, PROMPTS, mode)
+
+    assert judge.identity == its(model, mode, *shared, template, at_once=at_once)
+    assert judge.name == f"{mode}(test-model)"
+
+
+def test_verdicts_of_two_stages_depend_on_both_and_on_what_divides_them(
+    model: LanguageModel,
+) -> None:
+    first, second = ChoiceJudge(model, PROMPTS), JsonJudge(model, PROMPTS)
+    both = {"cheap": first.identity, "judge": second.identity}
+
+    cascade = Cascade(first, second, Certain(0.8, 0.7, 0.6))
+    screened = Screened(first, second)
+
+    assert cascade.identity == {
+        "labeler": "cascade",
+        **both,
+        "certain": {"supports": 0.8, "contradicts": 0.7, "irrelevant": 0.6},
+        "no_shared_words": [4, 5, 3],
+    }
+    assert screened.identity == {"labeler": "screened", **both, "most_verified": 2}
+    assert cascade.name == "cascade(choice(test-model), json(test-model))"
+    assert Cascade(first).name == "cascade(choice(test-model), the judge of the run)"
+
+
+def test_verdicts_of_an_nli_model_depend_on_its_files(tmp_path: Any) -> None:
+    model = NliModel(make_nli_model(tmp_path / "small-nli"))
+    labeler = NliLabeler(model)
+
+    assert labeler.identity == {
+        "labeler": "nli",
+        "model": model.sha256,
+        "pair_tokens": 128,
+        "calibration": UNCALIBRATED.model_dump(mode="json"),
+        "reading": 2,
+    }
+    assert (labeler.name, labeler.scripts) == ("nli(small-nli)", None)
+
+
+async def test_a_cascade_without_a_judge_says_where_to_get_one() -> None:
+    class Unsure:
+        name, identity = "unsure", None
+
+        async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+            return EvidenceLabel.model_validate(
+                {"claim": 1, "document": 1, "label": "SUPPORTS", "score": 0.1}
+            )
+
+    cheap: Labeler = Unsure()
+    pair = Claim(number=1, text="It was lit."), Document(number=1, text="It was lit.")
+
+    with pytest.raises(Exception) as refused:  # noqa: PT011 - told by its words
+        await Cascade(cheap).label(*pair, UsageMeter())
+
+    assert str(refused.value) == (
+        "cascade(unsure, the judge of the run) has no judge: give it one, or give it to a run"
+    )
+
+
+@pytest.mark.parametrize("score", [0.9, 0.89])
+def test_a_verdict_stands_from_the_score_on_that_is_set(score: float) -> None:
+    for label in ("SUPPORTS", "CONTRADICTS", "IRRELEVANT"):
+        verdict = EvidenceLabel.model_validate(
+            {"claim": 1, "document": 1, "label": label, "score": score}
+        )
+        assert Certain().allows(verdict) is (score == 0.9)
+        assert Certain.from_score(0.5).allows(verdict)
+        assert not Certain().allows(verdict.model_copy(update={"score": None}))
+
+
+def test_a_title_can_be_quoted_as_well_as_the_text() -> None:
+    document = Document(number=1, title="The Gazette", text="The lamp was lit.")
+
+    whole, spans = found_in("the gazette", document)
+
+    assert whole == "The Gazette\nThe lamp was lit."
+    assert [whole[start:end] for start, end in spans] == ["The Gazette"]

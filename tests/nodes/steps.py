@@ -1,0 +1,180 @@
+"""What a step of the loop is given, made by hand: answers with their labels, settings, a state."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from langgraph.runtime import Runtime
+
+from conflictscore.errors import BudgetError, ProviderError
+from conflictscore.metric import conflict_report
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.state import Doubt, Given, RagState, RunContext
+from conflictscore.prompts import PromptSet
+from conflictscore.records import (
+    Answer,
+    Attempt,
+    Claim,
+    ClaimEvidence,
+    ConflictReport,
+    Document,
+    EvidenceLabel,
+    Label,
+    Revision,
+    Way,
+)
+
+__all__ = [
+    "PROMPTS",
+    "SPENT",
+    "Answers",
+    "Judge",
+    "Says",
+    "attempt",
+    "claim_with",
+    "revision",
+    "running",
+    "scored",
+    "setting",
+]
+
+T = TypeVar("T")
+SPENT = BudgetError(kind="calls", spent=9, limit=9)
+PROMPTS = PromptSet.load()
+
+_LABELS = {
+    "+": Label.SUPPORTS,
+    "-": Label.CONTRADICTS,
+    "0": Label.IRRELEVANT,
+    "?": Label.UNLABELLED,
+}
+
+
+def claim_with(
+    sides: str, text: str = "It was lit.", number: int = 1, at: tuple[int, int] | None = None
+) -> ClaimEvidence:
+    """A claim with one label a document: ``+``, ``-``, ``0`` for irrelevant, ``?`` for none."""
+    return ClaimEvidence(
+        claim=Claim(number=number, text=text, passage=at),
+        labels=tuple(
+            EvidenceLabel(
+                claim=number,
+                document=document,
+                label=_LABELS[side],
+                error="the judge was silent" if side == "?" else None,
+            )
+            for document, side in enumerate(sides, start=1)
+        ),
+    )
+
+
+def scored(*claims: ClaimEvidence, **settings: Any) -> ConflictReport:
+    """The scores of an answer with these claims."""
+    return conflict_report(claims, **settings)
+
+
+def attempt(report: ConflictReport | None, text: str = "In 1871.", **fields: Any) -> Attempt:
+    """An answer with its scores; the first one unless ``round`` says otherwise."""
+    answer = Answer(text=text, justification=fields.pop("justification", None))
+    return Attempt(**{"round": 0, "answer": answer, "report": report, **fields})
+
+
+def revision(before: str, after: str, start: int = 0, **fields: Any) -> Revision:
+    """A passage, and what was to take its place."""
+    known: dict[str, Any] = {"round": 1, "start": start, "end": start + len(before)}
+    return Revision(**{**known, "before": before, "after": after, "way": Way.REPLACE, **fields})
+
+
+def setting(**fields: Any) -> RunContext:
+    """The settings of a run in which nobody is asked for anything."""
+    nobody: Mapping[str, Any] = dict.fromkeys(("generator", "decomposer", "labeler", "prompts"))
+    return RunContext(**{**nobody, **fields})
+
+
+def running(context: RunContext, events: list[Any] | None = None) -> Runtime[RunContext]:
+    """A run with this setting, which tells its events to a list."""
+    told = [] if events is None else events
+    return Runtime(context=context, stream_writer=told.append)
+
+
+class Says:
+    """A model that says one thing after the other, and the last one from then on."""
+
+    name = "scripted"
+    context_window = 8192
+
+    def __init__(self, *replies: str | Exception) -> None:
+        self.replies = list(replies)
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    async def ask(
+        self, prompt: str, read: Callable[[str], T], *, meter: UsageMeter, **how: Any
+    ) -> T:
+        self.asked.append((prompt, how))
+        said = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        if isinstance(said, Exception):
+            raise said
+        meter.add(input_tokens=7, output_tokens=3)
+        return read(said)
+
+
+class Answers:
+    """Somebody who answers in the model's place, with what he was given or an error."""
+
+    def __init__(self, *given: Given | Exception | str) -> None:
+        self.given = list(given)
+        self.doubts: list[Doubt] = []
+        self.requests: list[tuple[str, int]] = []
+
+    async def first(self, state: RagState, meter: UsageMeter) -> Given:
+        return self._next(meter)
+
+    async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
+        self.doubts.append(doubt)
+        return self._next(meter)
+
+    async def reply(
+        self,
+        state: RagState,
+        prompt: str,
+        read: Callable[[str], T],
+        meter: UsageMeter,
+        *,
+        max_tokens: int,
+    ) -> T:
+        self.requests.append((prompt, max_tokens))
+        said = self._next(meter).answer.text
+        try:
+            return read(said)
+        except ValueError as error:
+            raise ProviderError(f"unreadable: {error}", provider="somebody") from None
+
+    def _next(self, meter: UsageMeter) -> Given:
+        given = self.given.pop(0)
+        if isinstance(given, Exception):
+            raise given
+        meter.add(input_tokens=7, output_tokens=3)
+        return Given(Answer(text=given)) if isinstance(given, str) else given
+
+
+class Judge:
+    """A labeler that knows the sides of each claim, by document, and remembers what it was asked.
+
+    A document that is not in the sides costs more than there is left.
+    """
+
+    name, identity, scripts = "judge", None, frozenset({"LATIN"})
+
+    def __init__(self, **sides: str) -> None:
+        self.sides = sides
+        self.asked: list[tuple[str, int]] = []
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        self.asked.append((claim.text, document.number))
+        sides = self.sides.get(claim.text, "")
+        if document.number > len(sides):
+            raise SPENT
+        if sides[document.number - 1] == "?":
+            raise ProviderError("the judge was silent", provider="judge")
+        meter.add(input_tokens=7, output_tokens=3)
+        label = _LABELS[sides[document.number - 1]]
+        return EvidenceLabel(claim=claim.number, document=document.number, label=label)

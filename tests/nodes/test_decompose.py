@@ -1,0 +1,169 @@
+"""Claims of an answer that was revised in place: which are kept, and where they stand now."""
+
+from typing import Any
+
+from conflictscore.errors import ProviderError
+from conflictscore.nodes.decompose import claims_in_place, decompose
+from conflictscore.records import Answer, Claim
+from tests.nodes.steps import (
+    PROMPTS,
+    Says,
+    attempt,
+    claim_with,
+    revision,
+    running,
+    scored,
+    setting,
+)
+
+LAMP, TOWER, DOOR = "The lamp is old.", "The tower is blue.", "The door is red."
+ANSWER = f"{LAMP}{TOWER}{DOOR}"
+"""The passages touch, so that a place is told to the letter."""
+
+
+def at(text: str) -> tuple[int, int]:
+    return ANSWER.index(text), ANSWER.index(text) + len(text)
+
+
+CLAIMS = [Claim(number=n, text=t, passage=at(t)) for n, t in enumerate((LAMP, TOWER, DOOR), 1)]
+
+
+def test_what_was_not_changed_keeps_its_claims_and_moves_with_what_stands_before_it() -> None:
+    longer = "The tower is white, and always was."
+    change = revision(TOWER, longer, at(TOWER)[0], new_claims=("It is white.",))
+    after = ANSWER.replace(TOWER, longer)
+
+    lamp, tower, door = claims_in_place(CLAIMS, [change])
+
+    assert (lamp.number, tower.number, door.number) == (1, 2, 3)
+    assert (lamp.text, tower.text, door.text) == (LAMP, "It is white.", DOOR)
+    assert lamp.passage == at(LAMP)
+    assert tower.passage == (len(LAMP), len(LAMP) + len(longer))
+    assert door.passage is not None
+    assert after[slice(*door.passage)] == DOOR, "the passage before it ends where it begins"
+
+
+def test_a_new_claim_stands_where_the_new_passage_says_it() -> None:
+    new = "The tower is white. The stairs are steep."
+    texts = ("The stairs are steep.", "The tower is white.")
+    change = revision(TOWER, new, at(TOWER)[0], new_claims=texts)
+
+    claims = claims_in_place(CLAIMS, [change])
+
+    assert [claim.text for claim in claims] == [LAMP, texts[1], texts[0], DOOR]
+    after = ANSWER.replace(TOWER, new)
+    passages = [after[slice(*claim.passage)] for claim in claims if claim.passage]
+    assert passages == [LAMP, texts[1], texts[0], DOOR]
+
+
+def test_what_was_taken_away_takes_its_claims_along() -> None:
+    change = revision(LAMP, "", at(LAMP)[0])
+
+    tower, door = claims_in_place(CLAIMS, [change])
+
+    assert (tower.text, tower.passage) == (TOWER, (0, len(TOWER)))
+    assert (door.text, door.passage) == (DOOR, (len(TOWER), len(TOWER) + len(DOOR)))
+
+
+def test_a_claim_whose_place_nobody_knows_is_kept_and_goes_last() -> None:
+    lost = Claim(number=1, text="It is known.")
+
+    claims = claims_in_place([lost, *CLAIMS[1:]], [revision(TOWER, "", at(TOWER)[0])])
+
+    assert [(claim.number, claim.text) for claim in claims] == [(1, DOOR), (2, lost.text)]
+    assert claims[1].passage is None
+
+
+def test_two_changes_move_what_comes_after_both() -> None:
+    first = revision(LAMP, "New.", at(LAMP)[0], new_claims=("New.",))
+    second = revision(TOWER, "Newer than that.", at(TOWER)[0], new_claims=("Newer than that.",))
+
+    claims = claims_in_place(CLAIMS, [first, second])
+
+    after = "New.Newer than that." + DOOR
+    assert [after[slice(*claim.passage)] for claim in claims if claim.passage] == [
+        "New.",
+        "Newer than that.",
+        DOOR,
+    ]
+
+
+async def apart(answer: Answer, model: Says, **known: Any) -> tuple[dict[str, Any], list[Any]]:
+    """What is told of an answer that is taken apart, and its events."""
+    events: list[Any] = []
+    settings = {"decomposer": model, "prompts": PROMPTS, **known.pop("settings", {})}
+    state: Any = {"draft": answer.to_json(), **known}
+    return await decompose(state, running(setting(**settings), events)), events
+
+
+async def test_a_chosen_option_is_the_one_claim_and_nobody_is_asked() -> None:
+    model = Says("Claims:")
+
+    update, events = await apart(Answer(text="It was 1871.", option=0), model)
+
+    [claim] = update["claims"]
+    assert claim == {"number": 1, "text": "It was 1871.", "passage": None}
+    assert events == [{"event": "claims", "claims": [claim]}]
+    assert (update["decomposition_error"], update["unclaimed"], update["revisions"]) == (
+        None,
+        None,
+        [],
+    )
+    assert not model.asked
+
+
+async def test_an_answer_that_is_judged_whole_is_the_one_claim_unless_it_is_empty() -> None:
+    whole = {"settings": {"whole_answer": True}}
+
+    update, _ = await apart(Answer(text="It was lit. It is red."), Says(""), **whole)
+    empty, _ = await apart(Answer(text=" \n"), Says(""), **whole)
+
+    assert [claim["text"] for claim in update["claims"]] == ["It was lit. It is red."]
+    assert empty["claims"] == []
+
+
+async def test_an_answer_that_cannot_be_taken_apart_says_why() -> None:
+    down = ProviderError("the model is down", provider="model")
+
+    update, events = await apart(Answer(text="It was lit."), Says(down), usage={"calls": 2})
+
+    why = "the answer could not be taken apart into claims: the model is down"
+    assert (update["claims"], update["decomposition_error"]) == ([], why)
+    assert events == [{"event": "claims", "claims": []}]
+    assert update["usage"]["calls"] == 2
+
+
+async def test_only_a_passage_that_was_changed_is_taken_apart_with_what_stands_before_it() -> None:
+    before = scored(*(claim_with("+-", c.text, c.number, c.passage) for c in CLAIMS))
+    first = attempt(before, ANSWER, unclaimed="7% of the answer")
+    white = revision(TOWER, "The tower is white.", at(TOWER)[0])
+    kept, gone = revision(LAMP, LAMP, 0), revision(DOOR, "", at(DOOR)[0])
+    model = Says("Claims:\n- The tower is white.")
+
+    update, _ = await apart(
+        Answer(text=f"{LAMP}The tower is white."),
+        model,
+        attempts=[first.to_json()],
+        revisions=[one.to_json() for one in (kept, white, gone)],
+    )
+
+    [(prompt, _)] = model.asked
+    assert f"{LAMP}\n" in prompt
+    assert "<answer>\nThe tower is white.\n</answer>" in prompt
+    assert [claim["text"] for claim in update["claims"]] == [LAMP, "The tower is white."]
+    assert [one["new_claims"] for one in update["revisions"]] == [[], ["The tower is white."], []]
+    assert (update["unclaimed"], update["usage"]["calls"]) == ("7% of the answer", 1)
+
+
+async def test_a_changed_passage_that_cannot_be_taken_apart_is_noted_as_unchecked() -> None:
+    first = attempt(scored(claim_with("+-", TOWER, 1, at(TOWER))), ANSWER)
+    change = revision(TOWER, "The tower is white.", at(TOWER)[0])
+    down = Says(ProviderError("the model is down", provider="model"))
+
+    update, _ = await apart(
+        Answer(text=ANSWER), down, attempts=[first.to_json()], revisions=[change.to_json()]
+    )
+
+    [revised] = update["revisions"]
+    assert revised["note"] == "it could not be taken apart into claims: the model is down"
+    assert (update["claims"], update["decomposition_error"]) == ([], None)

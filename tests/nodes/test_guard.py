@@ -1,0 +1,270 @@
+"""The guard: which changes stand, and in what words the others are refused."""
+
+from typing import Any
+
+import pytest
+
+from conflictscore.nodes.guard import guard
+from conflictscore.records import Attempt, ConflictReport, Document, Revision, Way
+from tests.nodes.steps import attempt, claim_with, revision, running, scored, setting
+
+OLD, NEW = "It was lit in 1871.", "It was lit in 1874."
+NOT_BETTER = "its evidence is not better"
+
+
+async def guarded(before: Attempt, now: Attempt, **known: Any) -> tuple[dict[str, Any], list[Any]]:
+    """What the guard makes of a second answer, and what it tells."""
+    events: list[Any] = []
+    attempts = [before.to_json(), now.to_json()]
+    state: Any = {"attempts": attempts, "notes": ["the first note"], **known}
+    return await guard(state, running(setting(guard=True), events)), events
+
+
+async def verdict(
+    before: ConflictReport, after: ConflictReport, change: Revision
+) -> tuple[Revision, dict[str, Any]]:
+    """What becomes of the only change of an answer."""
+    first = attempt(before, change.before)
+    update, _ = await guarded(first, attempt(after, change.after, round=1, revisions=(change,)))
+    [judged] = Attempt.model_validate(update["attempts"][-1]).revisions
+    return judged, update
+
+
+def whole(**fields: Any) -> Revision:
+    return revision(OLD, NEW, whole=True, **fields)
+
+
+def claims(*sides: str, said: str = "a claim", **settings: Any) -> ConflictReport:
+    """An answer's claims, by the sides that its documents take; the texts begin as is said."""
+    each = [claim_with(s, f"{said} {n}", number=n) for n, s in enumerate(sides, start=1)]
+    return scored(*each, **settings)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "note"),
+    [
+        (claims("+-"), claims("++", said="new"), None),
+        (claims("--"), claims("++", "+0", said="new"), None),
+        (claims("+-"), claims("+-", said="new"), f"{NOT_BETTER} (+0.00 before, +0.00 after)"),
+        (
+            claims("++-", "+--"),
+            claims("+--", "---", said="new"),
+            f"{NOT_BETTER} (-0.33, +0.33 before, -1.00, -0.33 after)",
+        ),
+        (claims("++"), claims(), f"{NOT_BETTER} (+1.00 before, no claim after)"),
+        (claims("--"), claims(), "it claims nothing in place of what it replaces"),
+        (claims("--"), claims("00", said="new"), "no document supports what it says instead"),
+        (claims("--"), claims("00", "+0", said="new"), None),  # one that is supported will do
+        (
+            claims("---"),
+            claims("+--", said="new"),
+            "more documents contradict than support a claim that it makes instead",
+        ),
+        (claims("---"), claims("++-", said="new"), None),
+        (claims("---"), claims("+-0", said="new"), None),  # a tie is no majority
+        (claims("+-"), claims("++?", said="new"), "fewer of its pairs have a label than before"),
+        (claims("+-?"), claims("++?", said="new"), None),
+        (claims("?-"), claims("++", said="new"), None),
+    ],
+)
+async def test_a_second_answer_stands_where_its_evidence_is_better(
+    before: ConflictReport, after: ConflictReport, note: str | None
+) -> None:
+    judged, update = await verdict(before, after, whole())
+
+    assert (judged.stands, judged.note) == (note is None, note)
+    assert update["draft"]["text"] == (OLD if note else NEW)
+    refusal = f"a change of “{OLD}” was refused: {note}"
+    assert update["notes"] == ["the first note", *([refusal] if note else [])]
+
+
+async def test_what_the_first_answer_said_too_is_not_held_against_the_second() -> None:
+    """Most deny it, but it is no claim that the second answer makes instead."""
+    before = scored(claim_with("---", "It is red."), claim_with("+--", "It is old.", number=2))
+
+    judged, _ = await verdict(before, scored(claim_with("+--", "It is old.")), whole())
+
+    assert judged.stands
+
+
+async def test_where_documents_are_weighed_trust_decides_and_the_refusal_says_so() -> None:
+    weights = {1: 1.0, 2: 0.2, 3: 0.2}
+    trusted = claims("+--", said="new", weights=weights)
+    distrusted = claims("-++", said="new", weights=weights)
+
+    stands, _ = await verdict(claims("---", weights=weights), trusted, whole())
+    refused, _ = await verdict(claims("---", weights=weights), distrusted, whole())
+
+    assert stands.stands
+    assert stands.balance_after == pytest.approx((0.6 / 1.4,))
+    assert refused.note == "more trust stands against than behind a claim that it makes instead"
+    unheard = claims("+00", said="new", weights={1: 0.0})
+    invented, _ = await verdict(claims("---", weights={1: 0.0}), unheard, whole())
+    assert invented.note == "no document supports what it says instead"
+
+
+async def test_copies_count_once_where_the_run_counts_them_so() -> None:
+    copies: dict[str, Any] = {"duplicates": {3: 2}, "duplicates_vote": False}
+
+    once, _ = await verdict(claims("---"), claims("+--", said="new", **copies), whole())
+    each, _ = await verdict(claims("---"), claims("+--", said="new", duplicates={3: 2}), whole())
+
+    assert (once.stands, once.balance_before, once.balance_after) == (True, (-1.0,), (0.0,))
+    assert not each.stands
+
+
+@pytest.mark.parametrize(
+    ("change", "after", "stands"),
+    [
+        (whole(way=Way.HEDGE, claims=(claim_with("00"),)), claims("00", said="new"), True),
+        (whole(way=Way.HEDGE, claims=(claim_with("00"),)), claims("0-", said="new"), False),
+        (whole(way=Way.HEDGE, claims=(claim_with("+0"),)), claims("00", said="new"), False),
+        (
+            whole(way=Way.HEDGE, claims=(claim_with("00"), claim_with("+-"))),
+            claims("00", said="new"),
+            False,
+        ),
+        (whole(claims=(claim_with("00"),)), claims("00", said="new"), False),
+        (whole(way=Way.HEDGE, claims=(claim_with("00"),)), claims(), True),
+        (whole(way=Way.HEDGE), claims("+-", said="new"), True),
+    ],
+)
+async def test_to_say_that_nothing_confirms_it_needs_no_better_evidence(
+    change: Revision, after: ConflictReport, stands: bool
+) -> None:
+    judged, _ = await verdict(claims("00"), after, change)
+
+    assert judged.stands is stands
+
+
+async def test_a_hedge_may_say_what_more_documents_deny_where_it_is_better_than_before() -> None:
+    judged, _ = await verdict(claims("---"), claims("+--", said="new"), whole(way=Way.HEDGE))
+    assert judged.stands
+
+
+async def test_what_could_not_be_checked_is_refused_for_that_reason() -> None:
+    unknown = claims("++", said="new").model_copy(update={"error": "no claims could be told"})
+    by_error, _ = await verdict(claims("--"), unknown, whole())
+    by_note, _ = await verdict(claims("--"), unknown, whole(note="out of budget"))
+
+    assert (by_error.stands, by_error.note) == (False, "no claims could be told")
+    assert by_note.note == "out of budget"
+
+
+async def test_a_refused_second_answer_leaves_all_of_the_first() -> None:
+    before = attempt(claims("+-"), OLD, justification="So it is.", unclaimed="7% of the answer")
+    now = attempt(claims("---", said="new"), NEW, round=1, revisions=(whole(),))
+
+    update, events = await guarded(before, now)
+
+    kept = Attempt.model_validate(update["attempts"][-1])
+    assert update["attempts"][0] == before.to_json()
+    assert (kept.answer, kept.report, kept.unclaimed) == (
+        before.answer,
+        before.report,
+        before.unclaimed,
+    )
+    assert (kept.round, update["draft"]) == (1, before.answer.to_json())
+    why = f"{NOT_BETTER} (+0.00 before, -1.00 after)"
+    assert events == [
+        {"event": "answer", "round": 1, "answer": OLD},
+        {"event": "guard", "round": 1, "stand": [], "refused": [[OLD, NEW, why]]},
+    ]
+
+
+async def test_a_second_answer_that_stands_is_left_as_it_is() -> None:
+    now = attempt(claims("++", said="new"), NEW, round=1, revisions=(whole(),), unclaimed="9%")
+
+    update, events = await guarded(attempt(claims("+-"), OLD), now)
+
+    kept = Attempt.model_validate(update["attempts"][-1])
+    assert (kept.answer, kept.report, kept.unclaimed) == (now.answer, now.report, "9%")
+    assert events == [
+        {"event": "answer", "round": 1, "answer": NEW},
+        {"event": "guard", "round": 1, "stand": [[OLD, NEW]], "refused": []},
+    ]
+
+
+LAMP, TOWER, DOOR = "The lamp is old.", "The tower is blue.", "The door is red."
+ANSWER = f"{LAMP} {TOWER} {DOOR}"
+AT = {text: (ANSWER.index(text), ANSWER.index(text) + len(text)) for text in (LAMP, TOWER, DOOR)}
+GREEN, WHITE = "The door is green.", "The tower is white."
+
+
+async def test_of_several_changes_only_those_that_stand_are_in_the_answer() -> None:
+    first = scored(
+        claim_with("++", LAMP, 1, AT[LAMP]),
+        claim_with("--", TOWER, 2, AT[TOWER]),
+        claim_with("+-", DOOR, 3, AT[DOOR]),
+    )
+    changed = ANSWER.replace(TOWER, WHITE).replace(DOOR, GREEN)
+    second = scored(
+        claim_with("++", LAMP, 1), claim_with("++", WHITE, 2), claim_with("--", GREEN, 3)
+    )
+    kept = revision(LAMP, LAMP, AT[LAMP][0], way=Way.KEEP, reason="It is right (Doc 1).")
+    white = revision(
+        TOWER, WHITE, AT[TOWER][0], new_claims=(WHITE,), reason="The deeds say so (Docs 2, 9)."
+    )
+    green = revision(
+        DOOR, GREEN, AT[DOOR][0], new_claims=(GREEN,), reason="A keeper saw it (Doc 1)."
+    )
+    now = attempt(
+        second,
+        changed,
+        round=1,
+        revisions=(kept, white, green),
+        justification="The deeds say so (Docs 2, 9). A keeper saw it (Doc 1).",
+    )
+    documents = [Document(number=n, text=f"Text {n}").to_json() for n in (1, 2)]
+
+    update, events = await guarded(attempt(first, ANSWER), now, documents=documents)
+
+    text = ANSWER.replace(TOWER, WHITE)
+    guarded_one = Attempt.model_validate(update["attempts"][-1])
+    assert (guarded_one.answer.text, update["draft"]["text"]) == (text, text)
+    assert guarded_one.answer.justification == "The deeds say so (Docs 2, 9)."
+    assert guarded_one.answer.cited == (2,)
+    assert guarded_one.report is not None
+    assert [
+        (evidence.claim.number, evidence.claim.text, evidence.supports, evidence.contradicts)
+        for evidence in guarded_one.report.claims
+    ] == [(1, LAMP, (1, 2), ()), (2, WHITE, (1, 2), ()), (3, DOOR, (1,), (2,))]
+    assert all(
+        pair.claim == evidence.claim.number
+        for evidence in guarded_one.report.claims
+        for pair in evidence.labels
+    )
+    assert guarded_one.report.conflicting == (3,)
+    unchanged, stands, refused = guarded_one.revisions
+    assert unchanged == kept, "what changes nothing is not judged"
+    assert (stands.balance_before, stands.balance_after) == ((-1.0,), (1.0,))
+    assert (refused.balance_before, refused.balance_after) == ((0.0,), (-1.0,))
+    why = f"{NOT_BETTER} (+0.00 before, -1.00 after)"
+    assert update["notes"][1:] == [f"a change of “{DOOR}” was refused: {why}"]
+    assert events[-1]["stand"] == [[TOWER, WHITE]]
+
+
+async def test_without_a_reason_that_stands_there_is_none() -> None:
+    first = scored(claim_with("+-", DOOR, 1, (0, len(DOOR))))
+    refused = revision(DOOR, GREEN, new_claims=(GREEN,), reason="A keeper saw it (Doc 1).")
+    now = attempt(
+        scored(claim_with("--", GREEN, 1)),
+        GREEN,
+        round=1,
+        revisions=(refused,),
+        justification=refused.reason,
+    )
+
+    update, _ = await guarded(attempt(first, DOOR), now)
+
+    assert update["draft"]["text"] == DOOR
+    assert (update["draft"]["justification"], update["draft"]["cited"]) == (None, [])
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+async def test_without_scores_there_is_nothing_to_guard(missing: int) -> None:
+    both = [attempt(claims("+-")), attempt(claims("++"), round=1)]
+    both[missing] = both[missing].model_copy(update={"report": None})
+
+    with pytest.raises(ValueError, match=r"^guard was reached without scores$"):
+        await guarded(*both)

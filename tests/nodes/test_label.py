@@ -1,0 +1,205 @@
+"""Which pairs of an answer are labelled, and what becomes of those that cannot be."""
+
+from typing import Any
+
+import pytest
+
+from conflictscore.errors import BudgetError
+from conflictscore.nodes.label import label
+from conflictscore.records import Attempt, ClaimEvidence, FurtherSearch
+from tests.nodes.steps import SPENT, Judge, attempt, claim_with, revision, running, scored, setting
+
+
+def state_of(claims: list[str], *attempts: Attempt, documents: int = 2, **known: Any) -> Any:
+    return {
+        "claims": [{"number": n, "text": text} for n, text in enumerate(claims, start=1)],
+        "documents": [
+            {"number": n, "text": f"Text {n} of them.", "title": f"Title {n}"}
+            for n in range(1, documents + 1)
+        ],
+        "attempts": [one.to_json() for one in attempts],
+        "notes": ["the first note"],
+        **known,
+    }
+
+
+def sides(update: dict[str, Any]) -> list[str]:
+    marks = dict(zip(("SUPPORTS", "CONTRADICTS", "IRRELEVANT", "UNLABELLED"), "+-0?", strict=True))
+    return [
+        "".join(marks[pair["label"]] for pair in evidence["labels"])
+        for evidence in update["evidence"]
+    ]
+
+
+async def test_every_claim_is_held_against_every_document_and_each_verdict_is_told() -> None:
+    events: list[Any] = []
+    judge = Judge(a="+-", b="0?")
+
+    update = await label(state_of(["a", "b"]), running(setting(labeler=judge), events))
+
+    assert sides(update) == ["+-", "0?"]
+    assert sorted((e["event"], e["claim"], e["document"], e["label"]) for e in events) == [
+        ("label", 1, 1, "SUPPORTS"),
+        ("label", 1, 2, "CONTRADICTS"),
+        ("label", 2, 1, "IRRELEVANT"),
+        ("label", 2, 2, "UNLABELLED"),
+    ]
+    assert (update["usage"]["calls"], update["usage"]["cached_calls"]) == (3, 0)
+
+
+async def test_a_claim_of_an_earlier_answer_keeps_its_labels_under_its_new_number() -> None:
+    judge = Judge(new="++", silent="0+", fewer="-+")
+    first = attempt(
+        scored(
+            claim_with("+-", "same", 1),
+            claim_with("+?", "silent", 2),
+            claim_with("+", "fewer", 3),
+        )
+    )
+
+    update = await label(
+        state_of(["new", "same", "silent", "fewer"], first, attempt(None, round=1)),
+        running(setting(labeler=judge)),
+    )
+
+    assert sides(update) == ["++", "+-", "0+", "-+"]
+    kept = update["evidence"][1]
+    assert kept["claim"] == {"number": 2, "text": "same", "passage": None}
+    assert [(pair["claim"], pair["document"]) for pair in kept["labels"]] == [(2, 1), (2, 2)]
+    assert sorted(judge.asked) == [(t, d) for t in ("fewer", "new", "silent") for d in (1, 2)]
+    assert (update["usage"]["calls"], update["usage"]["cached_calls"]) == (6, 2)
+
+
+async def test_a_bound_on_claims_holds_for_the_first_labels() -> None:
+    judge = Judge(a="+-", b="++")
+
+    update = await label(state_of(["a", "b"]), running(setting(labeler=judge, max_claims=1)))
+
+    assert sorted(sides(update)) == ["+-", "??"]
+
+
+async def test_a_budget_that_ends_before_the_first_labels_ends_the_run() -> None:
+    with pytest.raises(BudgetError):
+        await label(state_of(["a"]), running(setting(labeler=Judge())))
+
+
+async def test_a_budget_that_ends_with_a_change_leaves_the_change_unlabelled() -> None:
+    first = attempt(scored(claim_with("+-", "same")))
+    changed = revision("one", "other").to_json()
+
+    update = await label(
+        state_of(["same", "new"], first, revisions=[changed]), running(setting(labeler=Judge()))
+    )
+
+    assert sides(update) == ["+-", "??"]
+    assert [(p["claim"], p["document"], p["error"]) for p in update["evidence"][1]["labels"]] == [
+        (2, 1, str(SPENT)),
+        (2, 2, str(SPENT)),
+    ]
+
+
+SEARCH = FurtherSearch(round=0, claim="a", query="a lamp", found=(3,), known=(1,))
+
+
+def further(*claims: ClaimEvidence, **known: Any) -> Any:
+    """An answer that is labelled against two documents, and a third that was found since."""
+    state = {"decision": "look_further", "searches": [SEARCH.to_json()], **known}
+    return state_of([], attempt(scored(*claims)), documents=3, **state)
+
+
+async def test_only_what_was_found_further_is_labelled() -> None:
+    judge, events = Judge(a="..+", b="..-"), list[Any]()
+
+    update = await label(
+        further(claim_with("+-", "a"), claim_with("0?", "b", 2)),
+        running(setting(labeler=judge), events),
+    )
+
+    assert sides(update) == ["+-+", "0?-"]
+    assert sorted(judge.asked) == [("a", 3), ("b", 3)]
+    assert [event["document"] for event in events] == [3, 3]
+    assert set(update) == {"evidence", "usage"}
+    assert update["usage"]["calls"] == 2
+
+
+async def test_a_claim_that_nobody_could_judge_before_is_not_judged_now() -> None:
+    judge = Judge(a="..+")
+
+    update = await label(
+        further(claim_with("+-", "a"), claim_with("??", "b", 2)), running(setting(labeler=judge))
+    )
+
+    assert sides(update) == ["+-+", "???"]
+    assert judge.asked == [("a", 3)]
+    assert update["evidence"][1]["labels"][2]["error"] == "the judge was silent"
+
+
+async def test_where_no_new_pair_can_be_labelled_the_documents_are_left_out_again() -> None:
+    judge = Judge(a="..?")
+
+    update = await label(further(claim_with("+-", "a")), running(setting(labeler=judge)))
+
+    why = "none of their pairs could be labelled (the judge was silent)"
+    assert sides(update) == ["+-"]
+    assert [document["number"] for document in update["documents"]] == [1, 2]
+    assert update["searches"] == [
+        {
+            **SEARCH.to_json(),
+            "found": [],
+            "known": [1],
+            "left_out": ["Title 3"],
+            "note": why,
+        }
+    ]
+    assert update["notes"] == ["the first note", f"what was found further is left out again: {why}"]
+
+
+async def test_a_budget_that_ends_with_what_was_found_further_leaves_it_out_again() -> None:
+    update = await label(further(claim_with("+-", "a")), running(setting(labeler=Judge())))
+
+    assert sides(update) == ["+-"]
+    assert update["notes"][1:] == [f"what was found further is left out again: {SPENT}"]
+    assert update["searches"][0]["note"] == str(SPENT)
+
+
+async def test_what_was_found_by_other_searches_stays_as_it_was() -> None:
+    other = FurtherSearch(round=0, claim="b", query="a tower", found=(), note="nothing was found")
+    noted = SEARCH.model_copy(
+        update={"known": (1, 3), "found": (), "note": "it was slow", "left_out": ("Title 9",)}
+    )
+    searches = [one.to_json() for one in (SEARCH, other, noted)]
+
+    update = await label(
+        further(claim_with("+-", "a"), searches=searches), running(setting(labeler=Judge(a="..?")))
+    )
+
+    _, untouched, known = update["searches"]
+    assert untouched == other.to_json()
+    assert (known["known"], known["left_out"], known["note"]) == ([1], ["Title 9"], "it was slow")
+
+
+async def test_the_time_for_a_second_answer_is_kept_back() -> None:
+    """Of four seconds the answer took two: nothing is left for labels beside another one."""
+    known: dict[str, Any] = {"timings": {"generate": 2.0}}
+    judge = Judge(a="+-")
+    in_time = await label(
+        state_of(["a"], **known), running(setting(labeler=judge, budget_seconds=3600))
+    )
+    late = await label(state_of(["a"], **known), running(setting(labeler=judge, budget_seconds=4)))
+    further_late = await label(
+        further(claim_with("+-", "a"), **known), running(setting(labeler=judge, budget_seconds=4))
+    )
+
+    assert (sides(in_time), sides(late), sides(further_late)) == (["+-"], ["??"], ["+-"])
+    left_out = "left out: the time for labelling was used up"
+    assert late["evidence"][0]["labels"][0]["error"] == left_out
+    assert further_late["notes"][1].endswith(
+        f": none of their pairs could be labelled ({left_out})"
+    )
+
+
+async def test_without_scores_nothing_is_labelled_further() -> None:
+    state = state_of([], attempt(None), documents=3, decision="look_further")
+
+    with pytest.raises(ValueError, match=r"^label was reached for more documents without labels$"):
+        await label(state, running(setting(labeler=Judge())))

@@ -1,0 +1,172 @@
+"""What stands at the end of a run: its notes, its flip, and whether the answer was checked."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from conflictscore.nodes.record import record
+from conflictscore.records import Attempt
+from tests.nodes.steps import Judge, attempt, claim_with, revision, running, scored, setting
+
+CONFLICT = scored(claim_with("+-", "It was lit."))
+AGREED = scored(claim_with("++", "It was lit."))
+
+
+async def recorded(*attempts: Attempt, **settings: Any) -> dict[str, Any]:
+    """The end of a run with these answers, of which one note is known already."""
+    state: Any = {
+        "attempts": [one.to_json() for one in attempts],
+        "notes": ["the first note"],
+        "run_id": "run-7",
+        "draft": attempts[-1].answer.to_json() if attempts else {"text": "  "},
+    }
+    return await record(state, running(setting(**{"labeler": Judge(), **settings})))
+
+
+@pytest.mark.parametrize(
+    ("last", "least", "checked", "warned"),
+    [
+        (attempt(AGREED), 0.5, "fully", None),
+        (attempt(AGREED, unclaimed="7% of it"), 0.5, "partly", "only in part checked: 7% of it"),
+        (attempt(AGREED, unclaimed="7% of it"), None, "partly", None),
+        (attempt(scored()), 0.5, "fully", None),  # an answer that claims nothing
+        (attempt(scored(), unclaimed="all of it"), 0.5, "partly", "only in part checked: all of"),
+        (attempt(scored(claim_with("+?"))), 0.5, "partly", "only in part checked: 50% of its"),
+        (attempt(scored(claim_with("+?"))), 0.6, "no", "not checked: 50% of its pairs of claim"),
+        (attempt(scored(claim_with("+???"))), None, "partly", None),
+        (attempt(scored(claim_with("??"))), None, "no", None),
+        (attempt(scored(claim_with("??"))), 0.0, "no", "not checked: 0% of its pairs of claim and"),
+        (attempt(None), 0.5, "no", "not checked: 0% of its pairs of claim and document have a"),
+        (
+            attempt(scored().model_copy(update={"error": "no claims"})),
+            0.5,
+            "no",
+            "not checked: 0% of its pairs of claim and document have a label",
+        ),
+    ],
+)
+async def test_whether_an_answer_was_checked_and_who_is_warned(
+    last: Attempt,
+    least: float | None,
+    checked: str,
+    warned: str | None,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        state = await recorded(last, min_coverage=least)
+
+    assert state["checked"] == checked
+    told = [one.getMessage() for one in caplog.records if one.name == "conflictscore.nodes.record"]
+    assert [message[: len(f"run run-7: the answer was {warned}")] for message in told] == (
+        [f"run run-7: the answer was {warned}"] if warned else []
+    )
+
+
+async def test_each_answer_is_noted_with_what_is_missing_of_it() -> None:
+    cut = claim_with("+-?")
+    cut = cut.model_copy(
+        update={
+            "labels": tuple(
+                pair.model_copy(update={"document_cut": pair.document != 2}) for pair in cut.labels
+            )
+        }
+    )
+    greek = claim_with("+++", "Το φως άναψε.", number=2)  # noqa: RUF001 - a script of its own
+    failed = scored().model_copy(update={"error": "the model is down"})
+
+    state = await recorded(
+        attempt(scored(cut, greek), unclaimed="7% of the answer was not taken apart"),
+        attempt(None, round=1),
+        attempt(failed, round=2),
+        attempt(scored(claim_with("++")), round=3),
+    )
+
+    assert state["notes"] == [
+        "the first note",
+        "the first answer: 7% of the answer was not taken apart",
+        "the first answer: 1 of 2 claims are in a script that judge has not learned; their labels"
+        " mean little",
+        "the first answer: 1 of 6 pairs have no label (the judge was silent)",
+        "the first answer: the judge saw document 1 cut, for want of room",
+        "the first answer: the judge saw document 3 cut, for want of room",
+        "regenerated answer 2 has no score: the model is down",
+    ]
+
+
+async def test_a_change_on_evidence_is_a_flip_and_is_told() -> None:
+    shown = claim_with("+--", "It was lit.")
+    second = attempt(AGREED, "In 1874.", round=1, reconsidered=shown, justification="So.")
+
+    state = await recorded(attempt(CONFLICT), second)
+
+    assert state["flip"] == {
+        "before": "In 1871.",
+        "after": "In 1874.",
+        "justification": "So.",
+        "claim": "It was lit.",
+        "supports": [1],
+        "contradicts": [2, 3],
+    }
+    assert (state["answer"], state["first_answer"], state["flipped"]) == (
+        "In 1874.",
+        "In 1871.",
+        True,
+    )
+    assert state["justification"] == "So."
+    assert (state["report"]["cs_c"], state["final_report"]["cs_c"]) == (1.0, 0.0)
+
+
+async def test_an_answer_that_was_confirmed_keeps_the_reason_for_that() -> None:
+    confirmed = attempt(CONFLICT, round=1, justification="Both agree on it.")
+
+    state = await recorded(attempt(CONFLICT), confirmed)
+
+    assert (state["flipped"], state["flip"]) == (False, None)
+    assert state["justification"] == "Both agree on it."
+
+
+async def test_a_change_without_a_claim_in_doubt_is_none_on_evidence() -> None:
+    state = await recorded(attempt(CONFLICT), attempt(AGREED, "In 1874.", round=1))
+
+    assert (state["flipped"], state["flip"]) == (False, None)
+
+
+async def test_only_what_was_changed_and_stands_is_listed() -> None:
+    stands, refused = revision("a", "b"), revision("c", "d", stands=False, note="no better")
+    later, kept = revision("e", "f", round=2), revision("g", "G")
+
+    state = await recorded(
+        attempt(CONFLICT),
+        attempt(CONFLICT, round=1, revisions=(stands, refused, kept)),
+        attempt(CONFLICT, round=2, revisions=(later,)),
+    )
+
+    assert state["flips"] == [stands.to_json(), later.to_json()]
+
+
+async def test_an_answer_that_was_not_scored_has_no_report() -> None:
+    alone = await recorded(attempt(None))
+    again = await recorded(attempt(CONFLICT), attempt(None, round=1))
+
+    assert (alone["report"], alone["final_report"]) == (None, None)
+    assert (again["report"]["cs_c"], again["final_report"]) == (1.0, None)
+
+
+async def test_an_answer_without_text_ends_a_run_without_anything() -> None:
+    note = "the answer is empty, and has no score"
+
+    assert await recorded() == {
+        "answer": "  ",
+        "first_answer": "  ",
+        "flipped": False,
+        "flip": None,
+        "flips": [],
+        "checked": "no",
+        "justification": None,
+        "report": None,
+        "final_report": None,
+        "attempts": [],
+        "reason": note,
+        "notes": ["the first note", note],
+    }

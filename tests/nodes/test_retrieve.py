@@ -1,0 +1,207 @@
+"""What a run finds or is given to answer from, and what it refuses before anything is paid for."""
+
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document as Retrieved
+from langchain_core.retrievers import BaseRetriever
+from pydantic import Field
+
+from conflictscore.errors import InputError, NoDocumentsError
+from conflictscore.nodes.receive import receive
+from conflictscore.nodes.retrieve import (
+    check_question,
+    find_documents,
+    given_answer,
+    refuse_used_thread,
+    retrieve,
+    what_is_asked,
+)
+from conflictscore.retrieval.search_notes import note
+from tests.nodes.steps import running, setting
+
+LAMP = "The lamp was lit in 1871, says the keeper's log of that year, and burned all night long."
+
+
+class Shelf(BaseRetriever):
+    """Finds the same each time, with a note of its own and one that it leaves on the way."""
+
+    texts: list[str] = Field(default_factory=list)
+    notes: tuple[str, ...] = ("the index is old",)
+    queries: list[str] = Field(default_factory=list)
+
+    def _get_relevant_documents(self, query: str, **_: Any) -> list[Retrieved]:
+        self.queries.append(query)
+        note("one page could not be read")
+        note("two were empty")
+        return [
+            Retrieved(text, metadata={"title": f"T{n}", "url": f"https://{n}.test/"})
+            for n, text in enumerate(self.texts, start=1)
+        ]
+
+
+async def test_what_is_found_is_numbered_marked_and_told_with_the_notes_of_the_search() -> None:
+    shelf, events = Shelf(texts=[LAMP, "The tower is white.", f"{LAMP} "]), list[Any]()
+
+    update = await retrieve(
+        {"question": " When was it lit? ", "notes": ["the first note"]},
+        running(setting(retriever=shelf, run_id="run-7", regeneration="typed"), events),
+    )
+
+    assert shelf.queries == ["When was it lit?"]
+    assert [(d["number"], d["duplicate_of"]) for d in update.pop("documents")] == [
+        (1, None),
+        (2, None),
+        (3, 1),
+    ]
+    assert update == {
+        "question": "When was it lit?",
+        "asked": "When was it lit?",
+        "options": [],
+        "run_id": "run-7",
+        "method": "regenerated-rag",
+        "regeneration": "typed",
+        "notes": [
+            "the first note",
+            "the index is old",
+            "one page could not be read",
+            "two were empty",
+        ],
+        "reconsidered": None,
+        "revisions": [],
+    }
+    assert events == [
+        {
+            "event": "documents",
+            "documents": [
+                {"number": n, "title": f"T{n}", "url": f"https://{n}.test/"} for n in (1, 2, 3)
+            ],
+        }
+    ]
+
+
+async def test_what_is_given_is_not_searched_for() -> None:
+    shelf = Shelf(texts=[LAMP])
+    asked: Any = {
+        "question": "When was it lit?",
+        "asked": "When?",
+        "options": [" In 1871. ", "In 1874."],
+        "documents": [LAMP, "The tower is white."],
+    }
+
+    update = await retrieve(asked, running(setting(retriever=shelf)))
+
+    assert (shelf.queries, update["notes"]) == ([], [])
+    assert (update["asked"], update["options"]) == ("When?", ["In 1871.", "In 1874."])
+    assert [d["text"] for d in update["documents"]] == asked["documents"]
+    assert len(update["run_id"]) == 32
+
+
+async def test_a_search_that_finds_nothing_says_what_it_noted_on_the_way() -> None:
+    with pytest.raises(NoDocumentsError) as found_nothing:
+        await find_documents(Shelf(), "When?")
+
+    assert str(found_nothing.value) == (
+        "no documents found for: When? (one page could not be read; two were empty)"
+    )
+
+    class Silent(BaseRetriever):
+        def _get_relevant_documents(self, query: str, **_: Any) -> list[Retrieved]:
+            return []
+
+    with pytest.raises(NoDocumentsError, match=r"^no documents found for: When\?$"):
+        await find_documents(Silent(), "When?")
+
+
+async def test_a_retriever_without_notes_of_its_own_leaves_those_of_the_search() -> None:
+    class Plain(BaseRetriever):
+        def _get_relevant_documents(self, query: str, **_: Any) -> list[Retrieved]:
+            note("it took long")
+            return [Retrieved(LAMP)]
+
+    documents, notes = await find_documents(Plain(), "When?")
+
+    assert ([d.text for d in documents], notes) == ([LAMP], ["it took long"])
+
+
+def test_the_answer_that_is_given_along_is_free_or_one_of_the_options() -> None:
+    options = ["In 1871.", "In 1874."]
+
+    assert given_answer({}, options) is None
+    free = given_answer({"draft_answer": " In 1873. "}, [])
+    assert free is not None
+    assert (free.text, free.option) == ("In 1873.", None)
+    for number, option in enumerate(options):
+        chosen = given_answer({"draft_answer": option.upper()}, options)
+        assert chosen is not None
+        assert (chosen.text, chosen.option) == (option, number)
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "why"),
+    [
+        (" ", [], "the question is empty"),
+        ("When?", ["In 1871."], "multiple choice takes two options with text, got 1"),
+        ("When?", ["a", "b", "c"], "multiple choice takes two options with text, got 3"),
+        ("When?", ["In 1871.", " "], "multiple choice takes two options with text, got 2"),
+        ("When?", [" In 1871.", "IN 1871. "], "the two options are the same"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_refused(
+    question: str, options: list[str], why: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        check_question(question, options)
+    assert str(refused.value) == why
+    with pytest.raises(InputError, match=f"^{why}$"):
+        what_is_asked({"question": question, "options": options})
+
+
+def test_half_a_character_of_a_question_becomes_its_replacement() -> None:
+    asked = what_is_asked({"question": "When \ud83d?", "options": ["a\ud83d", "b"]})
+    assert asked == ("When \ufffd?", ["a\ufffd", "b"])
+    with pytest.raises(InputError, match=r"^the question is empty$"):
+        what_is_asked({})
+
+
+def test_a_thread_that_holds_a_question_takes_no_other() -> None:
+    with pytest.raises(InputError) as refused:
+        refuse_used_thread({"run_id": "run-7"})
+    assert str(refused.value) == (
+        "this thread holds another question; use a new thread_id, or resume with invoke(None)"
+    )
+    refuse_used_thread({})
+
+
+# An answer that is only scored
+
+
+async def test_an_answer_and_its_documents_are_taken_as_they_are_given() -> None:
+    given: Any = {"answer": " In 1871.\n", "documents": [LAMP, f"{LAMP} "]}
+
+    update = await receive(given, running(setting(run_id="run-7")))
+
+    assert [(d["number"], d["duplicate_of"]) for d in update.pop("documents")] == [
+        (1, None),
+        (2, 1),
+    ]
+    assert update.pop("draft")["text"] == "In 1871."
+    assert update == {"notes": [], "run_id": "run-7", "reconsidered": None, "revisions": []}
+    another = await receive(given, running(setting()))
+    assert len(another["run_id"]) == 32
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"answer": 1871, "documents": [LAMP]}, "the answer is int, not a text"),
+        ({"answer": " ", "documents": [LAMP]}, "the answer is empty"),
+        ({"documents": [LAMP]}, "the answer is empty"),
+        ({"answer": "In 1871."}, "there are no documents to score the answer against"),
+    ],
+)
+async def test_what_cannot_be_scored_is_refused(given: Any, why: str) -> None:
+    with pytest.raises(InputError, match=f"^{why}$"):
+        await receive(given, running(setting()))
+    with pytest.raises(InputError, match=r"^this thread holds another question"):
+        await receive(given | {"run_id": "run-7"}, running(setting()))

@@ -1,0 +1,111 @@
+"""What is told of two manifests that differ, and of a file that is written whole."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.storage.database import SQLiteTables, storable
+from conflictscore.storage.manifests import differences, shown, write_whole
+
+LONG = "a" * 60
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lines"),
+    [
+        ({"a": 1}, {"a": 1}, []),
+        ({"a": 1, "b": "x"}, {"b": "x", "a": 2}, ["a 1 there and 2 now"]),
+        ({"a": {"b": {"c": 1.5}}}, {"a": {"b": {"c": None}}}, ["a.b.c 1.5 there and null now"]),
+        ({"a": 1}, {"b": "é"}, ["a 1 there and missing now", 'b missing there and "é" now']),
+        ({"a": {}}, {"a": {"b": 1}}, ["a {} there and missing now", "a.b missing there and 1 now"]),
+        ({"a": [1, 2]}, {"a": [1, 3]}, ["a [1, 2] there and [1, 3] now"]),
+        (
+            {"a": LONG + "1"},
+            {"a": LONG + "2"},
+            ['a ...aaaaaaaaaa1" there and ...aaaaaaaaaa2" now'],
+        ),
+        (
+            {"a": "1" + LONG},
+            {"a": "2" + LONG},
+            [f'a "1{"a" * 38}... there and "2{"a" * 38}... now'],
+        ),
+        (
+            {"a": LONG + "1" + LONG},
+            {"a": "short"},
+            [f'a "{"a" * 39}... there and "short" now'],
+        ),
+    ],
+)
+def test_a_difference_is_one_line_that_shows_both_sides(
+    old: dict[str, Any], new: dict[str, Any], lines: list[str]
+) -> None:
+    assert differences(old, new) == lines
+
+
+def test_a_value_is_shown_as_json_and_cut_where_it_is_long() -> None:
+    assert shown("é") == '"é"'
+    assert shown("a" * 38) == f'"{"a" * 38}"', "forty characters with its marks"
+    assert shown("a" * 39) == f'"{"a" * 39}...'
+
+
+def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    path.write_text("old")
+
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(path, "é")
+    assert path.read_text() == "old"
+    write_whole(path, "new\n")
+
+    assert path.read_bytes() == b"new\n"
+    assert [file.name for file in tmp_path.iterdir()] == ["manifest.json"]
+
+
+# Tables in a file of their own
+
+
+def unusable(error: Exception) -> ConfigurationError:
+    return ConfigurationError(f"the tables cannot be used ({type(error).__name__})")
+
+
+def test_tables_keep_what_they_are_given_and_tell_how_it_ended(tmp_path: Path) -> None:
+    path = tmp_path / "tables.sqlite"
+    tables, told = SQLiteTables(path, unusable=unusable), list[Any]()
+    tables.make("CREATE TABLE IF NOT EXISTS a (x)", "CREATE TABLE IF NOT EXISTS b (x)")
+
+    tables.execute("INSERT INTO a VALUES ($1)", "one")
+    tables.later("INSERT INTO b VALUES ($1)", "two", done=told.append)
+    tables.later("INSERT INTO nowhere VALUES ($1)", "three", done=told.append)
+
+    assert tables.execute("SELECT x FROM a") == [("one",)]
+    [fine, failed] = told
+    assert fine is None
+    assert str(failed) == "the tables cannot be used (OperationalError)"
+    tables.close()
+    again = SQLiteTables(path, unusable=unusable)
+    assert again.execute("SELECT x FROM b WHERE x = $1", "two") == [("two",)]
+    assert not again.remote
+    listed = again.each.format("$1")
+    assert again.execute(listed, '["u", "v"]') == [("u",), ("v",)]
+    again.close()
+
+
+def test_tables_in_memory_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tables = SQLiteTables(None, unusable=unusable)
+    assert tables.execute("SELECT 1") == [(1,)]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_database_is_told_in_the_callers_words(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("these are my notes, and no table. " * 40)
+
+    with pytest.raises(ConfigurationError, match=r"^the tables cannot be used \(DatabaseError\)$"):
+        SQLiteTables(path, unusable=unusable)
+
+
+def test_what_no_database_can_hold_is_replaced() -> None:
+    assert storable(["a\0b", "c\ud83d", 7, 0.5, None]) == ["a b", "c?", 7, 0.5, None]
