@@ -203,7 +203,7 @@ def test_what_heads_add_for_a_distance_is_learned(tmp_path: Path) -> None:
     batch = assemble(packed, [0, 1, 2, 3])
     p = parameters(toy_weights(head=True, family="mpnet"), device="cpu", seed=0)
     said = logits(p, *tensors(batch), pooling="mean", dropout=0.1)
-    loss_of(said, batch, smoothing=0.0, weights=None).backward()
+    loss_of(said, batch, smoothing=0.0, weights=None).backward()  # type: ignore[no-untyped-call,unused-ignore]
     slope = p["relative"].grad
     assert slope is not None
     longest = batch.ids.shape[1]
@@ -225,7 +225,7 @@ def test_a_window_for_the_other_side_is_pushed_away_and_a_silent_one_is_not() ->
     said = torch.tensor(
         [[3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 2.0]], requires_grad=True
     )
-    loss_of(said, batch, smoothing=0.0, weights=None).backward()
+    loss_of(said, batch, smoothing=0.0, weights=None).backward()  # type: ignore[no-untyped-call,unused-ignore]
     slope = said.grad
     assert slope is not None
     assert slope[0, 0] < 0, "the window that answers is drawn to its label"
@@ -247,7 +247,7 @@ def test_a_window_that_is_sure_of_the_other_side_is_pushed_hardest(short: bool) 
     said = torch.tensor([[3.0, 0.0, 0.0], [0.0, 30.0, 0.0]], requires_grad=True)
     read = said.bfloat16() if short else said
     loss = loss_of(read, batch, smoothing=0.0, weights=None)
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call,unused-ignore]
     assert loss.item() == pytest.approx(30 - np.log(2) + np.log(1 + 2 * np.exp(-3)), rel=0.01)
     slope = said.grad
     assert slope is not None
