@@ -163,6 +163,7 @@ def rows_of(pairs: Pairs, nli: Numbers, judges: Mapping[str, Numbers]) -> Iterat
         for score in _SCORES:
             certain = Certain.from_score(score)
             yield played(pairs, nli, judge, certain, f"cascade {score} to {name}")
+        yield played(pairs, nli, judge, Certain(), f"cascade, by default, to {name}")
         yield _fitted_cascade(pairs, nli, judge, f"cascade, fitted, to {name}")
 
 

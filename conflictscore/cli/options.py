@@ -200,8 +200,8 @@ _model_options = [
         type=click.FloatRange(0, 1),
         metavar="X",
         help=f"{_for('certain')}the calibrated score from which a verdict of nli stands; lower"
-        " asks the model less often. Default: 0.6 for a side and 0.7 for IRRELEVANT, which suit"
-        " the embedded model; with a capable one, rather 0.9.",
+        " asks the model less often. Default: 0.65 for SUPPORTS and 0.75 for the others,"
+        " which suit the embedded model; with a capable one, rather 0.9.",
     ),
     click.option(
         "--calibration",

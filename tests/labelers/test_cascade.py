@@ -65,15 +65,15 @@ async def decided(
 
 
 async def test_what_the_cheap_labeler_is_certain_of_stands_and_the_rest_goes_to_the_judge() -> None:
-    cheap = Cheap((SUPPORTS, 0.6), (CONTRADICTS, 0.59))
+    cheap = Cheap((SUPPORTS, 0.65), (CONTRADICTS, 0.74))
     found, world = await decided(cheap, [document(f"It was lit in 1871, {n}.", n) for n in (1, 2)])
     assert found == [("cheap", SUPPORTS), ("json(test-model)", SUPPORTS)]
     assert world.asked["label"] == 1
 
 
-async def test_by_default_it_must_be_surer_that_a_document_is_irrelevant() -> None:
+async def test_by_default_it_must_be_surer_that_a_document_does_not_support() -> None:
     documents = [document(f"It was lit in 1871, {n}.", n) for n in (1, 2)]
-    found, _ = await decided(Cheap((IRRELEVANT, 0.69), (IRRELEVANT, 0.7)), documents)
+    found, _ = await decided(Cheap((IRRELEVANT, 0.74), (IRRELEVANT, 0.75)), documents)
     assert [stage for stage, _ in found] == ["json(test-model)", "cheap"]
 
 
