@@ -1,8 +1,8 @@
 """Whether the labeler does better where it sees the question that a claim answers.
 
-Three sets have questions: RAMDocs' answers as statements, WikiContradict and HealthVer's sentences.
-Their validation pairs are labelled twice: the claim by itself, and the question with the claim
-after it.
+RAMDocs' answers as statements have one, and the claims of WikiContradict and of HealthVer, in
+whichever set they stand. Their validation pairs are labelled twice: the claim by itself, and the
+question with the claim after it.
 """
 
 import asyncio

@@ -130,15 +130,20 @@ async def test_a_cascade_without_a_judge_says_where_to_get_one() -> None:
     )
 
 
-@pytest.mark.parametrize("score", [0.9, 0.89])
-def test_a_verdict_stands_from_the_score_on_that_is_set(score: float) -> None:
-    for label in ("SUPPORTS", "CONTRADICTS", "IRRELEVANT"):
-        verdict = EvidenceLabel.model_validate(
+@pytest.mark.parametrize(
+    ("label", "least"), [("SUPPORTS", 0.65), ("CONTRADICTS", 0.75), ("IRRELEVANT", 0.75)]
+)
+def test_a_verdict_stands_from_the_score_on_that_is_set(label: str, least: float) -> None:
+    def verdict(score: float | None) -> EvidenceLabel:
+        return EvidenceLabel.model_validate(
             {"claim": 1, "document": 1, "label": label, "score": score}
         )
-        assert Certain().allows(verdict) is (score == 0.9)
-        assert Certain.from_score(0.5).allows(verdict)
-        assert not Certain().allows(verdict.model_copy(update={"score": None}))
+
+    assert Certain().allows(verdict(least))
+    assert not Certain().allows(verdict(least - 0.01))
+    assert Certain.from_score(0.5).allows(verdict(0.5))
+    assert not Certain.from_score(0.5).allows(verdict(0.49))
+    assert not Certain().allows(verdict(None))
 
 
 def test_a_title_can_be_quoted_as_well_as_the_text() -> None:
