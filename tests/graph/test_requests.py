@@ -18,7 +18,7 @@ from tests.talking import LAMP, Shelf, Talk
 from tests.typed_world import TypedWorld
 from tests.world import DISAGREEING, PAPER, World, scripted_model
 
-QUESTION: dict[str, Any] = {"question": "When was the lamp lit?", "documents": DISAGREEING}
+QUESTION: Any = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 CALLERS: dict[str, Any] = {"stop": ["END"], "top_p": 0.5}
 OPTIONS = ["It was 1871.", "It was 1874."]
 
@@ -37,13 +37,13 @@ class Mumbling:
         return " " if first and step != "label" else "{}" if first else said
 
 
-def answered(world: World, asked: dict[str, Any], **settings: Any) -> dict[str, Any]:
+def answered(world: World, asked: Any, **settings: Any) -> dict[str, Any]:
     """A run with a model whose first replies cannot be read."""
     with OpenAIServer(Mumbling(world)) as server:
         graph = create_self_correcting_rag(
             scripted_model(server), cache=False, **{**PAPER, **settings}
         )
-        state: dict[str, Any] = graph.invoke(asked)  # type: ignore[assignment, arg-type]
+        state: dict[str, Any] = graph.invoke(asked)
         return state
 
 
@@ -68,7 +68,7 @@ def answered(world: World, asked: dict[str, Any], **settings: Any) -> dict[str, 
     ids=["paper", "typed", "conversation", "revise"],
 )
 def test_a_reply_that_cannot_be_read_is_asked_for_once_more_at_every_step(
-    world: World, asked: dict[str, Any], settings: dict[str, Any], steps: tuple[str, ...]
+    world: World, asked: Any, settings: dict[str, Any], steps: tuple[str, ...]
 ) -> None:
     state = answered(world, asked, **settings)
 
@@ -98,12 +98,12 @@ def sent(server: OpenAIServer, world: World) -> Callable[[str], list[dict[str, A
     return bodies
 
 
-def run(model: ChatOpenAI, asked: dict[str, Any], **settings: Any) -> dict[str, Any]:
+def run(model: ChatOpenAI, asked: Any, **settings: Any) -> dict[str, Any]:
     """A run with the call parameters of a caller."""
     context = run_context(model, None, LoopSettings(cache=False, **{**PAPER, **settings}))
     graph = create_self_correcting_rag(model, cache=False, **PAPER)
     theirs = replace(context, answer_parameters=CALLERS)
-    state: dict[str, Any] = graph.invoke(asked, context=theirs)  # type: ignore[assignment, arg-type]
+    state: dict[str, Any] = graph.invoke(asked, context=theirs)
     return state
 
 
@@ -148,7 +148,7 @@ def test_a_strategy_answers_with_the_callers_parameters_and_room_for_the_type(
     context = run_context(scripted_model(server), None, LoopSettings(cache=False))
     graph = build_strategy_graph(replace(context, answer_parameters=CALLERS), name)
 
-    state = graph.invoke(QUESTION)  # type: ignore[arg-type]
+    state = graph.invoke(QUESTION)
 
     [body] = sent(step)
     assert (body["stop"], body["top_p"], body["max_completion_tokens"]) == (["END"], 0.5, room)
@@ -193,7 +193,7 @@ def test_a_passage_has_room_to_become_twice_as_long() -> None:
         graph = create_self_correcting_rag(
             scripted_model(server), cache=False, disputed=("conflict",), look_further="disputed"
         )
-        graph.invoke({**QUESTION, "documents": DOCUMENTS})  # type: ignore[arg-type]
+        graph.invoke({"question": "When was the lamp lit?", "documents": DOCUMENTS})
 
     [body] = [r.body for r in server.requests if "what becomes of this passage" in r.prompt]
     lamp = count_tokens("**The lamp was lit in 1871.**", "scripted").n
