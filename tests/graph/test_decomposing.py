@@ -85,6 +85,18 @@ def test_what_the_claims_pass_over_is_asked_for_once_more(
     assert (state["checked"], state["notes"]) == ("fully", [])
 
 
+def test_parts_that_lie_apart_are_asked_for_as_paragraphs(
+    model: ChatOpenAI, world: ForgetfulWorld
+) -> None:
+    world.decomposition = f"Claims:\n- {TOWER} || The tower was built"
+    world.rest = lambda part: claims(LAMP, HORN)
+
+    state = run(model, disputed=("conflict",))
+
+    assert world.passed_over == [f"{LAMP}\n\n{HORN}"]
+    assert claimed(state) == [LAMP, TOWER, HORN]
+
+
 @pytest.mark.parametrize(
     ("rest", "said"),
     [

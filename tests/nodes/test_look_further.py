@@ -1,5 +1,6 @@
 """What is searched for once more, and what becomes of that which is found."""
 
+import time
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pydantic import Field
 from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.nodes.look_further import look_further
 from conflictscore.retrieval.search_notes import note
+from conflictscore.threads import _deadline
 from tests.nodes.steps import (
     PROMPTS,
     SPENT,
@@ -56,13 +58,9 @@ async def looked(
 ) -> tuple[dict[str, Any], list[Any], Says]:
     """What a further search adds to a run, what it tells, and what the model was asked."""
     model, events = Says(*replies), list[Any]()
-    context = setting(
-        generator=model,
-        prompts=PROMPTS,
-        retriever=None if found is None else Shelf(found=found),
-        look_further="disputed",
-        **known.pop("settings", {}),
-    )
+    searching = None if found is None else Shelf(found=found)
+    settings: dict[str, Any] = {"retriever": searching, **known.pop("settings", {})}
+    context = setting(generator=model, prompts=PROMPTS, look_further="disputed", **settings)
     state: Any = {
         "question": "When was it lit?",
         "documents": KNOWN,
@@ -217,3 +215,23 @@ async def test_a_note_that_is_there_already_is_not_added_again() -> None:
 
     assert update["notes"].count("searched for lamp") == 1
     assert [search["claim"] for search in update["searches"]] == ["x", LAMP.claim.text]
+
+
+async def test_half_of_the_time_that_a_second_answer_leaves_goes_into_the_searches() -> None:
+    left: list[float] = []
+
+    class Timed(Shelf):
+        def _get_relevant_documents(self, query: str, **_: Any) -> list[Retrieved]:
+            known = _deadline.get()
+            left.append(known.ends - time.monotonic() if known else 0)
+            return []
+
+    shelf: dict[str, Any] = {"retriever": Timed()}
+    took: dict[str, Any] = {"timings": {"generate": 1000.0}}
+    for budget in (None, 4000):
+        settings = {**shelf, "budget_seconds": budget}
+        await looked({}, "FOR: lamp", settings=settings, **took)
+
+    without, with_budget = left
+    assert without == 0
+    assert 900 < with_budget <= 1000, "of 4000 seconds 1000 are gone, and 1000 are kept back"

@@ -111,6 +111,11 @@ async def test_passages_are_asked_for_with_most_at_stake_first_and_stand_in_thei
         (TOWER, "The tower is so white.", "replace"),
         (DOOR, DOOR, "keep"),
     ]
+    assert [one["reason"] for one in update["revisions"]] == [
+        "It is not known.",
+        "The deeds say so (Docs 2, 9).",
+        "Fine (Doc 1).",
+    ]
     rest = answer.replace(f"{LAMP} ", "", 1)
     assert update["draft"]["text"] == rest.replace(TOWER, "The tower is so white.")
     assert update["reconsidered"]["claim"]["text"] == TOWER
