@@ -513,6 +513,7 @@ def test_what_nobody_trusts_disputes_nothing() -> None:
     assert [report.why_disputed(claim) for claim in evidence] == [None, "unsupported"]
     assert report.weighted is not None
     assert (report.weighted.cs_c, report.weighted.cs_r) == (0.0, 0.0)
+    assert report.weighted.by == "table", "who gives weights without a name has a table of them"
 
 
 def test_a_guard_with_weights_compares_what_the_sides_are_worth() -> None:
