@@ -39,9 +39,9 @@ def on(p: Parameters, *, pooling: Pooling, device: str, otherwise: Sequence[int]
             for values in (batch.ids, batch.sides, batch.mask)
         )
         with torch.autocast(device, dtype=torch.bfloat16, enabled=short):
-            other = torch.from_numpy(np.isin(batch.sources, otherwise)[batch.owner]).to(device)
-            chosen = other if otherwise else None
-            said = logits(p, ids, sides, mask, pooling=pooling, dropout=dropout, otherwise=chosen)
+            rows = np.isin(batch.sources, otherwise)[batch.owner] if otherwise else None
+            asked = None if rows is None else torch.from_numpy(rows).to(device)
+            said = logits(p, ids, sides, mask, pooling=pooling, dropout=dropout, otherwise=asked)
         return said.float()
 
     return run

@@ -16,7 +16,7 @@ import numpy as np
 
 from conflictscore.benchmarks.harness.statistics import mcnemar
 from conflictscore.benchmarks.json_lines import read_json_lines
-from conflictscore.errors import ConflictScoreError
+from conflictscore.errors import ConflictScoreError, ContextWindowError
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel
@@ -75,10 +75,9 @@ async def _labels(labeler: NliLabeler, claims: Sequence[str], pairs: Sequence[Pa
             progress.update(1)
 
         await labeler.label_all(table, UsageMeter(), on_label)
-    return [
-        LABELS.index(one.label.value) if one.label.value in LABELS else len(LABELS) - 1
-        for one in found
-    ]
+    if errors := [one.error for one in found if one.error is not None]:
+        raise ContextWindowError(errors[0])
+    return [LABELS.index(one.label.value) for one in found]
 
 
 @click.command(help=__doc__)

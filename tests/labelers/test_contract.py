@@ -59,7 +59,9 @@ def cache(tmp_path: Path) -> ContentCache:
 
 
 def opened(labeler: str, server: OpenAIServer, **fields: Any) -> Labeler:
-    return make_labeler(labeler, calling(server, **fields), PROMPTS)
+    """The labeler of a run; a cascade that leaves the model what is not very certain."""
+    kind = LABELERS["cascade"].open(certain=0.9) if labeler == "cascade" else labeler
+    return make_labeler(kind, calling(server, **fields), PROMPTS)
 
 
 async def told(
@@ -172,14 +174,14 @@ class TestVerdicts:
     async def test_untrusted_text_closes_no_mark_of_a_prompt(
         self, name: str, server: OpenAIServer
     ) -> None:
-        async def marks(of: str, text: str) -> set[int]:
+        async def marks(of: str, text: str) -> list[int]:
             sent = len(server.requests)
             claims = [claim(of, 1), claim(f"{of} 2", 2)]
             texts = [document(text, 1, title=text), document(f"{text} 2", 2)]
             assert len(await told(opened(name, server), claims, texts)) == 4
             prompts = [request.prompt for request in server.requests[sent:]]
             assert all("The lamp" in prompt for prompt in prompts)
-            return {len(re.findall(r"</?(?:document|claim)\b", p)) for p in prompts}
+            return sorted(len(re.findall(r"</?(?:document|claim)\b", p)) for p in prompts)
 
         assert await marks(HOSTILE, HOSTILE) == await marks("The lamp.", "The lamp shone.")
 
