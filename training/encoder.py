@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.distances import buckets
+from training.low_rank import merged
 from training.plan import Pooling
 from training.weights import EPSILON, HEADS, Weights, layers_of
 
@@ -48,7 +49,8 @@ def frozen_names(p: Mapping[str, Any], layers: int) -> list[str]:
 
 def as_weights(trained: Mapping[str, Tensor]) -> Weights:
     """The tensors as arrays, to be saved; without the head that only training needs."""
-    kept = {name: value for name, value in trained.items() if not name.startswith("other_head.")}
+    whole = merged(trained)
+    kept = {name: value for name, value in whole.items() if not name.startswith("other_head.")}
     return {name: value.detach().float().cpu().numpy() for name, value in kept.items()}
 
 
@@ -148,7 +150,10 @@ def _relative(table: Tensor, length: int) -> Tensor:
 
 
 def _linear(p: Parameters, name: str, x: Tensor) -> Tensor:
-    return functional.linear(x, p[f"{name}.weight"], p[f"{name}.bias"])
+    said = functional.linear(x, p[f"{name}.weight"], p[f"{name}.bias"])
+    if f"{name}.down" not in p:
+        return said
+    return said + functional.linear(functional.linear(x, p[f"{name}.down"]), p[f"{name}.up"])
 
 
 def _norm(p: Parameters, name: str, x: Tensor) -> Tensor:

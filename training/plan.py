@@ -44,6 +44,8 @@ class Settings:
         windows: Windows to learn from of a document, the closest to the claim; 0 for all.
         frozen: How many of the first layers stay as they are, and the embeddings with them; 0 for
             none of either.
+        rank: Columns of the narrow matrices that are learned instead of the wide ones of each
+            layer (``training.low_rank``); 0 to learn the wide ones.
         own_head: Whether sets that label otherwise (``training.pairs.OTHERWISE``) have a head of
             their own, which is left out of what is saved.
         validated: Pairs of a set, drawn by seed, that an epoch is measured on; 0 for all.
@@ -74,6 +76,7 @@ class Settings:
     pooling: Pooling = "mean"
     windows: int = 0
     frozen: int = 0
+    rank: int = 0
     own_head: bool = False
     validated: int = 0
     patience: int = 3

@@ -19,6 +19,7 @@ from training.closest import closest_windows
 from training.encoder import Parameters, as_weights, frozen_names, parameters
 from training.figures import mean_macro_f1
 from training.learning import Run, loss_of, measure, on
+from training.low_rank import add_low_rank
 from training.packed import Packed
 from training.pairs import OTHERWISE
 from training.plan import Epoch, Plan, Settings
@@ -70,6 +71,8 @@ class Trainer:
         self._p = parameters(start, device=device, seed=settings.seed)
         for name in frozen_names(self._p, settings.frozen):
             self._p[name].requires_grad_(False)
+        if settings.rank:
+            add_low_rank(self._p, settings.rank, frozen=settings.frozen, seed=settings.seed)
         self._otherwise: tuple[int, ...] = ()
         if settings.own_head:
             named = enumerate(packed.sources)

@@ -23,6 +23,7 @@ torch = pytest.importorskip("torch", reason="the extra train is not installed")
 from training.batches import Batch, assemble  # noqa: E402
 from training.encoder import logits, parameters  # noqa: E402
 from training.learning import loss_of  # noqa: E402
+from training.low_rank import add_low_rank  # noqa: E402
 from training.trainer import Trainer  # noqa: E402
 
 SETTINGS = Settings(
@@ -92,6 +93,41 @@ def test_frozen_layers_stay_as_they_are(packed: Packed, tmp_path: Path) -> None:
     assert kept == set(before), "the toy has one layer"
     again = start(packed, tmp_path, settings)
     assert again.finished, "a run with frozen layers is taken up"
+
+
+def test_low_rank_leaves_wide_matrices_as_they_are_and_adds_their_product_in_the_end(
+    packed: Packed, tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, human_epochs=0, synthetic_epochs=4, rank=4)
+    trainer = start(packed, tmp_path, settings)
+    trainer.run(minutes=5, save_minutes=5, say=lambda text: None)
+    assert trainer.best > 0.4, "an untrained one has 0.17"
+    before, after = toy_weights(), load(tmp_path / "best.npz")
+    assert set(after) == {*before, "head.weight", "head.bias"}
+    for name in ("words", "positions", "sides"):
+        np.testing.assert_allclose(after[name], before[name], atol=2e-3)
+    change = after["layer.0.inner.weight"] - before["layer.0.inner.weight"]
+    sizes = np.linalg.svd(change, compute_uv=False)
+    assert sizes[3] > 100 * sizes[4]  # what is left is the rounding of the file
+    again = start(packed, tmp_path, settings)
+    assert again.finished
+
+
+def test_low_rank_says_what_the_model_said_before_it_learns_and_skips_frozen_layers() -> None:
+    before = parameters(toy_weights(head=True), device="cpu", seed=0)
+    adapted = parameters(toy_weights(head=True), device="cpu", seed=0)
+    add_low_rank(adapted, 3, frozen=0, seed=1)
+    batch = [torch.tensor([[101, 110, 112, 102]]), torch.zeros(1, 4, dtype=torch.long)]
+    batch.append(torch.ones(1, 4, dtype=torch.bool))
+    said = [logits(p, *batch, pooling="mean") for p in (before, adapted)]
+    torch.testing.assert_close(said[0], said[1])
+    learned = {name for name, value in adapted.items() if value.requires_grad}
+    assert "layer.0.inner.down" in learned
+    assert "layer.0.inner.weight" not in learned
+    assert {"head.weight", "layer.0.inner.bias"} <= learned
+    skipped = parameters(toy_weights(head=True), device="cpu", seed=0)
+    add_low_rank(skipped, 3, frozen=1, seed=1)
+    assert set(skipped) == set(before)
 
 
 def test_time_that_is_up_stops_a_run(packed: Packed, tmp_path: Path) -> None:
