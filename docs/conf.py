@@ -34,6 +34,7 @@ _ELSEWHERE = {
     "changelog": "CHANGELOG.md",
     "contributing": "CONTRIBUTING.md",
     "model-card": _CARD,
+    "model-card-mpnet": "conflictscore/labelers/nli/mpnet/MODEL_CARD.md",
 }
 """Pages whose text stands outside this folder."""
 _FENCED = re.compile(r"^```\w*$")

@@ -27,9 +27,10 @@ def main() -> None:
 @click.option("--layers", type=click.IntRange(min=1), help="Only so many, the first; else all.")
 def start(out: Path, encoder: str, layers: int | None) -> None:
     """Write start.npz, the weights of an encoder, and its tokenizer.json; fetched if need be."""
+    from conflictscore.labelers.nli.adapted import MPNET
     from conflictscore.retrieval.dense import MINILM, open_model_file
     from conflictscore.storage.fetching import fetch_with_bar, fetched
-    from training.mpnet import MPNET, open_mpnet
+    from training.mpnet import open_mpnet
 
     if encoder == "minilm":
         found = open_model_file(fetched(MINILM) or fetch_with_bar(MINILM))

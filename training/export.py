@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
+from conflictscore.labelers.nli.adapted import limited
 from training.batches import Batch, assemble, batched
 from training.figures import verdicts
 from training.graph import RELATIVE, onnx_graph
@@ -21,7 +22,7 @@ from training.pairs import LABELS
 from training.plan import Pooling
 from training.weights import MPNET_FIRST_POSITION, Weights, layers_of, load, pooling_of
 
-__all__ = ["Agreement", "agreement", "export", "main"]
+__all__ = ["Agreement", "agreement", "export", "main", "write_config"]
 
 _NAMES = {"SUPPORTS": "entailment", "CONTRADICTS": "contradiction", "IRRELEVANT": "neutral"}
 _TOKENS = 4096
@@ -67,12 +68,13 @@ def export(
         nodes_to_exclude=["head/product", RELATIVE],
         extra_options={"MatMulConstBOnly": True},
     )
-    said = json.loads(tokenizer.read_text("utf-8"))
-    said["truncation"] = {
-        "max_length": pair_tokens, "strategy": "OnlyFirst", "stride": 0, "direction": "Right",
-    }  # fmt: skip
-    said["padding"] = None
-    (folder / "tokenizer.json").write_text(json.dumps(said, ensure_ascii=False), "utf-8")
+    said = limited(tokenizer.read_text("utf-8"), pair_tokens)
+    (folder / "tokenizer.json").write_text(said, "utf-8")
+    write_config(weights, folder)
+
+
+def write_config(weights: Weights, folder: Path) -> None:
+    """Write the ``config.json`` of a model's folder."""
     # A folder of the MPNet family counts the positions that no text is at, up to padding's number.
     unused = MPNET_FIRST_POSITION if "relative" in weights else 0
     config = {

@@ -12,7 +12,7 @@ from training.distances import buckets
 from training.plan import Pooling
 from training.weights import EPSILON, HEADS, layers_of
 
-__all__ = ["RELATIVE", "onnx_graph"]
+__all__ = ["RELATIVE", "Writer", "onnx_graph"]
 
 RELATIVE = "relative/of_pairs"
 """The node that looks up what heads add for the distance of two tokens, where a model has that."""
@@ -21,7 +21,7 @@ _OPSET, _IR = 20, 10
 _OUTPUTS = 3
 
 
-class _Writer:
+class Writer:
     """Nodes and constants, collected in the order of the calculation."""
 
     def __init__(self, weights: Mapping[str, NDArray[Any]]) -> None:
@@ -55,18 +55,21 @@ class _Writer:
         return self.add("LayerNormalization", inputs, f"{name}/out", axis=-1, epsilon=EPSILON)
 
 
-def onnx_graph(weights: Mapping[str, NDArray[Any]], *, pooling: Pooling) -> onnx.ModelProto:
+def onnx_graph(
+    weights: Mapping[str, NDArray[Any]], *, pooling: Pooling, writer: Writer | None = None
+) -> onnx.ModelProto:
     """Write a model with inputs ``input_ids``, ``attention_mask`` and, of BERT, ``token_type_ids``.
 
     Args:
         weights: Trained, by the names of ``training.weights``; BERT's have ``sides``, MPNet's
             ``relative``.
         pooling: What the head reads.
+        writer: Of the same weights; by default one that makes every tensor part of the model.
 
     Returns:
-        A model with one output ``logits`` of shape (batch, 3), checked.
+        A model with one output ``logits`` of shape (batch, 3), checked where it is whole.
     """
-    w = _Writer(weights)
+    w = Writer(weights) if writer is None else writer
     size = int(weights["words"].shape[1])
     per_head = size // HEADS
     heads = w.constant("shape/heads", np.array([0, 0, 3, HEADS, per_head], np.int64))
@@ -115,18 +118,19 @@ def onnx_graph(weights: Mapping[str, NDArray[Any]], *, pooling: Pooling) -> onnx
     graph = helper.make_graph(w.nodes, "pairs", inputs, [output], list(w.constants.values()))
     opsets = [helper.make_opsetid("", _OPSET)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=_IR)
-    onnx.checker.check_model(model, full_check=True)
+    if writer is None:
+        onnx.checker.check_model(model, full_check=True)
     return model
 
 
-def _places(w: _Writer) -> str:
+def _places(w: Writer) -> str:
     """0, 1, 2 and so on, as many as there are tokens."""
     shape = w.add("Shape", ["input_ids"], "input_shape")
     length = w.add("Gather", [shape, w.constant("one", np.array(1, np.int64))], "length")
     return w.add("Range", [w.constant("zero", np.array(0, np.int64)), length, "one"], "places")
 
 
-def _embedded(w: _Writer, places: str) -> str:
+def _embedded(w: Writer, places: str) -> str:
     words = w.add("Gather", [w.trained("words"), "input_ids"], "words/out")
     positions = w.add("Gather", [w.trained("positions"), places], "positions/out")
     if "sides" not in w.weights:
@@ -135,7 +139,7 @@ def _embedded(w: _Writer, places: str) -> str:
     return w.add("Add", [w.add("Add", [words, sides], "words+sides"), positions], "embedded")
 
 
-def _relative(w: _Writer, places: str) -> str:
+def _relative(w: Writer, places: str) -> str:
     """Added to what tokens score, of shape (heads, length, length): a row for each distance."""
     most = len(w.weights["positions"]) - 1
     of_distance = w.weights["relative"].astype("f4")[buckets(np.arange(-most, most + 1))]
@@ -147,7 +151,7 @@ def _relative(w: _Writer, places: str) -> str:
     return w.add("Transpose", [of_pairs], "relative/of_heads", perm=[2, 0, 1])
 
 
-def _hidden(w: _Writer, mask: str) -> str:
+def _hidden(w: Writer, mask: str) -> str:
     """Added to what tokens score: far below all others for padding."""
     axes = w.constant("axes", np.array([1, 2], np.int64))
     wide = w.add("Unsqueeze", [mask, axes], "mask/wide")
@@ -155,7 +159,7 @@ def _hidden(w: _Writer, mask: str) -> str:
     return w.add("Mul", [away, w.constant("far", np.array(-1e9, np.float32))], "mask/hidden")
 
 
-def _pooled(w: _Writer, x: str, mask: str, pooling: Pooling) -> str:
+def _pooled(w: Writer, x: str, mask: str, pooling: Pooling) -> str:
     middle = w.constant("axis/1", np.array([1], np.int64))
     if pooling == "cls":
         return w.add("Gather", [x, w.constant("first", np.array(0, np.int64))], "pooled", axis=1)

@@ -191,9 +191,10 @@ _model_options = [
     ),
     click.option(
         "--nli-model",
-        metavar="DIR",
-        help=f"{_for('nli_model')}another model: a folder with model.onnx, tokenizer.json and"
-        " config.json, of any three-way NLI cross-encoder. Default: the bundled one.",
+        metavar="MODEL",
+        help=f"{_for('nli_model')}another model: nli-mpnet, the larger one, after `conflictscore"
+        " model fetch nli-mpnet`; or a folder with model.onnx, tokenizer.json and config.json, of"
+        " any three-way NLI cross-encoder. Default: the bundled one.",
     ),
     click.option(
         "--certain",

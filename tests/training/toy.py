@@ -1,17 +1,20 @@
 """A vocabulary, a tiny model and pairs that follow an obvious rule, for tests of training."""
 
+import json
 from pathlib import Path
 from random import Random
 from typing import Literal
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from conflictscore.labelers.nli.adapted import FOLDER
 from training.packing import pack
 from training.pairs import Label, Pair, Part, Row
-from training.weights import HEADS, Weights
+from training.weights import HEADS, MPNET_FIRST_POSITION, Weights
 
-__all__ = ["Family", "pack_toy", "toy_rows", "toy_tokenizer", "toy_weights"]
+__all__ = ["Family", "pack_toy", "toy_archive", "toy_rows", "toy_tokenizer", "toy_weights"]
 
 Family = Literal["bert", "mpnet"]
 
@@ -100,3 +103,41 @@ def pack_toy(
     ]
     pack(rows, folder / "pairs.npz", tokenizer=toy_tokenizer(folder, family), pair_tokens=96)
     return folder / "pairs.npz"
+
+
+def toy_archive(folder: Path, weights: Weights) -> Path:
+    """A zip as the packages of MPNet carry it: a checkpoint of these weights and its tokenizer."""
+    unused = np.zeros((MPNET_FIRST_POSITION, weights["positions"].shape[1]), np.float32)
+    tensors: Weights = {
+        "embeddings.word_embeddings.weight": weights["words"],
+        "embeddings.position_embeddings.weight": np.concatenate([unused, weights["positions"]]),
+        "encoder.relative_attention_bias.weight": weights["relative"],
+    }
+    named = {
+        "attended": "attention.attn.o",
+        "attended_norm": "attention.LayerNorm",
+        "inner": "intermediate.dense",
+        "output": "output.dense",
+        "output_norm": "output.LayerNorm",
+    }
+    for kind in ("weight", "bias"):
+        tensors[f"embeddings.LayerNorm.{kind}"] = weights[f"norm.{kind}"]
+        for name, there in named.items():
+            tensors[f"encoder.layer.0.{there}.{kind}"] = weights[f"layer.0.{name}.{kind}"]
+        own = np.split(weights[f"layer.0.attention.{kind}"], 3)
+        for name, part in zip("qkv", own, strict=True):
+            tensors[f"encoder.layer.0.attention.attn.{name}.{kind}"] = part
+    header, place = {}, 0
+    for name, value in tensors.items():
+        end = place + value.nbytes
+        header[name] = {"dtype": "F32", "shape": value.shape, "data_offsets": [place, end]}
+        place = end
+    said = json.dumps(header).encode()
+    data = b"".join(value.astype("<f4").tobytes() for value in tensors.values())
+    path = folder / "toy.zip"
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
+        content = len(said).to_bytes(8, "little") + said + data
+        archive.writestr(f"{FOLDER}/model.safetensors", content)
+        tokenizer = toy_tokenizer(folder, "mpnet").read_text("utf-8")
+        archive.writestr(f"{FOLDER}/tokenizer.json", tokenizer)
+    return path

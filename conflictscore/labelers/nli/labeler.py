@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError, ContextWindowError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, read_calibration
+from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.model import (
     LEAST_TOKENS,
     NliModel,
@@ -176,7 +177,8 @@ class NliLabeler:
             calibration = read_calibration(calibration, labeler="nli", model=model.sha256)
         self.calibration = calibration or UNCALIBRATED
         self.name = f"nli({model.folder.name})"
-        self.scripts = frozenset({"LATIN"}) if model.folder == resolve(None) else None
+        ours = model.folder in (resolve(None), NLI_MPNET.folder)
+        self.scripts = frozenset({"LATIN"}) if ours else None
         self.identity: dict[str, Any] = {
             "labeler": "nli",
             "model": model.sha256,
@@ -196,7 +198,8 @@ class NliLabeler:
         """Open the judge on a model that this process loads once.
 
         Args:
-            model: A folder with ``model.onnx``, ``tokenizer.json`` and ``config.json``.
+            model: ``nli-mpnet``, the larger model, once it was fetched; or a folder with
+                ``model.onnx``, ``tokenizer.json`` and ``config.json``. By default the bundled one.
             calibration: As for the constructor.
             pair_tokens: As for the constructor.
 

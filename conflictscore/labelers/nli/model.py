@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from conflictscore.errors import ConfigurationError, ProviderError, install_hint
+from conflictscore.labelers.nli import adapted
 from conflictscore.records import Label, encodable
 from conflictscore.retrieval.token_windows import Vocabulary
 from conflictscore.threads import usable_cores
@@ -72,17 +73,26 @@ def resolve(model: str | Path | None) -> Path:
     """The folder of a model.
 
     Args:
-        model: A folder; None for the bundled model.
+        model: A folder; ``nli-mpnet`` for the larger model, which is fetched; None for the bundled
+            one.
 
     Raises:
         ConfigurationError: There is no such model.
     """
     if model is None:
         return _SHIPPED
+    larger = adapted.NLI_MPNET
+    if model == larger.name:
+        if found := larger.fetched():
+            return found
+        raise ConfigurationError(
+            f"{larger.name} was not fetched yet; run: conflictscore model fetch {larger.name}"
+        )
     path = Path(model).expanduser()
     if not path.is_dir():
         raise ConfigurationError(
-            f"there is no NLI model {model}: give a folder with {', '.join(_FILES)}"
+            f"there is no NLI model {model}: give {larger.name}, or a folder with"
+            f" {', '.join(_FILES)}"
         )
     return path.resolve()
 

@@ -1,0 +1,150 @@
+"""What was learned of MPNet becomes a graph beside MPNet's own file, which is fetched."""
+
+import asyncio
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from zipfile import ZipFile
+
+import numpy as np
+import onnx
+import pytest
+from click.testing import CliRunner
+
+from conflictscore.cli import main
+from conflictscore.errors import ConfigurationError
+from conflictscore.labelers.nli import adapted as module
+from conflictscore.labelers.nli.adapted import DATA_FILE, NLI_MPNET, AdaptedModel
+from conflictscore.labelers.nli.labeler import NliLabeler
+from conflictscore.labelers.nli.model import NliModel, resolve
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import Claim, Document, Label
+from conflictscore.storage.fetching import weights_dir
+from tests.training.toy import toy_archive, toy_tokenizer, toy_weights
+from training.adapted import narrowed, write_adapted
+from training.export import export
+from training.weights import Weights
+
+RANK = 3
+CLAIM = Claim(number=1, text="lamp lit")
+DOCUMENT = Document(number=1, text="the old lamp was lit yes no red ship in the fog")
+
+
+@pytest.fixture(scope="module")
+def trained() -> Weights:
+    """The toy with a head, and changed by products of narrow matrices, biases and norms too."""
+    found, rng = toy_weights(head=True, family="mpnet"), np.random.default_rng(5)
+    for name, value in found.items():
+        if not name.startswith("layer."):
+            continue
+        if value.ndim == 1:
+            found[name] = value + rng.normal(0, 0.1, value.shape).astype("f4")
+        else:
+            outputs, inputs = value.shape
+            change = rng.normal(size=(outputs, RANK)) @ rng.normal(size=(RANK, inputs))
+            found[name] = value + (0.05 * change).astype("f4")
+    return found
+
+
+@pytest.fixture
+def adapted(trained: Weights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AdaptedModel:
+    """The toy as a model of which the checkpoint is in the cache, as if it had been fetched."""
+    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
+    weights_dir().mkdir(parents=True)
+    archive = toy_archive(weights_dir(), toy_weights(family="mpnet"))
+    content = archive.read_bytes()
+    write_adapted(trained, archive, tmp_path / "shipped", rank=RANK)
+    with_data = replace(
+        NLI_MPNET,
+        archive=replace(
+            NLI_MPNET.archive,
+            file_name=archive.name,
+            size=len(content),
+            sha256=sha256(content).hexdigest(),
+        ),
+        data_bytes=_data_bytes(archive),
+        pair_tokens=96,
+        shipped=tmp_path / "shipped",
+    )
+    monkeypatch.setattr(module, "NLI_MPNET", with_data)
+    return with_data
+
+
+def _data_bytes(archive: Path) -> int:
+    return ZipFile(archive).getinfo(NLI_MPNET.data).file_size
+
+
+def test_before_it_is_fetched_the_error_says_how(adapted: AdaptedModel) -> None:
+    with pytest.raises(ConfigurationError, match="conflictscore model fetch nli-mpnet"):
+        resolve("nli-mpnet")
+
+
+def test_it_says_what_the_whole_model_says(
+    adapted: AdaptedModel, trained: Weights, tmp_path: Path
+) -> None:
+    assert adapted.fetch() == resolve("nli-mpnet") == weights_dir() / "nli-mpnet"
+    tokenizer = toy_tokenizer(tmp_path, "mpnet")
+    export(trained, tmp_path / "whole", tokenizer=tokenizer, pair_tokens=96, pooling="mean")
+    (tmp_path / "whole" / "float" / "model.onnx").replace(tmp_path / "whole" / "model.onnx")
+    beside, whole = NliModel(resolve("nli-mpnet")), NliModel(tmp_path / "whole")
+    assert beside.pair_tokens == whole.pair_tokens == 96
+    pairs = whole.tokenizer.pairs([DOCUMENT.text, "yes", "no fog " * 30], CLAIM.text)
+    for one, other in zip(beside.logits(pairs), whole.logits(pairs), strict=True):
+        assert one == pytest.approx(other, abs=0.02)
+
+
+def test_the_labeler_uses_it_by_its_name_and_the_archive_is_not_kept(adapted: AdaptedModel) -> None:
+    adapted.fetch()
+    assert not (weights_dir() / adapted.archive.file_name).exists()
+    said = asyncio.run(NliLabeler.open("nli-mpnet").label(CLAIM, DOCUMENT, UsageMeter()))
+    assert said.label is not Label.UNLABELLED
+    assert adapted.fetch() == weights_dir() / "nli-mpnet", "nothing is left to fetch"
+
+
+def test_a_new_version_lays_its_own_graph_beside_the_same_file(adapted: AdaptedModel) -> None:
+    folder = adapted.fetch()
+    before = (folder / DATA_FILE).stat().st_mtime_ns
+    (adapted.shipped / "config.json").write_text('{"new": 1}', "utf-8")
+    assert adapted.fetched() == folder
+    assert (folder / "config.json").read_text("utf-8") == '{"new": 1}'
+    assert (folder / DATA_FILE).stat().st_mtime_ns == before
+
+
+def test_a_file_that_was_cut_off_counts_as_not_fetched(adapted: AdaptedModel) -> None:
+    data = adapted.fetch() / DATA_FILE
+    data.write_bytes(data.read_bytes()[:-1])
+    assert adapted.fetched() is None
+
+
+def test_the_command_fetches_it_and_the_list_says_where_it_is(adapted: AdaptedModel) -> None:
+    listed = CliRunner().invoke(main, ["model", "list"]).stdout
+    assert "not fetched; conflictscore model fetch nli-mpnet" in listed
+    fetched = CliRunner().invoke(main, ["model", "fetch", "nli-mpnet"])
+    assert fetched.exit_code == 0, fetched.output
+    assert fetched.stdout.strip() == str(weights_dir() / "nli-mpnet")
+    assert fetched.stdout in CliRunner().invoke(main, ["model", "list"]).stdout
+
+
+def test_narrow_matrices_give_the_change_back_as_far_as_their_rank_goes() -> None:
+    rng = np.random.default_rng(0)
+    change = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 20))
+    found = narrowed(change, 2)
+    assert (found.up.shape, found.down.shape) == ((30, 2), (2, 20))
+    assert np.linalg.norm(found.product() - change) < 0.01 * np.linalg.norm(change)
+    narrower = narrowed(change, 1)
+    assert np.linalg.norm(narrower.product() - change) > 0.1 * np.linalg.norm(change)
+
+
+def test_what_is_shipped_reads_tables_that_the_fetched_file_has() -> None:
+    graph = onnx.load(NLI_MPNET.shipped / "model.onnx", load_external_data=False).graph
+    outside = [
+        {entry.key: entry.value for entry in tensor.external_data}
+        for tensor in graph.initializer
+        if tensor.data_location == onnx.TensorProto.EXTERNAL
+    ]
+    assert len(outside) == 2 + 12 * 6, "words, positions and six matrices a layer"
+    for entry in outside:
+        assert entry["location"] == DATA_FILE
+        assert int(entry["offset"]) + int(entry["length"]) <= NLI_MPNET.data_bytes
+    bundled = [NLI_MPNET.shipped, resolve(None)]
+    assert sum(path.stat().st_size for one in bundled for path in one.iterdir()) < 30e6
