@@ -53,6 +53,10 @@ class Certain(NamedTuple):
         return least is not None and verdict.score is not None and verdict.score >= least
 
 
+_CERTAIN_MPNET = Certain(supports=0.55, contradicts=0.75, irrelevant=0.85)
+"""The same of nli-mpnet."""
+
+
 class Cascade(TwoStages):
     """Three stages; the first that is certain of a pair decides it, and its label says which.
 
@@ -123,16 +127,20 @@ def open_cascade(
     """Open a cascade of an NLI model and the judge of the run.
 
     Args:
-        nli_model: The model's folder; None for the bundled one.
+        nli_model: The model's folder; ``nli-mpnet`` for the larger model; None for the bundled one.
         calibration: The model's calibration, or the file of one.
-        certain: The score from which its verdicts stand, 0 to 1, whichever the label.
+        certain: The score from which its verdicts stand, 0 to 1, whichever the label; by default
+            those from which this model is right as often as :class:`Certain` says.
 
     Raises:
         ConfigurationError: The extra ``nli`` or a file is missing, or the model does not fit.
     """
+    from conflictscore.labelers.nli.adapted import NLI_MPNET
     from conflictscore.labelers.nli.labeler import open_nli
 
-    scores = None if certain is None else Certain.from_score(certain)
+    scores = _CERTAIN_MPNET if nli_model == NLI_MPNET.name else Certain()
+    if certain is not None:
+        scores = Certain.from_score(certain)
     return Cascade(open_nli(nli_model, calibration), certain=scores)
 
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from conflictscore.cli import main
 from conflictscore.errors import ConfigurationError
+from conflictscore.labelers.cascade import Certain, open_cascade
 from conflictscore.labelers.nli import adapted as module
 from conflictscore.labelers.nli.adapted import DATA_FILE, NLI_MPNET, AdaptedModel
 from conflictscore.labelers.nli.labeler import NliLabeler
@@ -99,6 +100,18 @@ def test_the_labeler_uses_it_by_its_name_and_the_archive_is_not_kept(adapted: Ad
     said = asyncio.run(NliLabeler.open("nli-mpnet").label(CLAIM, DOCUMENT, UsageMeter()))
     assert said.label is not Label.UNLABELLED
     assert adapted.fetch() == weights_dir() / "nli-mpnet", "nothing is left to fetch"
+
+
+def test_a_cascade_of_it_lets_its_verdicts_stand_from_scores_of_its_own(
+    adapted: AdaptedModel,
+) -> None:
+    adapted.fetch()
+    own = open_cascade("nli-mpnet").with_judge(NliLabeler.open())
+    assert own.identity is not None
+    assert own.identity["certain"] == Certain(0.55, 0.75, 0.85)._asdict()
+    given = open_cascade("nli-mpnet", certain=0.9).with_judge(NliLabeler.open())
+    assert given.identity is not None
+    assert given.identity["certain"] == Certain.from_score(0.9)._asdict()
 
 
 def test_a_new_version_lays_its_own_graph_beside_the_same_file(adapted: AdaptedModel) -> None:
