@@ -137,7 +137,7 @@ class TestDoesNotFit:
         with pytest.raises(ConfigurationError) as caught:
             shared_model(tmp_path / "nowhere")
         assert str(caught.value) == (
-            f"there is no NLI model {tmp_path / 'nowhere'}: give a folder with model.onnx,"
+            f"there is no NLI model {tmp_path / 'nowhere'}: give nli-mpnet, or a folder with model.onnx,"
             " tokenizer.json, config.json"
         )
 
