@@ -137,8 +137,8 @@ class TestDoesNotFit:
         with pytest.raises(ConfigurationError) as caught:
             shared_model(tmp_path / "nowhere")
         assert str(caught.value) == (
-            f"there is no NLI model {tmp_path / 'nowhere'}: give nli-mpnet, or a folder with model.onnx,"
-            " tokenizer.json, config.json"
+            f"there is no NLI model {tmp_path / 'nowhere'}: give nli-mpnet, or a folder with"
+            " model.onnx, tokenizer.json, config.json"
         )
 
     @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
