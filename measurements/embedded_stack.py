@@ -132,13 +132,16 @@ def played(
     return Row(name, np.array([LABELS.index(label) for label in given]), asked)
 
 
-def rows_of(pairs: Pairs, nli: Numbers, judges: Mapping[str, Numbers]) -> Iterator[Row]:
+def rows_of(
+    pairs: Pairs, nli: Numbers, judges: Mapping[str, Numbers], own: Certain | None = None
+) -> Iterator[Row]:
     """Every way to label by an NLI model and judges.
 
     Args:
         pairs: The pairs.
         nli: What the NLI model says of each.
         judges: What each judge says.
+        own: From which scores its verdicts stand by default.
     """
     never, always = np.zeros(len(nli), bool), np.ones(len(nli), bool)
     yield Row("nli", nli.argmax(axis=1), never)
@@ -163,7 +166,7 @@ def rows_of(pairs: Pairs, nli: Numbers, judges: Mapping[str, Numbers]) -> Iterat
         for score in _SCORES:
             certain = Certain.from_score(score)
             yield played(pairs, nli, judge, certain, f"cascade {score} to {name}")
-        yield played(pairs, nli, judge, Certain(), f"cascade, by default, to {name}")
+        yield played(pairs, nli, judge, own or Certain(), f"cascade, by default, to {name}")
         yield _fitted_cascade(pairs, nli, judge, f"cascade, fitted, to {name}")
 
 
@@ -221,7 +224,7 @@ def standing(
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="--out of measurements.judge_variants.",
 )
-@click.option("--nli-model", metavar="DIR", help="By default the bundled one.")
+@click.option("--nli-model", metavar="MODEL", help="By default the bundled one.")
 @click.option(
     "--verdicts",
     metavar="FILE",
@@ -244,7 +247,8 @@ def main(
         sample, _ = validation_sample(data, groups, seed)
         every = Pairs.of(places_of(sample))
         pairs, judges = _judges(every, replies)
-        print_rows(pairs, rows_of(pairs, nli_scores(labeler, pairs), judges), "choice")
+        rows = rows_of(pairs, nli_scores(labeler, pairs), judges, Certain.of(nli_model))
+        print_rows(pairs, rows, "choice")
         if verdicts is not None:
             _print_standing(standing(_read(verdicts), validation_claims(data)))
     except ConflictScoreError as error:

@@ -1,10 +1,14 @@
 """conflictscore model."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from conflictscore.errors import InputError
+
+if TYPE_CHECKING:
+    from conflictscore.storage.weights import Weights
 
 __all__ = ["model"]
 
@@ -21,16 +25,16 @@ def list_models() -> None:
     from conflictscore.models import local
 
     for weights in local.CATALOG.values():
-        path = local.fetched(weights)
-        click.echo(f"local:{weights.name}")
-        click.echo(f"  {weights.title}, {weights.size / 1e6:,.0f} MB, {weights.licence}")
-        click.echo(f"  {weights.note}")
-        click.echo(f"  {path or 'not fetched; conflictscore model fetch ' + weights.name}")
-    weights, path = NLI_MPNET.archive, NLI_MPNET.fetched()
-    click.echo(NLI_MPNET.name)
+        _show(f"local:{weights.name}", weights, weights.note, local.fetched(weights))
+    _show(NLI_MPNET.name, NLI_MPNET.archive, NLI_MPNET.note, NLI_MPNET.fetched())
+
+
+def _show(name: str, weights: "Weights", note: str, path: Path | None) -> None:
+    click.echo(name)
     click.echo(f"  {weights.title}, {weights.size / 1e6:,.0f} MB, {weights.licence}")
-    click.echo(f"  {NLI_MPNET.note}")
-    click.echo(f"  {path or 'not fetched; conflictscore model fetch ' + NLI_MPNET.name}")
+    click.echo(f"  {note}")
+    command = f"conflictscore model fetch {name.removeprefix('local:')}"
+    click.echo(f"  {path or f'not fetched; {command}'}")
 
 
 @model.command("fetch")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from conflictscore.labelers.calibration import Calibration
+from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.protocol import Labeler, Pair, has_learned
 from conflictscore.labelers.stages import Place, TwoStages, decided_by
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
@@ -39,6 +40,11 @@ class Certain(NamedTuple):
     irrelevant: float = 0.75
 
     @classmethod
+    def of(cls, nli_model: str | Path | None) -> "Certain":
+        """Those of an NLI model, by its name or folder: ``nli-mpnet`` is surer of sides."""
+        return cls(0.55, 0.75, 0.85) if nli_model == NLI_MPNET.name else cls()
+
+    @classmethod
     def from_score(cls, score: float) -> "Certain":
         """The same for each label."""
         return cls(score, score, score)
@@ -51,10 +57,6 @@ class Certain(NamedTuple):
             Label.IRRELEVANT: self.irrelevant,
         }.get(verdict.label)
         return least is not None and verdict.score is not None and verdict.score >= least
-
-
-_CERTAIN_MPNET = Certain(supports=0.55, contradicts=0.75, irrelevant=0.85)
-"""The same of nli-mpnet."""
 
 
 class Cascade(TwoStages):
@@ -135,12 +137,9 @@ def open_cascade(
     Raises:
         ConfigurationError: The extra ``nli`` or a file is missing, or the model does not fit.
     """
-    from conflictscore.labelers.nli.adapted import NLI_MPNET
     from conflictscore.labelers.nli.labeler import open_nli
 
-    scores = _CERTAIN_MPNET if nli_model == NLI_MPNET.name else Certain()
-    if certain is not None:
-        scores = Certain.from_score(certain)
+    scores = Certain.of(nli_model) if certain is None else Certain.from_score(certain)
     return Cascade(open_nli(nli_model, calibration), certain=scores)
 
 
