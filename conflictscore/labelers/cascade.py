@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from conflictscore.labelers.calibration import Calibration
-from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.protocol import Labeler, Pair, has_learned
 from conflictscore.labelers.stages import Place, TwoStages, decided_by
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
@@ -42,6 +41,8 @@ class Certain(NamedTuple):
     @classmethod
     def of(cls, nli_model: str | Path | None) -> "Certain":
         """Those of an NLI model, by its name or folder: ``nli-mpnet`` is surer of sides."""
+        from conflictscore.labelers.nli.adapted import NLI_MPNET
+
         return cls(0.55, 0.75, 0.85) if nli_model == NLI_MPNET.name else cls()
 
     @classmethod
