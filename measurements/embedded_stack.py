@@ -44,12 +44,18 @@ from measurements.kept_scores import (
     print_rows,
     stacked,
 )
-from measurements.validation_sample import places_of, validation_claims, validation_sample
+from measurements.validation_sample import (
+    places_of,
+    sample_options,
+    validation_claims,
+    validation_sample,
+)
 from training.pairs import LABELS
 
 __all__ = ["KeptLabeler", "main", "nli_scores", "played", "rows_of", "standing"]
 
 _SCORES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.45)
+_SURE = (0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45)
 _TRIED = (0.4, 0.5, 0.6, 0.7, 0.8, 1.01)
 """The last is reached by no score."""
 
@@ -197,7 +203,7 @@ def standing(
         for number, document in enumerate(group.documents, start=1)
     }
     said = [(row.label, gold.get((row.set, row.group, row.label.document))) for row in verdicts]
-    for score in _SCORES:
+    for score in _SURE:
         for label in map(Label, LABELS):
             right = [
                 one.label is people
@@ -209,14 +215,7 @@ def standing(
 
 
 @click.command(help=__doc__)
-@click.option(
-    "--data",
-    multiple=True,
-    required=True,
-    metavar="DIR",
-    type=click.Path(exists=True, path_type=Path),
-    help="The folder labels/.",
-)
+@sample_options
 @click.option(
     "--replies",
     required=True,
@@ -231,8 +230,6 @@ def standing(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="verdicts.jsonl of training.evaluate, of the same NLI model.",
 )
-@click.option("--groups", default=10, show_default=True, help="Claims a set.")
-@click.option("--seed", default=0, show_default=True)
 def main(
     data: tuple[Path, ...],
     replies: Path,

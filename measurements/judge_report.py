@@ -30,7 +30,12 @@ from measurements.kept_scores import (
     normalised,
     print_rows,
 )
-from measurements.validation_sample import answers_sample, places_of, validation_sample
+from measurements.validation_sample import (
+    answers_sample,
+    places_of,
+    sample_options,
+    validation_sample,
+)
 
 __all__ = ["main"]
 
@@ -39,17 +44,8 @@ _REFERENCE = "choice"
 
 @click.command(help=__doc__)
 @click.argument("out", metavar="OUT", type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "--data",
-    multiple=True,
-    required=True,
-    metavar="DIR",
-    type=click.Path(exists=True, path_type=Path),
-    help="As for measurements.judge_variants.",
-)
-@click.option("--groups", default=10, show_default=True, help="Claims a set.")
+@sample_options
 @click.option("--answers", default=0, help="Report on so many claims of RAMDocs instead.")
-@click.option("--seed", default=0, show_default=True)
 def main(out: Path, data: tuple[Path, ...], groups: int, answers: int, seed: int) -> None:
     """See the module."""
     try:

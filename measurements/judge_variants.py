@@ -44,6 +44,7 @@ from measurements.validation_sample import (
     answers_sample,
     by_lot,
     places_of,
+    sample_options,
     validation_sample,
 )
 
@@ -205,21 +206,12 @@ def _placeholders(variant: str) -> frozenset[str]:
 
 
 @click.command(help=__doc__)
-@click.option(
-    "--data",
-    multiple=True,
-    required=True,
-    metavar="DIR",
-    type=click.Path(exists=True, path_type=Path),
-    help="The folder labels/, and with --answers also the folder ramdocs/.",
-)
+@sample_options
 @click.option("--variant", "variants", multiple=True, required=True, type=click.Choice([*VARIANTS]))
 @click.option("--model", default="local", show_default=True, help="A spec.")
 @click.option("--base-url", help="An OpenAI-compatible endpoint.")
-@click.option("--groups", default=10, show_default=True, help="Claims a set.")
 @click.option("--answers", default=0, help="Claims of RAMDocs besides, as statements.")
 @click.option("--pairs", type=click.IntRange(min=1), help="Stop after the first so many pairs.")
-@click.option("--seed", default=0, show_default=True)
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
 def main(
     data: tuple[Path, ...],

@@ -6,7 +6,9 @@ With ten claims a set and seed 0 these are the 85 claims with 308 pairs of docs/
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import click
 
 from conflictscore.benchmarks.conflict_detection.data import balanced, with_siblings
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, in_tables
@@ -31,6 +33,7 @@ __all__ = [
     "by_lot",
     "excerpt",
     "places_of",
+    "sample_options",
     "validation_claims",
     "validation_sample",
 ]
@@ -40,6 +43,24 @@ _SIBLINGS = 8
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 _EXCERPT_CHARS = 240
 _CLAIM_CHARS = 200
+
+
+def sample_options(command: Any) -> Any:
+    """Give a command ``--data``, ``--groups`` and ``--seed``, which say what the sample is."""
+    for option in (
+        click.option("--seed", default=0, show_default=True),
+        click.option("--groups", default=10, show_default=True, help="Claims a set."),
+        click.option(
+            "--data",
+            multiple=True,
+            required=True,
+            metavar="DIR",
+            type=click.Path(exists=True, path_type=Path),
+            help="The folder labels/, and with --answers also the folder ramdocs/.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 class Example(NamedTuple):

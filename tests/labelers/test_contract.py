@@ -114,8 +114,10 @@ class TestRegistry:
     def test_a_local_model_has_a_cascade_where_its_extra_is_installed(
         self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, missing: str, named: str
     ) -> None:
-        found = lambda name: None if name == missing else name  # noqa: E731
-        monkeypatch.setattr("conflictscore.labelers.registry.find_spec", found)
+        def find_spec(name: str) -> str | None:
+            return None if name == missing else name
+
+        monkeypatch.setattr("conflictscore.labelers.registry.find_spec", find_spec)
         local = replace(calling(server), endpoint=LOCAL_ENDPOINT)
         assert make_labeler(None, local, PROMPTS).name == named
         assert make_labeler("cascade", local, PROMPTS).name.endswith("choice(test-model))")
