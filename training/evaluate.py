@@ -3,7 +3,7 @@
 Verdicts are added to ``--out``/verdicts.jsonl one by one, so that the same command resumes where it
 was stopped; those on RAMDocs' questions kept to measure on go to ``verdicts_questions.jsonl``.
 Beside them come ``figures.json`` and ``figures_questions.json``, everything that
-``conflictscore bench conflict-detection`` reports, and ``MODEL_CARD.md``.
+``conflictscore bench conflict-detection`` reports, and ``MODEL_CARD.md``, but for nli-mpnet.
 """
 
 import asyncio
@@ -18,8 +18,9 @@ from conflictscore.benchmarks.conflict_detection.detect import VerdictFile, dete
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
 from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures, detection_figures
 from conflictscore.errors import ConflictScoreError
+from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.labeler import NliLabeler
-from conflictscore.labelers.nli.model import read_folder
+from conflictscore.labelers.nli.model import read_folder, resolve
 from conflictscore.records import Label
 from training.human import label_files, labelled_pairs
 from training.model_card import encoder_of, model_card
@@ -66,14 +67,14 @@ def _measure(
 
 
 @click.command(help=__doc__)
-@click.option("--model", required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--model", required=True, help="A folder of training.export, or nli-mpnet.")
 @click.option("--data", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
 @click.option("--pair-tokens", type=int, help="By default what the model was trained for.")
 @click.option("--sample", type=click.IntRange(min=2), help="Claims a set, half with a conflict.")
 @click.option("--seed", default=0, show_default=True, help="Decides the sample.")
 def main(
-    model: Path,
+    model: str,
     data: tuple[Path, ...],
     out: Path,
     pair_tokens: int | None,
@@ -82,9 +83,10 @@ def main(
 ) -> None:
     """Write the figures and the card."""
     try:
+        folder = resolve(model)
         labeler = NliLabeler.open(model, pair_tokens=pair_tokens)
         # First, so that hours of measuring do not end at a card that cannot be written.
-        encoder = encoder_of(json.loads((model / "config.json").read_bytes()))
+        encoder = encoder_of(json.loads((folder / "config.json").read_bytes()))
         files = data_files(list(data))
         _, validation = labelled_pairs(label_files(files))
         groups = validation_groups(validation)
@@ -97,16 +99,17 @@ def main(
         figures = _measure(groups, labeler, out, "")
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
-    size = (model / "model.onnx").stat().st_size
+    size = (folder / "model.onnx").stat().st_size
     card = model_card(
         figures,
         answered=answered,
         size=size,
-        sha256=read_folder(model).sha256,
+        sha256=read_folder(folder).sha256,
         encoder=encoder,
         calibration=labeler.calibration,
     )
-    (out / "MODEL_CARD.md").write_text(card, "utf-8")
+    if folder != NLI_MPNET.folder:  # its card says how it was trained, and is written by hand
+        (out / "MODEL_CARD.md").write_text(card, "utf-8")
     click.echo(card[card.index("## Figures") :])
 
 
