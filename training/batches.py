@@ -28,6 +28,7 @@ class Batch(NamedTuple):
         owner: For each window the place of its pair in the batch, ascending.
         labels: For each pair its label.
         sources: For each pair its set.
+        taught: For each window what a teacher says of it, of shape (windows, 3), if there is one.
     """
 
     ids: Numbers
@@ -36,6 +37,7 @@ class Batch(NamedTuple):
     owner: Numbers
     labels: Numbers
     sources: Numbers
+    taught: Numbers | None = None
 
 
 def balanced(packed: Packed, places: Numbers, size: int, rng: np.random.Generator) -> Numbers:
@@ -137,13 +139,14 @@ def _filled(packed: Packed, order: Numbers, lengths: Numbers, tokens: int) -> li
 def assemble(packed: Packed, pairs: Sequence[int] | Numbers) -> Batch:
     """The tokens of a batch of pairs, with their marks."""
     rows: list[tuple[Numbers, Numbers]] = []
-    owner = []
+    owner, places = [], []
     for place, pair in enumerate(pairs):
         claim = packed.claims.text(int(packed.claim[pair]))
         first = int(packed.first_window[pair])
         for window in range(first, first + int(packed.window_count[pair])):
             rows.append((packed.windows.text(window), claim))
             owner.append(place)
+            places.append(window)
     start, middle, end = packed.marks
     length = max(len(premise) + len(said) for premise, said in rows) + packed.marks.total
     ids = np.full((len(rows), length), _PAD, np.int64)
@@ -156,4 +159,5 @@ def assemble(packed: Packed, pairs: Sequence[int] | Numbers) -> Batch:
         mask[row, : len(tokens)] = True
     chosen = np.asarray(pairs)
     labels, sources = packed.label[chosen].astype(np.int64), packed.source[chosen]
-    return Batch(ids, sides, mask, np.array(owner), labels, sources)
+    taught = None if packed.taught is None else packed.taught[places].astype(np.float32)
+    return Batch(ids, sides, mask, np.array(owner), labels, sources, taught)

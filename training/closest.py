@@ -24,6 +24,7 @@ def closest_windows(packed: Packed, most: int) -> Packed:
     tokens, lengths = [packed.windows.tokens], [packed.windows.lengths()]
     first, count = packed.first_window.astype(np.int64), packed.window_count.copy()
     next_window = len(packed.windows.ends)
+    copied: list[int] = []
     for pair in np.flatnonzero(learned & (packed.window_count > most)):
         claim = np.unique(packed.claims.text(int(packed.claim[pair])))
         windows = range(int(first[pair]), int(first[pair]) + int(count[pair]))
@@ -31,11 +32,15 @@ def closest_windows(packed: Packed, most: int) -> Packed:
         shared = [float(weight[np.intersect1d(claim, text)].sum()) for text in texts]
         kept = sorted(np.argsort(-np.array(shared), kind="stable")[:most])
         tokens += [texts[place] for place in kept]
+        copied += [windows[place] for place in kept]
         lengths.append(np.array([len(texts[place]) for place in kept]))
         first[pair], count[pair] = next_window, most
         next_window += most
-    windows_left = Texts(np.concatenate(tokens), np.cumsum(np.concatenate(lengths)))
-    return packed._replace(windows=windows_left, first_window=first, window_count=count)
+    left = Texts(np.concatenate(tokens), np.cumsum(np.concatenate(lengths)))
+    taught = packed.taught
+    if taught is not None:
+        taught = np.concatenate([taught, taught[copied]])
+    return packed._replace(windows=left, first_window=first, window_count=count, taught=taught)
 
 
 def _weights(windows: Texts) -> Numbers:

@@ -14,7 +14,7 @@ from training.packed import Numbers, Packed
 from training.pairs import LABELS
 from training.plan import Pooling
 
-__all__ = ["Run", "loss_of", "measure", "on"]
+__all__ = ["Run", "loss_of", "measure", "on", "taught_loss"]
 
 _SUPPORTS, _CONTRADICTS, _IRRELEVANT = range(len(LABELS))
 
@@ -85,6 +85,18 @@ def loss_of(said: Tensor, batch: Batch, *, smoothing: float, weights: Tensor | N
     rest = scores.scatter(1, wrong, -torch.inf).logsumexp(dim=1)
     # -log(1 - p) of the wrong side, out of scores: it still pulls where p itself rounds to 1.
     return loss + functional.softplus(scores.gather(1, wrong)[:, 0] - rest).sum() / len(gold)
+
+
+def taught_loss(said: Tensor, taught: Numbers) -> Tensor:
+    """Cross-entropy between what a teacher says of each window and what the model does.
+
+    (Hinton, Vinyals and Dean, arXiv:1503.02531, at temperature 1.)
+
+    Args:
+        said: Shape (windows, 3).
+        taught: What the teacher says of these windows, in the same shape.
+    """
+    return functional.cross_entropy(said, torch.from_numpy(taught).to(said.device))
 
 
 def _strongest(strength: Tensor, owner: Tensor, pairs: int) -> Tensor:

@@ -1,7 +1,7 @@
 """The file of token numbers: what is in it, and how it is read.
 
 Windows of documents and claims are kept once each, and pairs point to them, so a few hundred
-thousand pairs take a few megabytes. Reading needs numpy alone.
+thousand pairs take a few megabytes. Reading and writing need numpy alone.
 """
 
 import json
@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PARTS", "Marks", "Numbers", "Packed", "Texts", "load_packed"]
+__all__ = ["COLUMNS", "PARTS", "Marks", "Numbers", "Packed", "Texts", "load_packed", "save_packed"]
 
-PARTS = ("synthetic", "human", "validation", "questions", "general", "neutral")
+COLUMNS = ("first_window", "window_count", "claim", "label", "part", "source")
+"""What is known of each pair."""
+PARTS = ("synthetic", "human", "validation", "questions", "general", "neutral", "taught")
 """What ``part`` of a pair counts in."""
 
 Numbers = NDArray[Any]
@@ -75,6 +77,9 @@ class Packed(NamedTuple):
         sources: Names of the sets.
         pair_tokens: The length of pairs that documents were cut for.
         marks: What stands around the texts of a pair.
+        taught: Where ``training.teach`` wrote the file, what a teacher said of each window beside
+            the claim of its pair, of shape (windows, 3); windows of the part ``taught`` belong to
+            one pair each, and those of others have zeros.
     """
 
     windows: Texts
@@ -88,10 +93,16 @@ class Packed(NamedTuple):
     sources: tuple[str, ...]
     pair_tokens: int
     marks: Marks
+    taught: Numbers | None = None
 
     def of_part(self, part: str) -> Numbers:
         """The places of the pairs of a part."""
         return np.flatnonzero(self.part == PARTS.index(part))
+
+    def only(self, places: Numbers) -> "Packed":
+        """Some of the pairs, with all texts."""
+        found: dict[str, Any] = {name: getattr(self, name)[places] for name in COLUMNS}
+        return self._replace(**found)
 
     def sha256(self) -> str:
         """Digest of all that is in the file."""
@@ -100,11 +111,13 @@ class Packed(NamedTuple):
         for values in (*self.windows, *self.claims, *columns, self.source):
             digest.update(f"{values.dtype} {values.shape}".encode())
             digest.update(values.tobytes())
+        if self.taught is not None:
+            digest.update(self.taught.tobytes())
         return digest.hexdigest()
 
 
 def load_packed(path: Path) -> Packed:
-    """Read a file that ``training.packing`` wrote.
+    """Read a file that :func:`save_packed` wrote.
 
     Raises:
         ValueError: It was written without the tokenizer's marks.
@@ -125,4 +138,31 @@ def load_packed(path: Path) -> Packed:
             tuple(said["sources"]),
             said["pair_tokens"],
             Marks(*map(tuple, said["marks"])),
+            file.get("taught"),
         )
+
+
+def save_packed(packed: Packed, path: Path) -> None:
+    """Write all pairs."""
+    about = {
+        "sources": packed.sources,
+        "pair_tokens": packed.pair_tokens,
+        "marks": packed.marks,
+    }
+    arrays: dict[str, Any] = {
+        "window_tokens": packed.windows.tokens.astype(np.uint16),
+        "window_lengths": packed.windows.lengths().astype(np.uint16),
+        "claim_tokens": packed.claims.tokens.astype(np.uint16),
+        "claim_lengths": packed.claims.lengths().astype(np.uint16),
+        "first_window": packed.first_window.astype(np.uint32),
+        "window_count": packed.window_count.astype(np.uint8),
+        "claim": packed.claim.astype(np.uint32),
+        "label": packed.label.astype(np.uint8),
+        "part": packed.part.astype(np.uint8),
+        "source": packed.source.astype(np.uint8),
+        "about": np.frombuffer(json.dumps(about).encode(), np.uint8),
+    }
+    if packed.taught is not None:
+        arrays["taught"] = packed.taught.astype(np.float16)
+    with path.open("wb") as file:
+        np.savez_compressed(file, **arrays)

@@ -1,22 +1,17 @@
 """From pairs to token numbers, cut in windows just as the NLI labeler cuts documents."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from conflictscore.labelers.nli.labeler import premise_tokens, premises
 from conflictscore.records import Document
 from conflictscore.retrieval.token_windows import Vocabulary
-from training.packed import PARTS, Marks
+from training.packed import PARTS, Marks, Packed, Texts, save_packed
 from training.pairs import LABELS, Row
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
-__all__ = ["pack"]
+__all__ = ["marks_of", "pack"]
 
 _MOST_CLAIM_TOKENS = 128
 """Of a longer claim no more is learned from."""
@@ -49,7 +44,7 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
         return [at for at, _ in words.encode(text, add_special_tokens=False).offsets]
 
     vocabulary = Vocabulary(starts, lambda text: len(numbers(text)))
-    marks = _marks(words)
+    marks = marks_of(tokenizer)
     documents: dict[tuple[str, str, int], tuple[int, int]] = {}
     window_tokens, window_lengths = bytearray(), bytearray()
     claims: dict[str, tuple[int, int]] = {}
@@ -74,28 +69,41 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
         source = sources.setdefault(pair.source, len(sources))
         label, kind = LABELS.index(pair.label), PARTS.index(part)
         pairs.append((first, count, claim, label, kind, source))
-    columns = np.array(pairs, dtype=np.int64).reshape(-1, 6).T
-    about = {"sources": list(sources), "pair_tokens": pair_tokens, "marks": marks}
-    with path.open("wb") as file:
-        np.savez_compressed(
-            file,
-            window_tokens=np.frombuffer(window_tokens, np.uint16),
-            window_lengths=np.frombuffer(window_lengths, np.uint16),
-            claim_tokens=np.frombuffer(claim_tokens, np.uint16),
-            claim_lengths=np.frombuffer(claim_lengths, np.uint16),
-            first_window=columns[0].astype(np.uint32),
-            window_count=columns[1].astype(np.uint8),
-            claim=columns[2].astype(np.uint32),
-            label=columns[3].astype(np.uint8),
-            part=columns[4].astype(np.uint8),
-            source=columns[5].astype(np.uint8),
-            about=np.frombuffer(json.dumps(about).encode(), np.uint8),
-        )
+    first_window, window_count, claim_of, labels, parts, source_of = (
+        np.array(pairs, dtype=np.int64).reshape(-1, 6).T
+    )
+    packed = Packed(
+        _texts(window_tokens, window_lengths),
+        _texts(claim_tokens, claim_lengths),
+        first_window,
+        window_count,
+        claim_of,
+        labels,
+        parts,
+        source_of,
+        tuple(sources),
+        pair_tokens,
+        marks,
+    )
+    save_packed(packed, path)
     return path.stat().st_size
 
 
-def _marks(words: "Tokenizer") -> Marks:
-    """What the tokenizer puts around a pair, seen on one."""
+def _texts(tokens: bytearray, lengths: bytearray) -> Texts:
+    ends = np.cumsum(np.frombuffer(lengths, np.uint16), dtype=np.int64)
+    return Texts(np.frombuffer(tokens, np.uint16), ends)
+
+
+def marks_of(tokenizer: Path) -> Marks:
+    """What a tokenizer puts around a pair.
+
+    Args:
+        tokenizer: A ``tokenizer.json``.
+    """
+    from tokenizers import Tokenizer
+
+    words = Tokenizer.from_str(tokenizer.read_text("utf-8"))
+    words.no_padding()
     pair = words.encode("a", "a")
     document, claim = (
         [place for place, side in enumerate(pair.sequence_ids) if side == number]

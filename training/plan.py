@@ -6,13 +6,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from training.batches import balanced, batched, mixed
-from training.packed import Numbers, Packed
+from training.packed import PARTS, Numbers, Packed
 from training.pairs import LABELS
 
 __all__ = ["Epoch", "Plan", "Pooling", "Settings", "Stage"]
 
 Pooling = Literal["cls", "mean"]
-Stage = Literal["synthetic", "human", "questions"]
+Stage = Literal["synthetic", "human", "questions", "taught"]
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,13 @@ class Settings:
         drawn_made: Made pairs in such an epoch.
         drawn_neutral: Pairs of a claim and a passage on its topic that says nothing of it in such
             an epoch: half of them made, half labelled by people.
+        taught_epochs: Epochs on what a teacher labelled (``training.teach``).
+        taught_share: How much of their loss is about what the teacher said of each window; the rest
+            is about the label of the pair.
         synthetic_rate: The highest learning rate of the first stage.
         human_rate: That of the second.
         question_rate: That of the third.
+        taught_rate: That of the fourth.
         warmup: Share of the steps of a stage in which the rate rises; then it falls to 0.
         batch_tokens: Tokens of a batch, padding included.
         decay: Weight decay.
@@ -64,9 +68,12 @@ class Settings:
     drawn_general: int = 3000
     drawn_made: int = 1000
     drawn_neutral: int = 2000
+    taught_epochs: int = 0
+    taught_share: float = 0.7
     synthetic_rate: float = 1e-4
     human_rate: float = 3e-5
     question_rate: float = 5e-5
+    taught_rate: float = 1e-4
     warmup: float = 0.06
     batch_tokens: int = 16_384
     decay: float = 0.01
@@ -106,8 +113,8 @@ class Plan:
         self._stages: list[Stage] = ["synthetic"] * settings.synthetic_epochs
         self._stages += ["human"] * settings.human_epochs
         self._stages += ["questions"] * settings.question_epochs
-        parts = ("synthetic", "human", "questions", "general", "neutral")
-        self._parts = {part: packed.of_part(part) for part in parts}
+        self._stages += ["taught"] * settings.taught_epochs
+        self._parts = {part: packed.of_part(part) for part in PARTS}
         self._lengths: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -141,6 +148,8 @@ class Plan:
             order = balanced(self._packed, made, chosen.epoch_pairs, rng)
         elif self._stages[number] == "questions":
             order = self._of_all(rng)
+        elif self._stages[number] == "taught":
+            order = rng.permutation(self._parts["taught"])
         else:
             order = mixed(self._packed, self._parts["human"], made, chosen.made_share, rng)
         return batched(self._packed, order, chosen.batch_tokens, rng)
@@ -167,6 +176,7 @@ class Plan:
             "synthetic": chosen.synthetic_rate,
             "human": chosen.human_rate,
             "questions": chosen.question_rate,
+            "taught": chosen.taught_rate,
         }[stage]
         rising = max(1, round(chosen.warmup * total))
         if step < rising:

@@ -14,13 +14,13 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from training import weights
-from training.batches import assemble, measured
+from training.batches import Batch, assemble, measured
 from training.closest import closest_windows
 from training.encoder import Parameters, as_weights, frozen_names, parameters
 from training.figures import mean_macro_f1
-from training.learning import Run, loss_of, measure, on
+from training.learning import Run, loss_of, measure, on, taught_loss
 from training.low_rank import add_low_rank
-from training.packed import Packed
+from training.packed import Numbers, Packed
 from training.pairs import OTHERWISE
 from training.plan import Epoch, Plan, Settings
 
@@ -50,14 +50,17 @@ class Trainer:
         """Begin a run, or take up the one in the folder.
 
         Raises:
-            ValueError: The run in the folder has other settings, pairs or layers, or the pairs were
-                made with the tokenizer of another encoder.
+            ValueError: The run in the folder has other settings, pairs or layers; the pairs were
+                made with the tokenizer of another encoder; or they have no teacher, where one is
+                to be learned from.
         """
         if ("relative" in start) != (len(packed.marks.middle) > 1):
             raise ValueError(
                 "the pairs were made with the tokenizer of another encoder: make them anew with the"
                 " tokenizer.json that was written beside the weights"
             )
+        if settings.taught_epochs and packed.taught is None:
+            raise ValueError("--taught-epochs learns from the file that training.teach writes")
         self._pairs_sha256 = packed.sha256()
         if settings.windows:
             packed = closest_windows(packed, settings.windows)
@@ -113,9 +116,6 @@ class Trainer:
         """Whether the epoch came to its end."""
         epoch = self._plan.epoch(self.epoch)
         model = self._model()
-        label_weights = torch.tensor(
-            [1.0, self._settings.contradiction_weight, 1.0], device=self._device
-        )
         begun, first, saved = time.monotonic(), self.step, time.monotonic()
         total = torch.zeros((), device=self._device)
         while self.step < len(epoch.batches):
@@ -126,18 +126,22 @@ class Trainer:
                 self._save()
                 saved = now
             batch = assemble(self._packed, epoch.batches[self.step])
-            loss = loss_of(
-                model(batch, self._settings.dropout),
-                batch,
-                smoothing=self._settings.smoothing,
-                weights=label_weights,
-            )
+            said = model(batch, self._settings.dropout)
+            loss = self._loss(said, batch, batch.taught if epoch.stage == "taught" else None)
             self._learn(loss, epoch.rates[self.step])
             total += loss.detach()
             self.step += 1
             if self.step % 100 == 0 or self.step == len(epoch.batches):
                 say(_line(self, epoch, begun, first, float(total)))
         return True
+
+    def _loss(self, said: Tensor, batch: Batch, taught: Numbers | None) -> Tensor:
+        chosen = self._settings
+        weights = torch.tensor([1.0, chosen.contradiction_weight, 1.0], device=self._device)
+        loss = loss_of(said, batch, smoothing=chosen.smoothing, weights=weights)
+        if taught is None:
+            return loss
+        return torch.lerp(loss, taught_loss(said, taught), chosen.taught_share)
 
     def _model(self) -> Run:
         return on(
@@ -229,7 +233,9 @@ class Trainer:
         Of the weights that is names and shapes alone: a run may go on from others' values.
         """
         here = asdict(self._settings)
-        found = sorted(name for name, value in here.items() if state["settings"].get(name) != value)
+        # What an earlier version could not be told it did as it is done by default.
+        there = asdict(Settings()) | state["settings"]
+        found = sorted(name for name, value in here.items() if there[name] != value)
         # A checkpoint of an earlier version does not say what its pairs were.
         if state.get("pairs_sha256", self._pairs_sha256) != self._pairs_sha256:
             found.append("--pairs")

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tokenizers import Tokenizer
 
 from conflictscore.labelers.nli.labeler import deciding_window, verdict_on
 from conflictscore.records import Label
@@ -15,7 +16,7 @@ from training.batches import assemble, balanced, batched, measured, mixed
 from training.closest import closest_windows
 from training.figures import figures, mean_macro_f1, verdicts
 from training.packed import Packed, load_packed
-from training.packing import pack
+from training.packing import marks_of, pack
 from training.pairs import LABELS, Pair, Part, Row
 from training.plan import Plan, Settings
 
@@ -159,6 +160,15 @@ def test_only_the_windows_that_share_rare_tokens_with_the_claim_are_learned_from
     kept = [near.windows.text(int(near.first_window[learned]) + turn) for turn in range(2)]
     assert all(lamp in window for window in kept)
     assert assemble(near, [int(learned)]).ids.shape[0] == 2
+
+
+def test_padding_of_a_tokenizer_is_no_mark(tmp_path: Path) -> None:
+    path = toy_tokenizer(tmp_path, "mpnet")
+    expected = marks_of(path)
+    padding = Tokenizer.from_file(str(path))
+    padding.enable_padding(length=128, pad_id=1, pad_token="<pad>")
+    padding.save(str(path))
+    assert marks_of(path) == expected == ((0,), (2, 2), (2,))
 
 
 def test_as_many_pairs_of_each_set_are_measured_on(packed: Packed) -> None:

@@ -1,0 +1,126 @@
+"""Which pairs a teacher is asked about."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from conflictscore.retrieval.ranking import BM25Ranker
+from training.batches import balanced
+from training.closest import closest_windows
+from training.packed import COLUMNS, PARTS, Numbers, Packed, Texts
+from training.pairs import OTHERWISE
+
+__all__ = ["UNLABELLED", "pairs_to_teach"]
+
+UNLABELLED = 255
+"""In place of a label: the teacher decides."""
+
+_NEAR = 12
+"""A claim is crossed with passages among so many, the nearest of its set by words."""
+
+
+def pairs_to_teach(
+    packed: Packed,
+    *,
+    human: int,
+    questions: int,
+    general: int,
+    neutral: int,
+    crossed: int,
+    windows: int,
+    seed: int,
+) -> Packed:
+    """Draw what a teacher is asked, beside all that is measured on.
+
+    Args:
+        packed: What ``training.build_pairs`` made.
+        human: Pairs that people labelled, at most.
+        questions: Answers to questions, at most.
+        general: Pairs of general inference sets, at most.
+        neutral: Passages on the topic of a claim that say nothing of it, at most.
+        crossed: About so many claims that people judged, each with another passage of its set.
+        windows: Windows of a document: the closest to the claim.
+        seed: Decides which.
+
+    Returns:
+        The pairs, those to teach in the part ``taught`` with windows of their own. Crossed ones are
+        unlabelled, and so are those of sets that label otherwise (``training.pairs.OTHERWISE``).
+    """
+    rng = np.random.default_rng(seed)
+    of_part = {part: packed.of_part(part) for part in PARTS}
+    sizes = {"human": human, "questions": questions, "neutral": neutral}
+    drawn = [rng.permutation(of_part[part])[:size] for part, size in sizes.items()]
+    if known := min(general, len(of_part["general"])):
+        drawn.append(balanced(packed, of_part["general"], known, rng))
+    measured = packed.only(of_part["validation"])
+    labelled = packed.only(np.concatenate(drawn))
+    otherwise = [place for place, name in enumerate(packed.sources) if name in OTHERWISE]
+    label = np.where(np.isin(labelled.source, otherwise), UNLABELLED, labelled.label)
+    rows = list(_crossed(packed, of_part["human"], crossed, rng))
+    first, claim, source = np.array(rows, np.int64).reshape(-1, 3).T
+    added = packed._replace(
+        first_window=np.concatenate([labelled.first_window, first]),
+        window_count=np.concatenate([labelled.window_count, np.ones_like(first)]),
+        claim=np.concatenate([labelled.claim, claim]),
+        label=np.concatenate([label, np.full_like(first, UNLABELLED)]),
+        part=np.full(len(label) + len(first), PARTS.index("taught")),
+        source=np.concatenate([labelled.source, source]),
+    )
+    both: dict[str, Any] = {
+        name: np.concatenate([getattr(measured, name), getattr(added, name)]) for name in COLUMNS
+    }
+    return _with_own_windows(closest_windows(packed._replace(**both), windows))
+
+
+def _crossed(
+    packed: Packed, human: Numbers, size: int, rng: np.random.Generator
+) -> Iterator[tuple[int, int, int]]:
+    """Windows with claims that they were not shown with, and the set of both; as many a set."""
+    sources = np.unique(packed.source[human])
+    of_claim: dict[int, set[int]] = {}
+    for pair in human:
+        first, count = int(packed.first_window[pair]), int(packed.window_count[pair])
+        of_claim.setdefault(int(packed.claim[pair]), set()).update(range(first, first + count))
+    for source in sources:
+        claims = np.unique(packed.claim[human[packed.source[human] == source]])
+        windows = np.array(sorted(set().union(*(of_claim[int(claim)] for claim in claims))))
+        ranker = BM25Ranker([_as_words(packed.windows.text(int(window))) for window in windows])
+        wanted = -(-size // (len(sources) * len(claims)))
+        for claim in rng.permutation(claims)[: size // len(sources)]:
+            scores = ranker.scores(_as_words(packed.claims.text(int(claim))))
+            order = windows[np.argsort(-scores, kind="stable")]
+            near = [window for window in order if int(window) not in of_claim[int(claim)]]
+            for window in rng.permutation(near[:_NEAR])[:wanted]:
+                yield int(window), int(claim), int(source)
+
+
+def _as_words(tokens: Numbers) -> str:
+    return " ".join(f"t{token}" for token in tokens)
+
+
+def _with_own_windows(packed: Packed) -> Packed:
+    """The same pairs without windows of others; those that are taught share none."""
+    taught = packed.part == PARTS.index("taught")
+    copied: list[int] = []
+    shared: dict[tuple[int, int], int] = {}
+    first = np.zeros(len(packed.label), np.int64)
+    spans = zip(packed.first_window, packed.window_count, taught, strict=True)
+    for pair, (begin, count, own) in enumerate(spans):
+        span = int(begin), int(count)
+        if own or span not in shared:
+            shared[span] = len(copied)
+            copied += range(span[0], span[0] + span[1])
+        first[pair] = shared[span]
+    claims, claim = np.unique(packed.claim, return_inverse=True)
+    return packed._replace(
+        windows=_texts(packed.windows, copied),
+        claims=_texts(packed.claims, claims),
+        first_window=first,
+        claim=claim,
+    )
+
+
+def _texts(texts: Texts, places: Sequence[int] | Numbers) -> Texts:
+    found = [texts.text(int(place)) for place in places]
+    return Texts(np.concatenate(found), np.cumsum([len(text) for text in found]))

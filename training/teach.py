@@ -1,0 +1,187 @@
+"""Let a larger model label pairs for a smaller one to learn from (distillation).
+
+The teacher says of every window how likely each label is; ``training.train --taught-epochs`` learns
+that. It is asked about pairs that have a label already and, since any claim against any passage is
+a pair then, about the claims that people judged beside other passages of their sets. The file that
+is written takes the place of ``pairs.npz``: it has these pairs and those that are measured on.
+
+What was said is kept beside it, in ``.said.npz``: stopped in any way, the same command goes on
+where it was.
+"""
+
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import click
+import numpy as np
+import torch
+
+from training import weights
+from training.batches import assemble, batched
+from training.encoder import parameters
+from training.figures import verdicts
+from training.learning import on
+from training.packed import PARTS, Marks, Numbers, Packed, load_packed, save_packed
+from training.packing import marks_of
+from training.taught_pairs import UNLABELLED, pairs_to_teach
+
+__all__ = ["main", "renumbered", "with_verdicts"]
+
+_SAVE_SECONDS = 60.0
+_NONE = -1
+
+
+def renumbered(packed: Packed, tokens: Numbers, marks: Marks) -> Packed:
+    """The pairs as the tokenizer of another encoder writes them.
+
+    Args:
+        packed: The pairs.
+        tokens: For each token of their tokenizer that of the other.
+        marks: Of the other.
+    """
+    windows, claims = (
+        texts._replace(tokens=tokens[texts.tokens]) for texts in (packed.windows, packed.claims)
+    )
+    return packed._replace(windows=windows, claims=claims, marks=marks)
+
+
+def with_verdicts(packed: Packed, taught: Numbers) -> Packed:
+    """The pairs with what the teacher said, and with its verdict where they had no label.
+
+    Args:
+        packed: The pairs.
+        taught: What it said of each window, of shape (windows, 3); zeros where it was not asked,
+            and such a pair to be taught is left out.
+    """
+    asked = taught[packed.first_window].any(axis=1) | (packed.part != PARTS.index("taught"))
+    packed = packed.only(np.flatnonzero(asked))
+    label = packed.label.copy()
+    for pair in np.flatnonzero(label == UNLABELLED):
+        first, count = int(packed.first_window[pair]), int(packed.window_count[pair])
+        said = taught[first : first + count].astype(np.float64)
+        label[pair] = verdicts(said, np.zeros(count, np.int64), 1)[0]
+    return packed._replace(label=label, taught=taught)
+
+
+@click.command(help=__doc__)
+@click.option("--pairs", required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--tokenizer", required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--teacher", required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--teacher-tokenizer", required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--drawn-human", default=10_000, show_default=True)
+@click.option("--drawn-questions", default=6000, show_default=True)
+@click.option("--drawn-general", default=5000, show_default=True)
+@click.option("--drawn-neutral", default=3000, show_default=True)
+@click.option("--crossed", default=6000, show_default=True)
+@click.option("--windows", default=2, show_default=True, type=click.IntRange(min=1))
+@click.option("--seed", default=0, show_default=True)
+@click.option("--batch-tokens", default=3072, show_default=True)
+@click.option("--minutes", default=1e9, help="Ask for so many, and leave out the other pairs.")
+@click.option("--threads", default=1, show_default=True, help="Where there is no GPU.")
+def main(
+    pairs: Path,
+    tokenizer: Path,
+    teacher: Path,
+    teacher_tokenizer: Path,
+    out: Path,
+    drawn_human: int,
+    drawn_questions: int,
+    drawn_general: int,
+    drawn_neutral: int,
+    crossed: int,
+    windows: int,
+    seed: int,
+    batch_tokens: int,
+    minutes: float,
+    threads: int,
+) -> None:
+    """Ask the teacher, and write the pairs with what it said."""
+    packed = pairs_to_teach(
+        load_packed(pairs),
+        human=drawn_human,
+        questions=drawn_questions,
+        general=drawn_general,
+        neutral=drawn_neutral,
+        crossed=crossed,
+        windows=windows,
+        seed=seed,
+    )
+    tokens = _between(packed, tokenizer, teacher_tokenizer)
+    shown = renumbered(packed, tokens, marks_of(teacher_tokenizer))
+    kept = out.with_suffix(".said.npz")
+    torch.set_num_threads(threads)
+    said = _said(shown, teacher, kept, batch_tokens=batch_tokens, minutes=minutes)
+    taught = with_verdicts(packed, said)
+    save_packed(taught, out)
+    click.echo(f"{len(taught.of_part('taught'))} pairs, in {out}")
+
+
+def _between(packed: Packed, own: Path, other: Path) -> Numbers:
+    """For each token of a tokenizer the token of another for the same letters."""
+    from tokenizers import Tokenizer
+
+    known, there = (
+        Tokenizer.from_str(path.read_text("utf-8")).get_vocab() for path in (own, other)
+    )
+    found = np.full(max(known.values()) + 1, _NONE)
+    for letters, token in known.items():
+        found[token] = there.get(letters, _NONE)
+    used = np.union1d(packed.windows.tokens, packed.claims.tokens)
+    if missing := int(np.count_nonzero(found[used] == _NONE)):
+        raise click.ClickException(
+            f"{other} lacks {missing} tokens of {own} that stand in the pairs: the teacher cannot"
+            " read them"
+        )
+    return found
+
+
+def _said(
+    shown: Packed, teacher: Path, kept: Path, *, batch_tokens: int, minutes: float
+) -> Numbers:
+    """What the teacher says of each window of a taught pair, zeros where it was not asked.
+
+    The file has what it said before.
+    """
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = parameters(weights.load(teacher), device=device, seed=0)
+    run = on(model, pooling=weights.pooling_of(teacher), device=device)
+    batches = batched(shown, shown.of_part("taught"), batch_tokens, np.random.default_rng(0))
+    said, done = np.zeros((len(shown.windows.ends), 3), np.float16), 0
+    of_what = f"{shown.sha256()} {sha256(teacher.read_bytes()).hexdigest()} {batch_tokens}"
+    if kept.exists():
+        with np.load(kept) as file:
+            if str(file["of_what"]) != of_what:
+                raise click.ClickException(f"{kept} is of another teacher or pairs: move it away")
+            said, done = file["said"], int(file["done"])
+    begun = saved = time.monotonic()
+    with torch.no_grad(), click.progressbar(length=len(batches), label="asking") as progress:
+        progress.update(done)
+        for pairs in batches[done:]:
+            if time.monotonic() - begun > 60 * minutes:
+                break
+            said[_windows_of(shown, pairs)] = run(assemble(shown, pairs), 0.0).softmax(1).cpu()
+            done += 1
+            progress.update(1)
+            if time.monotonic() - saved > _SAVE_SECONDS:
+                _keep(kept, said, done, of_what)
+                saved = time.monotonic()
+    _keep(kept, said, done, of_what)
+    return said
+
+
+def _keep(path: Path, said: Numbers, done: int, of_what: str) -> None:
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
+        np.savez(file, said=said, done=done, of_what=of_what)
+    part.replace(path)
+
+
+def _windows_of(packed: Packed, pairs: Numbers) -> Numbers:
+    spans = zip(packed.first_window[pairs], packed.window_count[pairs], strict=True)
+    return np.concatenate([np.arange(first, first + count) for first, count in spans])
+
+
+if __name__ == "__main__":
+    main()
