@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 import numpy as np
 
+from conflictscore.errors import ConflictScoreError
 from training import weights
 
 __all__ = ["main"]
@@ -51,19 +52,18 @@ def start(out: Path, encoder: str, layers: int | None) -> None:
 @main.command()
 @click.option(
     "--model",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder of training.export; by default the model that comes with the package.",
+    help="A folder of training.export, or nli-mpnet; by default the model of the package.",
 )
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
-def unpack(model: Path | None, out: Path) -> None:
-    """Write start.npz out of an int8 model, to train it further, and its tokenizer.json."""
+def unpack(model: str | None, out: Path) -> None:
+    """Write start.npz out of a model, to train it further, and its tokenizer.json."""
     from conflictscore.labelers.nli.model import resolve
     from training.unpacking import unpacked
 
-    folder = resolve(model)
     try:
+        folder = resolve(model)
         found, pooling = unpacked(folder / "model.onnx")
-    except ValueError as error:
+    except (ConflictScoreError, ValueError) as error:
         raise click.BadParameter(str(error), param_hint="--model") from error
     out.mkdir(parents=True, exist_ok=True)
     weights.save(found, out / "start.npz", pooling=pooling)

@@ -118,6 +118,10 @@ its two stages stood 228 steps of another run like the second, whose weights wer
          --frozen 4 --rank 16 --own-head true --validated 60
        python -m training.adapted --weights build/mpnet/questions/best.npz --out build/adapted
 \b
+It is trained further from build/further/start.npz, after `conflictscore model fetch nli-mpnet`:
+\b
+       python -m training.carry unpack --model nli-mpnet --out build/further
+\b
 To learn what nli-mpnet says, from the weights of the fourth stage before their bias; in 24 minutes
 of two cores it labelled 18,354 pairs:
 \b

@@ -21,10 +21,11 @@ from conflictscore.labelers.nli.model import NliModel, resolve
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, Label
 from conflictscore.storage.fetching import weights_dir
-from tests.training.toy import toy_archive, toy_tokenizer, toy_weights
+from tests.training.toy import UNUSED_BUCKET, toy_archive, toy_tokenizer, toy_weights
+from training import carry
 from training.adapted import narrowed, write_adapted
 from training.export import export
-from training.weights import Weights
+from training.weights import Weights, load
 
 RANK = 3
 CLAIM = Claim(number=1, text="lamp lit")
@@ -92,6 +93,23 @@ def test_it_says_what_the_whole_model_says(
     pairs = whole.tokenizer.pairs([DOCUMENT.text, "yes", "no fog " * 30], CLAIM.text)
     for one, other in zip(beside.logits(pairs), whole.logits(pairs), strict=True):
         assert one == pytest.approx(other, abs=0.02)
+
+
+def test_it_can_be_trained_further(adapted: AdaptedModel, trained: Weights, tmp_path: Path) -> None:
+    options = ["unpack", "--model", "nli-mpnet", "--out", str(tmp_path / "start")]
+    early = CliRunner().invoke(carry.main, options)
+    assert early.exit_code == 2
+    assert "model fetch nli-mpnet" in early.output
+    adapted.fetch()
+    said = CliRunner().invoke(carry.main, options)
+    assert said.exit_code == 0, said.output
+    assert (tmp_path / "start" / "tokenizer.json").is_file()
+    found = load(tmp_path / "start" / "start.npz")
+    assert set(found) == set(trained)
+    expected = trained | {"relative": trained["relative"].copy()}
+    expected["relative"][UNUSED_BUCKET] = 0
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, atol=0.02, err_msg=name)
 
 
 def test_the_labeler_uses_it_by_its_name_and_the_archive_is_not_kept(adapted: AdaptedModel) -> None:

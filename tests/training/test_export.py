@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from click.testing import CliRunner
 
@@ -16,7 +17,7 @@ from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import NliModel, resolve
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
-from tests.training.toy import Family, pack_toy, toy_tokenizer, toy_weights
+from tests.training.toy import UNUSED_BUCKET, Family, pack_toy, toy_tokenizer, toy_weights
 from training import carry
 from training.evaluate import validation_groups
 from training.export import agreement, export, main
@@ -66,9 +67,11 @@ def test_the_int8_model_mostly_gives_the_float_models_labels(
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_an_exported_model_can_be_trained_further(tmp_path: Path, pooling: Pooling) -> None:
-    before = toy_weights(head=True)
-    tokenizer = toy_tokenizer(tmp_path)
+def test_an_exported_model_can_be_trained_further(
+    tmp_path: Path, pooling: Pooling, family: Family
+) -> None:
+    before = toy_weights(head=True, family=family)
+    tokenizer = toy_tokenizer(tmp_path, family)
     export(before, tmp_path / "model", tokenizer=tokenizer, pair_tokens=96, pooling=pooling)
     options = ["unpack", "--model", str(tmp_path / "model"), "--out", str(tmp_path / "start")]
     said = CliRunner().invoke(carry.main, options)
@@ -77,18 +80,28 @@ def test_an_exported_model_can_be_trained_further(tmp_path: Path, pooling: Pooli
     assert pooling_of(tmp_path / "start" / "start.npz") == pooling
     found = load(tmp_path / "start" / "start.npz")
     assert set(found) == set(before)
+    if "relative" in before:
+        before["relative"][UNUSED_BUCKET] = 0
     for name, value in before.items():
-        assert np.allclose(found[name], value, atol=0.02), name
+        assert np.allclose(found[name], value, atol=0.02 * max(1, np.abs(value).max())), name
 
 
-def test_a_model_that_is_no_bert_of_ours_cannot_be_unpacked(tmp_path: Path) -> None:
-    tokenizer = toy_tokenizer(tmp_path, "mpnet")
-    mpnet = toy_weights(head=True, family="mpnet")
-    export(mpnet, tmp_path / "model", tokenizer=tokenizer, pair_tokens=96, pooling="mean")
+def test_a_model_that_training_did_not_write_cannot_be_unpacked(tmp_path: Path) -> None:
+    tokenizer = toy_tokenizer(tmp_path)
+    export(
+        toy_weights(head=True),
+        tmp_path / "model",
+        tokenizer=tokenizer,
+        pair_tokens=96,
+        pooling="mean",
+    )
+    model = onnx.load(tmp_path / "model" / "model.onnx")
+    del model.graph.initializer[:]
+    onnx.save(model, tmp_path / "model" / "model.onnx")
     options = ["unpack", "--model", str(tmp_path / "model"), "--out", str(tmp_path)]
     said = CliRunner().invoke(carry.main, options)
     assert said.exit_code == 2
-    assert "is no BERT that training.export wrote" in said.output
+    assert "is no model that training.export or training.adapted wrote" in said.output
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])

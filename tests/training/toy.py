@@ -14,10 +14,20 @@ from training.packing import pack
 from training.pairs import Label, Pair, Part, Row
 from training.weights import HEADS, MPNET_FIRST_POSITION, Weights
 
-__all__ = ["Family", "pack_toy", "toy_archive", "toy_rows", "toy_tokenizer", "toy_weights"]
+__all__ = [
+    "UNUSED_BUCKET",
+    "Family",
+    "pack_toy",
+    "toy_archive",
+    "toy_rows",
+    "toy_tokenizer",
+    "toy_weights",
+]
 
 Family = Literal["bert", "mpnet"]
 
+UNUSED_BUCKET = 16
+"""Of a token that stands no place after another; 0 is that of the token itself."""
 _SPOKEN = """
     yes no the lamp bell tower keeper was lit old new red white sea fog rock ship
 """
