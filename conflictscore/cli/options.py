@@ -201,7 +201,7 @@ _model_options = [
         type=click.FloatRange(0, 1),
         metavar="X",
         help=f"{_for('certain')}the calibrated score from which a verdict of nli stands; lower"
-        " asks the model less often. Default: 0.65 for SUPPORTS and 0.75 for the others (of"
+        " asks the model less often. Default: 0.6 for a side and 0.75 for IRRELEVANT (of"
         " nli-mpnet 0.55, 0.75 and, for IRRELEVANT, 0.85), which suit the embedded model; with a"
         " capable one, rather 0.9.",
     ),

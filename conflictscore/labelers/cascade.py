@@ -34,8 +34,8 @@ class Certain(NamedTuple):
     (docs/labelers.md).
     """
 
-    supports: float = 0.65
-    contradicts: float = 0.75
+    supports: float = 0.6
+    contradicts: float = 0.6
     irrelevant: float = 0.75
 
     @classmethod

@@ -65,7 +65,7 @@ async def decided(
 
 
 async def test_what_the_cheap_labeler_is_certain_of_stands_and_the_rest_goes_to_the_judge() -> None:
-    cheap = Cheap((SUPPORTS, 0.65), (CONTRADICTS, 0.74))
+    cheap = Cheap((SUPPORTS, 0.6), (CONTRADICTS, 0.59))
     found, world = await decided(cheap, [document(f"It was lit in 1871, {n}.", n) for n in (1, 2)])
     assert found == [("cheap", SUPPORTS), ("json(test-model)", SUPPORTS)]
     assert world.asked["label"] == 1
