@@ -156,18 +156,20 @@ def _said(
                 raise click.ClickException(f"{kept} is of another teacher or pairs: move it away")
             said, done = file["said"], int(file["done"])
     begun = saved = time.monotonic()
-    with torch.no_grad(), click.progressbar(length=len(batches), label="asking") as progress:
-        progress.update(done)
-        for pairs in batches[done:]:
-            if time.monotonic() - begun > 60 * minutes:
-                break
-            said[_windows_of(shown, pairs)] = run(assemble(shown, pairs), 0.0).softmax(1).cpu()
-            done += 1
-            progress.update(1)
-            if time.monotonic() - saved > _SAVE_SECONDS:
-                _keep(kept, said, done, of_what)
-                saved = time.monotonic()
-    _keep(kept, said, done, of_what)
+    try:
+        with torch.no_grad(), click.progressbar(length=len(batches), label="asking") as progress:
+            progress.update(done)
+            for pairs in batches[done:]:
+                if time.monotonic() - begun > 60 * minutes:
+                    break
+                said[_windows_of(shown, pairs)] = run(assemble(shown, pairs), 0.0).softmax(1).cpu()
+                done += 1
+                progress.update(1)
+                if time.monotonic() - saved > _SAVE_SECONDS:
+                    _keep(kept, said, done, of_what)
+                    saved = time.monotonic()
+    finally:
+        _keep(kept, said, done, of_what)
     return said
 
 

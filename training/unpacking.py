@@ -51,7 +51,8 @@ def unpacked(path: Path) -> tuple[Weights, Pooling]:
         found[whole] = np.ascontiguousarray(value.T if matrix else value, np.float32)
     if "relative" in found:
         found["relative"] = _of_buckets(found["relative"])
-    if not {"words", "positions", "head.weight"} <= set(found):
+    known = {"sides", "relative"} & set(found)
+    if not known or not {"words", "positions", "head.weight"} <= set(found):
         raise ValueError(f"{path} is no model that training.export or training.adapted wrote")
     pooled = {node.name: node.op_type for node in model.graph.node}.get("pooled")
     return found, "cls" if pooled == "Gather" else "mean"

@@ -171,7 +171,6 @@ def test_asking_goes_on_where_it_was_stopped(
             raise KeyboardInterrupt
         return counting(packed, pairs)
 
-    monkeypatch.setattr(teach, "_SAVE_SECONDS", -1.0)
     monkeypatch.setattr(teach, "assemble", stopping)
     asked(folder, again)
     assert not again.exists()
