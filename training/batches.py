@@ -101,6 +101,8 @@ def batched(
     Returns:
         For each batch the places of its pairs.
     """
+    if not len(order):
+        return []
     longest = _longest(packed, order)
     cost = longest * packed.window_count[order].astype(np.int64)
     together = max(1, int(_SORTED_TOGETHER * tokens / max(1.0, float(cost.mean()))))

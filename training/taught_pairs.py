@@ -9,7 +9,7 @@ from conflictscore.retrieval.ranking import BM25Ranker
 from training.batches import balanced
 from training.closest import closest_windows
 from training.packed import COLUMNS, PARTS, Numbers, Packed, Texts
-from training.pairs import OTHERWISE
+from training.pairs import LABELS, OTHERWISE
 
 __all__ = ["UNLABELLED", "pairs_to_teach"]
 
@@ -27,6 +27,7 @@ def pairs_to_teach(
     questions: int,
     general: int,
     neutral: int,
+    made: int,
     crossed: int,
     windows: int,
     seed: int,
@@ -39,13 +40,16 @@ def pairs_to_teach(
         questions: Answers to questions, at most.
         general: Pairs of general inference sets, at most.
         neutral: Passages on the topic of a claim that say nothing of it, at most.
+        made: Pairs made by rule of one window, at most, as many of each label. The rule knows
+            better than a teacher: it says what is in their windows.
         crossed: About so many claims that people judged, each with another passage of its set.
         windows: Windows of a document: the closest to the claim.
         seed: Decides which.
 
     Returns:
-        The pairs, those to teach in the part ``taught`` with windows of their own. Crossed ones are
-        unlabelled, and so are those of sets that label otherwise (``training.pairs.OTHERWISE``).
+        The pairs, those to teach in the part ``taught`` with windows of their own; what is said of
+        made ones in ``taught``, and zeros for the others. Crossed ones are unlabelled, and so are
+        those of sets that label otherwise (``training.pairs.OTHERWISE``).
     """
     rng = np.random.default_rng(seed)
     of_part = {part: packed.of_part(part) for part in PARTS}
@@ -53,6 +57,9 @@ def pairs_to_teach(
     drawn = [rng.permutation(of_part[part])[:size] for part, size in sizes.items()]
     if known := min(general, len(of_part["general"])):
         drawn.append(balanced(packed, of_part["general"], known, rng))
+    by_rule = of_part["synthetic"][packed.window_count[of_part["synthetic"]] == 1]
+    if known := min(made, len(by_rule)):
+        drawn.append(balanced(packed, by_rule, known, rng))
     measured = packed.only(of_part["validation"])
     labelled = packed.only(np.concatenate(drawn))
     otherwise = [place for place, name in enumerate(packed.sources) if name in OTHERWISE]
@@ -64,13 +71,24 @@ def pairs_to_teach(
         window_count=np.concatenate([labelled.window_count, np.ones_like(first)]),
         claim=np.concatenate([labelled.claim, claim]),
         label=np.concatenate([label, np.full_like(first, UNLABELLED)]),
-        part=np.full(len(label) + len(first), PARTS.index("taught")),
+        part=np.concatenate([labelled.part, np.full_like(first, PARTS.index("taught"))]),
         source=np.concatenate([labelled.source, source]),
     )
     both: dict[str, Any] = {
         name: np.concatenate([getattr(measured, name), getattr(added, name)]) for name in COLUMNS
     }
-    return _with_own_windows(closest_windows(packed._replace(**both), windows))
+    return _by_rule(_with_own_windows(closest_windows(packed._replace(**both), windows)))
+
+
+def _by_rule(packed: Packed) -> Packed:
+    """All that is not measured on as one part, and the labels of made pairs as said of windows."""
+    made = packed.of_part("synthetic")
+    taught = np.zeros((len(packed.windows.ends), len(LABELS)), np.float16)
+    taught[packed.first_window[made], packed.label[made]] = 1
+    measured = packed.part == PARTS.index("validation")
+    return packed._replace(
+        part=np.where(measured, packed.part, PARTS.index("taught")), taught=taught
+    )
 
 
 def _crossed(
@@ -100,8 +118,8 @@ def _as_words(tokens: Numbers) -> str:
 
 
 def _with_own_windows(packed: Packed) -> Packed:
-    """The same pairs without windows of others; those that are taught share none."""
-    taught = packed.part == PARTS.index("taught")
+    """The same pairs without windows of others; those that are learned from share none."""
+    taught = packed.part != PARTS.index("validation")
     copied: list[int] = []
     shared: dict[tuple[int, int], int] = {}
     first = np.zeros(len(packed.label), np.int64)

@@ -2,8 +2,9 @@
 
 The teacher says of every window how likely each label is; ``training.train --taught-epochs`` learns
 that. It is asked about pairs that have a label already and, since any claim against any passage is
-a pair then, about the claims that people judged beside other passages of their sets. The file that
-is written takes the place of ``pairs.npz``: it has these pairs and those that are measured on.
+a pair then, about the claims that people judged beside other passages of their sets. Of made pairs
+it is not asked: their rule knows better. The file that is written takes the place of ``pairs.npz``:
+it has these pairs and those that are measured on.
 
 What was said is kept beside it, in ``.said.npz``: stopped in any way, the same command goes on
 where it was.
@@ -51,9 +52,11 @@ def with_verdicts(packed: Packed, taught: Numbers) -> Packed:
 
     Args:
         packed: The pairs.
-        taught: What it said of each window, of shape (windows, 3); zeros where it was not asked,
-            and such a pair to be taught is left out.
+        taught: What it said of each window, of shape (windows, 3); zeros where it was not asked.
+            A pair to be taught of which nothing is said, here or by a rule, is left out.
     """
+    if packed.taught is not None:
+        taught = np.where(packed.taught.any(axis=1, keepdims=True), packed.taught, taught)
     asked = taught[packed.first_window].any(axis=1) | (packed.part != PARTS.index("taught"))
     packed = packed.only(np.flatnonzero(asked))
     label = packed.label.copy()
@@ -74,6 +77,7 @@ def with_verdicts(packed: Packed, taught: Numbers) -> Packed:
 @click.option("--drawn-questions", default=6000, show_default=True)
 @click.option("--drawn-general", default=5000, show_default=True)
 @click.option("--drawn-neutral", default=3000, show_default=True)
+@click.option("--drawn-made", default=3000, show_default=True)
 @click.option("--crossed", default=6000, show_default=True)
 @click.option("--windows", default=2, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=0, show_default=True)
@@ -90,6 +94,7 @@ def main(
     drawn_questions: int,
     drawn_general: int,
     drawn_neutral: int,
+    drawn_made: int,
     crossed: int,
     windows: int,
     seed: int,
@@ -104,6 +109,7 @@ def main(
         questions=drawn_questions,
         general=drawn_general,
         neutral=drawn_neutral,
+        made=drawn_made,
         crossed=crossed,
         windows=windows,
         seed=seed,
@@ -147,7 +153,8 @@ def _said(
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = parameters(weights.load(teacher), device=device, seed=0)
     run = on(model, pooling=weights.pooling_of(teacher), device=device)
-    batches = batched(shown, shown.of_part("taught"), batch_tokens, np.random.default_rng(0))
+    unsaid = _unsaid(shown, shown.of_part("taught"))
+    batches = batched(shown, unsaid, batch_tokens, np.random.default_rng(0))
     said, done = np.zeros((len(shown.windows.ends), 3), np.float16), 0
     of_what = f"{shown.sha256()} {sha256(teacher.read_bytes()).hexdigest()} {batch_tokens}"
     if kept.exists():
@@ -171,6 +178,13 @@ def _said(
     finally:
         _keep(kept, said, done, of_what)
     return said
+
+
+def _unsaid(packed: Packed, places: Numbers) -> Numbers:
+    """Those of the pairs that no rule has spoken of."""
+    if packed.taught is None:
+        return places
+    return places[~packed.taught[packed.first_window[places]].any(axis=1)]
 
 
 def _keep(path: Path, said: Numbers, done: int, of_what: str) -> None:

@@ -31,6 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [
         *toy_rows(60, "validation", 1),
         *toy_rows(200, "human", 2),
+        *toy_rows(180, "synthetic", 3),
         *(Row("general", row.pair._replace(source="snli_18k")) for row in toy_rows(60, "human", 4)),
     ]
     pack(rows, made / "pairs.npz", tokenizer=toy_tokenizer(made), pair_tokens=96)
@@ -46,8 +47,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def drawn(packed: Packed, crossed: int = 80) -> Packed:
-    sizes = {"human": 100, "questions": 10, "general": 30, "neutral": 0}
+def drawn(packed: Packed, crossed: int = 80, made: int = 0) -> Packed:
+    sizes = {"human": 100, "questions": 10, "general": 30, "neutral": 0, "made": made}
     return pairs_to_teach(packed, **sizes, crossed=crossed, windows=2, seed=0)
 
 
@@ -110,6 +111,30 @@ def test_none_need_be_crossed(folder: Path) -> None:
     assert len(pairs.of_part("taught")) == 130
 
 
+def test_of_made_pairs_the_rule_speaks_and_not_the_teacher(folder: Path, tmp_path: Path) -> None:
+    whole = load_packed(folder / "pairs.npz")
+    pairs = drawn(whole, crossed=0, made=30)
+    assert pairs.taught is not None
+    taught = pairs.of_part("taught")
+    assert len(taught) == 160
+    of_rule = taught[pairs.taught[pairs.first_window[taught]].any(axis=1)]
+    assert set(pairs.window_count[of_rule]) == {1}
+    said = pairs.taught[pairs.first_window[of_rule]]
+    np.testing.assert_array_equal(said, np.eye(3)[pairs.label[of_rule]])
+    np.testing.assert_array_equal(np.bincount(pairs.label[of_rule]), [10, 10, 10])
+
+    texts = {assemble(pairs, [pair]).ids.tobytes() for pair in of_rule}
+    rows = whole.of_part("synthetic")
+    assert texts <= {assemble(whole, [pair]).ids.tobytes() for pair in rows}
+
+    only = ("--drawn-made", "30", "--crossed", "0", "--drawn-human", "0", "--drawn-general", "0")
+    assert "30 pairs" in asked(folder, tmp_path / "made.npz", *only)
+    kept = load_packed(tmp_path / "made.npz")
+    assert kept.taught is not None
+    rows = kept.of_part("taught")
+    np.testing.assert_array_equal(kept.taught[kept.first_window[rows]], np.eye(3)[kept.label[rows]])
+
+
 def test_a_student_learns_what_the_teacher_says(folder: Path, tmp_path: Path) -> None:
     said = asked(folder, tmp_path / "taught.npz", "--crossed", "100")
     assert "pairs, in" in said, said
@@ -127,6 +152,9 @@ def test_a_student_learns_what_the_teacher_says(folder: Path, tmp_path: Path) ->
         device="cpu",
     )
     taught = packed.of_part("taught")
+    of_rule = (packed.taught[packed.first_window[taught]] == 1).any(axis=1)
+    assert of_rule.any()
+    taught = taught[~of_rule]
     with torch.no_grad():
         expected = run(assemble(shown, taught[:20]), 0.0).softmax(1).numpy()
     kept = assemble(packed, taught[:20]).taught
