@@ -10,26 +10,21 @@ What was said is kept beside it, in ``.said.npz``: stopped in any way, the same 
 where it was.
 """
 
-import time
-from hashlib import sha256
 from pathlib import Path
 
 import click
 import numpy as np
 import torch
 
-from training import weights
-from training.batches import assemble, batched
-from training.encoder import parameters
+from training.asking import asked, windows_of
 from training.figures import verdicts
-from training.learning import on
 from training.packed import PARTS, Marks, Numbers, Packed, load_packed, save_packed
 from training.packing import marks_of
+from training.pairs import LABELS
 from training.taught_pairs import UNLABELLED, pairs_to_teach
 
 __all__ = ["main", "renumbered", "with_verdicts"]
 
-_SAVE_SECONDS = 60.0
 _NONE = -1
 
 
@@ -57,8 +52,8 @@ def with_verdicts(packed: Packed, taught: Numbers) -> Packed:
     """
     if packed.taught is not None:
         taught = np.where(packed.taught.any(axis=1, keepdims=True), packed.taught, taught)
-    asked = taught[packed.first_window].any(axis=1) | (packed.part != PARTS.index("taught"))
-    packed = packed.only(np.flatnonzero(asked))
+    known = taught[packed.first_window].any(axis=1) | (packed.part != PARTS.index("taught"))
+    packed = packed.only(np.flatnonzero(known))
     label = packed.label.copy()
     for pair in np.flatnonzero(label == UNLABELLED):
         first, count = int(packed.first_window[pair]), int(packed.window_count[pair])
@@ -116,9 +111,17 @@ def main(
     )
     tokens = _between(packed, tokenizer, teacher_tokenizer)
     shown = renumbered(packed, tokens, marks_of(teacher_tokenizer))
-    kept = out.with_suffix(".said.npz")
     torch.set_num_threads(threads)
-    said = _said(shown, teacher, kept, batch_tokens=batch_tokens, minutes=minutes)
+    unsaid = _unsaid(packed, packed.of_part("taught"))
+    said = np.zeros((len(packed.windows.ends), len(LABELS)), np.float16)
+    said[windows_of(packed, unsaid)] = asked(
+        shown,
+        unsaid,
+        teacher,
+        out.with_suffix(".said.npz"),
+        batch_tokens=batch_tokens,
+        minutes=minutes,
+    )
     taught = with_verdicts(packed, said)
     save_packed(taught, out)
     click.echo(f"{len(taught.of_part('taught'))} pairs, in {out}")
@@ -143,60 +146,11 @@ def _between(packed: Packed, own: Path, other: Path) -> Numbers:
     return found
 
 
-def _said(
-    shown: Packed, teacher: Path, kept: Path, *, batch_tokens: int, minutes: float
-) -> Numbers:
-    """What the teacher says of each window of a taught pair, zeros where it was not asked.
-
-    The file has what it said before.
-    """
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = parameters(weights.load(teacher), device=device, seed=0)
-    run = on(model, pooling=weights.pooling_of(teacher), device=device)
-    unsaid = _unsaid(shown, shown.of_part("taught"))
-    batches = batched(shown, unsaid, batch_tokens, np.random.default_rng(0))
-    said, done = np.zeros((len(shown.windows.ends), 3), np.float16), 0
-    of_what = f"{shown.sha256()} {sha256(teacher.read_bytes()).hexdigest()} {batch_tokens}"
-    if kept.exists():
-        with np.load(kept) as file:
-            if str(file["of_what"]) != of_what:
-                raise click.ClickException(f"{kept} is of another teacher or pairs: move it away")
-            said, done = file["said"], int(file["done"])
-    begun = saved = time.monotonic()
-    try:
-        with torch.no_grad(), click.progressbar(length=len(batches), label="asking") as progress:
-            progress.update(done)
-            for pairs in batches[done:]:
-                if time.monotonic() - begun > 60 * minutes:
-                    break
-                said[_windows_of(shown, pairs)] = run(assemble(shown, pairs), 0.0).softmax(1).cpu()
-                done += 1
-                progress.update(1)
-                if time.monotonic() - saved > _SAVE_SECONDS:
-                    _keep(kept, said, done, of_what)
-                    saved = time.monotonic()
-    finally:
-        _keep(kept, said, done, of_what)
-    return said
-
-
 def _unsaid(packed: Packed, places: Numbers) -> Numbers:
     """Those of the pairs that no rule has spoken of."""
     if packed.taught is None:
         return places
     return places[~packed.taught[packed.first_window[places]].any(axis=1)]
-
-
-def _keep(path: Path, said: Numbers, done: int, of_what: str) -> None:
-    part = path.with_suffix(".part")
-    with part.open("wb") as file:
-        np.savez(file, said=said, done=done, of_what=of_what)
-    part.replace(path)
-
-
-def _windows_of(packed: Packed, pairs: Numbers) -> Numbers:
-    spans = zip(packed.first_window[pairs], packed.window_count[pairs], strict=True)
-    return np.concatenate([np.arange(first, first + count) for first, count in spans])
 
 
 if __name__ == "__main__":
