@@ -40,11 +40,14 @@ def _show(name: str, weights: "Weights", note: str, path: Path | None) -> None:
 @model.command("fetch")
 @click.argument("name", default="")
 def fetch_model(name: str) -> None:
-    """Download a model once, by default the one that ``local`` means; resumes if stopped.
+    """Download a model once; resumes if stopped.
 
-    nli-mpnet is the larger model of --labeler nli.
+    Without NAME it is what local models need: the language model that `local` means, and nli-mpnet,
+    an NLI model that labels better than the bundled one and is used before the language model is
+    asked.
     """
     from conflictscore.labelers.nli.adapted import NLI_MPNET
+    from conflictscore.labelers.registry import nli_is_installed
     from conflictscore.models import local
 
     if name == NLI_MPNET.name:
@@ -54,3 +57,5 @@ def fetch_model(name: str) -> None:
     if isinstance(weights, Path):
         raise InputError(f"{name} is a file on this machine; use it as --model local:{weights}")
     click.echo(local.fetched(weights) or local.fetch_with_bar(weights))
+    if not name and nli_is_installed():
+        click.echo(NLI_MPNET.fetch())

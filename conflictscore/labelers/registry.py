@@ -23,6 +23,7 @@ __all__ = [
     "claim_choice",
     "default_judge",
     "make_labeler",
+    "nli_is_installed",
     "takers",
 ]
 
@@ -165,8 +166,9 @@ def make_labeler(
 
     Args:
         labeler: A name of ``LABELERS``, a labeler, or what makes one; None for ``json``, and on the
-            local model for ``cascade``, or ``choice`` where the extra ``nli`` is not installed. A
-            cascade without a judge gets :func:`default_judge`.
+            local model for ``cascade``, with ``nli-mpnet`` where that was fetched, or ``choice``
+            where the extra ``nli`` is not installed. A cascade without a judge gets
+            :func:`default_judge`.
         model: The model that judges.
         prompts: The templates.
 
@@ -174,11 +176,13 @@ def make_labeler(
         ConfigurationError: The name is unknown, or what the labeler needs is missing.
     """
     from conflictscore.labelers.cascade import Cascade
+    from conflictscore.labelers.nli.adapted import NLI_MPNET
 
     if labeler is None:
-        if not (model.is_local and all(map(find_spec, _NLI_PACKAGES))):
+        if not (model.is_local and nli_is_installed()):
             return default_judge(model, prompts)
-        labeler = "cascade"
+        larger = NLI_MPNET.name if NLI_MPNET.fetched() else None
+        labeler = LABELERS["cascade"].open(nli_model=larger)
     if isinstance(labeler, str):
         if labeler not in LABELERS:
             raise ConfigurationError(f"unknown labeler {labeler!r}; one of {', '.join(LABELERS)}")
@@ -198,6 +202,11 @@ def default_judge(model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
         prompts: The templates.
     """
     return make_labeler("choice" if model.is_local else "json", model, prompts)
+
+
+def nli_is_installed() -> bool:
+    """Whether what NLI models need is there; the extras ``local`` and ``nli`` bring it."""
+    return all(map(find_spec, _NLI_PACKAGES))
 
 
 def claim_choice(

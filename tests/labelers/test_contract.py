@@ -112,8 +112,15 @@ class TestRegistry:
         [("", "cascade(nli(minilm), choice(test-model))"), ("tokenizers", "choice(test-model)")],
     )
     def test_a_local_model_has_a_cascade_where_its_extra_is_installed(
-        self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, missing: str, named: str
+        self,
+        server: OpenAIServer,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        missing: str,
+        named: str,
     ) -> None:
+        monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path))  # nothing is fetched there
+
         def find_spec(name: str) -> str | None:
             return None if name == missing else name
 

@@ -18,10 +18,16 @@ from conflictscore.labelers.nli import adapted as module
 from conflictscore.labelers.nli.adapted import DATA_FILE, NLI_MPNET, AdaptedModel
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import NliModel, resolve
+from conflictscore.labelers.registry import make_labeler
+from conflictscore.models import LOCAL_ENDPOINT, local
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, Label
 from conflictscore.storage.fetching import weights_dir
+from tests.fakes.openai_server import OpenAIServer
+from tests.labelers.judging import PROMPTS
+from tests.models.calling import calling
 from tests.training.toy import UNUSED_BUCKET, toy_archive, toy_tokenizer, toy_weights
+from tests.world import World
 from training import carry
 from training.adapted import narrowed, write_adapted
 from training.export import export
@@ -154,6 +160,34 @@ def test_the_command_fetches_it_and_the_list_says_where_it_is(adapted: AdaptedMo
     assert fetched.exit_code == 0, fetched.output
     assert fetched.stdout.strip() == str(weights_dir() / "nli-mpnet")
     assert fetched.stdout in CliRunner().invoke(main, ["model", "list"]).stdout
+
+
+def test_without_a_name_the_command_fetches_all_that_local_models_need(
+    adapted: AdaptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = b"GGUF"
+    model = replace(local.DEFAULT, file_name="toy.gguf", size=4, sha256=sha256(content).hexdigest())
+    (weights_dir() / model.file_name).write_bytes(content)
+    monkeypatch.setattr(local, "DEFAULT", model)
+    fetched = CliRunner().invoke(main, ["model", "fetch"])
+    assert fetched.exit_code == 0, fetched.output
+    paths = [weights_dir() / "toy.gguf", weights_dir() / "nli-mpnet"]
+    assert fetched.stdout.splitlines() == [str(path) for path in paths]
+    assert adapted.fetched()
+
+
+def test_once_fetched_it_is_what_local_models_ask_first(adapted: AdaptedModel) -> None:
+    with OpenAIServer(World()) as server:
+        remote = calling(server)
+        model = replace(remote, endpoint=LOCAL_ENDPOINT)
+        before = make_labeler(None, model, PROMPTS).name
+        adapted.fetch()
+        after = make_labeler(None, model, PROMPTS)
+        assert make_labeler(None, remote, PROMPTS).name == "json(test-model)"
+    assert before == "cascade(nli(minilm), choice(test-model))"
+    assert after.name == "cascade(nli(nli-mpnet), choice(test-model))"
+    assert after.identity is not None
+    assert after.identity["certain"] == Certain.of("nli-mpnet")._asdict()
 
 
 def test_narrow_matrices_give_the_change_back_as_far_as_their_rank_goes() -> None:
