@@ -196,7 +196,7 @@ def write_adapted(trained: Weights, archive: Path, folder: Path, *, rank: int) -
 @click.command(help=__doc__)
 @click.option("--weights", "file", required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path))
-@click.option("--rank", default=48, show_default=True, help="Columns of a narrow matrix.")
+@click.option("--rank", default=60, show_default=True, help="Columns of a narrow matrix.")
 def main(file: Path, out: Path, rank: int) -> None:
     """Write the folder; MPNet is fetched if need be."""
     archive = fetched(MPNET) or fetch_with_bar(MPNET)

@@ -132,7 +132,7 @@ def test_a_cascade_of_it_lets_its_verdicts_stand_from_scores_of_its_own(
     adapted.fetch()
     own = open_cascade("nli-mpnet").with_judge(NliLabeler.open())
     assert own.identity is not None
-    assert own.identity["certain"] == Certain(0.55, 0.75, 0.85)._asdict()
+    assert own.identity["certain"] == Certain(0.6, 0.75, 0.85)._asdict()
     given = open_cascade("nli-mpnet", certain=0.9).with_judge(NliLabeler.open())
     assert given.identity is not None
     assert given.identity["certain"] == Certain.from_score(0.9)._asdict()
