@@ -40,7 +40,7 @@ class Certain(NamedTuple):
 
     @classmethod
     def of(cls, nli_model: str | Path | None) -> "Certain":
-        """Those of an NLI model, by its name or folder: ``nli-mpnet`` is too ready to contradict."""
+        """Those of an NLI model, by its name or folder; ``nli-mpnet`` has its own."""
         from conflictscore.labelers.nli.adapted import NLI_MPNET
 
         return cls(0.6, 0.75, 0.85) if nli_model == NLI_MPNET.name else cls()
