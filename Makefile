@@ -8,7 +8,7 @@ CAMPAIGN_SECONDS ?= 600
 
 .PHONY: demo chat test checks lint types imports docs tests campaign fix clean
 
-demo: $(VENV)/.demo  ## fetch the local model once, and ask a question whose documents disagree
+demo: $(VENV)/.demo  ## fetch the local models once, and ask a question whose documents disagree
 	$(BIN)/conflictscore model fetch
 	$(BIN)/conflictscore ask "$(QUESTION)" --docs examples/lighthouse --model local --verbose
 
