@@ -4,6 +4,7 @@ Verdicts are added to ``--out``/verdicts.jsonl one by one, so that the same comm
 was stopped; those on RAMDocs' questions kept to measure on go to ``verdicts_questions.jsonl``.
 Beside them come ``figures.json`` and ``figures_questions.json``, everything that
 ``conflictscore bench conflict-detection`` reports, and ``MODEL_CARD.md``, but for nli-mpnet.
+``groups`` holds the pairs of each set, as ``conflictscore calibrate --data`` reads them.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ from training.passages import data_files
 from training.question_pairs import measured_pairs
 from training.questions import questions_in
 
-__all__ = ["main", "validation_groups"]
+__all__ = ["main", "validation_groups", "write_groups"]
 
 
 def validation_groups(pairs: Iterable[Pair]) -> list[ClaimGroup]:
@@ -51,6 +52,18 @@ def validation_groups(pairs: Iterable[Pair]) -> list[ClaimGroup]:
             )
         )
     return groups
+
+
+def write_groups(groups: Iterable[ClaimGroup], folder: Path) -> None:
+    """Write a file for each set, such as ``scifact_groups.jsonl``: a line for each group."""
+    lines: dict[str, list[str]] = {}
+    for group in groups:
+        docs = [document.model_dump(mode="json") for document in group.documents]
+        said = {"id": group.id, "claim": group.claim, "docs": docs}
+        lines.setdefault(group.set, []).append(json.dumps(said, ensure_ascii=False) + "\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, found in lines.items():
+        (folder / f"{name}_groups.jsonl").write_text("".join(found), "utf-8")
 
 
 def _measure(
@@ -94,7 +107,7 @@ def main(
         if sample is not None:
             groups = balanced(groups, sample, seed)
             questions = balanced(questions, sample, seed) if questions else []
-        out.mkdir(parents=True, exist_ok=True)
+        write_groups(groups, out / "groups")
         answered = _measure(questions, labeler, out, "_questions") if questions else None
         figures = _measure(groups, labeler, out, "")
     except ConflictScoreError as error:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from conflictscore.benchmarks.conflict_detection.detect import Judged
 from conflictscore.benchmarks.conflict_detection.measures import detection_figures
+from conflictscore.benchmarks.labelled_pairs import read_pairs
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
 from conflictscore.labelers.nli.labeler import NliLabeler
@@ -19,7 +20,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from tests.training.toy import UNUSED_BUCKET, Family, pack_toy, toy_tokenizer, toy_weights
 from training import carry
-from training.evaluate import validation_groups
+from training.evaluate import validation_groups, write_groups
 from training.export import agreement, export, main
 from training.model_card import Encoder, encoder_of, model_card
 from training.packed import load_packed
@@ -166,13 +167,28 @@ def test_no_card_is_written_of_an_encoder_that_is_not_known(
         encoder_of(config)
 
 
-def test_the_card_says_what_was_measured() -> None:
-    pairs = [
-        Pair("A lamp.", "It is lit.", "SUPPORTS", "lamps", "people"),
-        Pair("A lamp.", "It is dark.", "CONTRADICTS", "lamps", "people"),
-        Pair("A bell.", "It rings.", "IRRELEVANT", "lamps", "people", "Title"),
+_LAMPS = [
+    Pair("A lamp.", "It is lit.", "SUPPORTS", "lamps", "people"),
+    Pair("A lamp.", "It is dark.", "CONTRADICTS", "lamps", "people"),
+    Pair("A bell.", "It rings.", "IRRELEVANT", "lamps", "people", "Title"),
+]
+
+
+def test_a_model_is_calibrated_on_the_pairs_that_it_was_measured_on(tmp_path: Path) -> None:
+    ship = Pair("A ship.", "It sank.", "SUPPORTS", "ships", "people")
+    write_groups(validation_groups([*_LAMPS, ship]), tmp_path / "groups")
+    assert sorted(path.name for path in (tmp_path / "groups").iterdir()) == [
+        "lamps_groups.jsonl",
+        "ships_groups.jsonl",
     ]
-    groups = validation_groups(pairs)
+    read = read_pairs(tmp_path / "groups" / "lamps_groups.jsonl")
+    assert [(one.claim, one.document, one.label.value, one.title) for one in read] == [
+        (pair.claim, pair.document, pair.label, pair.title) for pair in _LAMPS
+    ]
+
+
+def test_the_card_says_what_was_measured() -> None:
+    groups = validation_groups(_LAMPS)
     assert [group.has_conflict for group in groups] == [True, False]
     assert groups[1].documents[0].title == "Title"
     said = {"It is lit.": Label.SUPPORTS, "It is dark.": Label.SUPPORTS}
