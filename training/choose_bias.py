@@ -5,7 +5,9 @@ over people's pairs and over RAMDocs' answers, among what costs at most a point 
 either: more conflicts are not bought with many wrong labels. What it comes to on the other seven in
 ten is printed beside it. ``carry bias`` puts the two numbers into the head.
 
-``--windows`` is what ``training.decision`` wrote of the model.
+``--windows`` is what ``training.decision`` or ``training.measure`` wrote of the model. Given
+several times, for means with other shares, say, the model is chosen too, by the same mean on the
+same claims.
 """
 
 from collections.abc import Sequence
@@ -23,7 +25,7 @@ from training.figures import figures, verdicts
 from training.human import lot
 from training.pairs import LABELS, Pair
 
-__all__ = ["Chosen", "choose", "main", "shifted"]
+__all__ = ["Chosen", "choose", "main", "shifted", "worth_of"]
 
 Numbers = NDArray[Any]
 
@@ -54,19 +56,27 @@ def choose(probabilities: Numbers, owner: Numbers, pairs: Sequence[Pair]) -> Cho
         owner: For each window its pair.
         pairs: People's pairs and RAMDocs' answers, some of each.
     """
-
-    def rated(bias: Chosen) -> Numbers:
-        given = verdicts(shifted(probabilities, bias), owner, len(pairs))
-        return np.array([_rated(given, pairs, answers) for answers in (False, True)])
-
-    least = rated(Chosen(0.0, 0.0))[:, 0] - _LESS_ACCURATE
+    least = _on_both(probabilities, owner, pairs, Chosen(0.0, 0.0))[:, 0] - _LESS_ACCURATE
 
     def worth(bias: Chosen) -> tuple[bool, float]:
-        found = rated(bias)
+        found = _on_both(probabilities, owner, pairs, bias)
         return bool((found[:, 0] >= least).all()), float(found.mean())
 
     grid = [Chosen(float(s), float(c)) for s, c in product(_STEPS, _STEPS)]
     return max(grid, key=worth)
+
+
+def worth_of(probabilities: Numbers, owner: Numbers, pairs: Sequence[Pair], bias: Chosen) -> float:
+    """The mean of accuracy, macro-F1 and conflict F1, 0 to 1; takes what :func:`choose` takes."""
+    return float(_on_both(probabilities, owner, pairs, bias).mean())
+
+
+def _on_both(
+    probabilities: Numbers, owner: Numbers, pairs: Sequence[Pair], bias: Chosen
+) -> Numbers:
+    """Three figures of people's pairs, and three of answers."""
+    given = verdicts(shifted(probabilities, bias), owner, len(pairs))
+    return np.array([_rated(given, pairs, answers) for answers in (False, True)])
 
 
 def _rated(given: Numbers, pairs: Sequence[Pair], answers: bool) -> tuple[float, float, float]:
@@ -81,31 +91,47 @@ def _rated(given: Numbers, pairs: Sequence[Pair], answers: bool) -> tuple[float,
 
 @click.command(help=__doc__)
 @click.option("--data", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--windows", required=True, type=click.Path(exists=True, path_type=Path))
-def main(data: tuple[Path, ...], windows: Path) -> None:
+@click.option(
+    "--windows", multiple=True, required=True, type=click.Path(exists=True, path_type=Path)
+)
+def main(data: tuple[Path, ...], windows: tuple[Path, ...]) -> None:
     """Print the bias, and figures without and with it on both parts."""
     try:
         pairs = measured_on(data)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
-    with np.load(windows) as kept:
-        probabilities, owner = kept["probabilities"], kept["owner"]
-    if owner[-1] != len(pairs) - 1:
-        raise click.ClickException(f"{windows}: windows of other data")
     chosen_on = np.array([lot(pair.claim) % _TENTHS < _CHOSEN_ON for pair in pairs])
-    some = choose(*_part(probabilities, owner, chosen_on), _of(pairs, chosen_on))
-    click.echo(f"--supports {some.supports} --contradicts {some.contradicts}")
+    found = [_chosen(path, pairs, chosen_on) for path in windows]
+    for path, (worth, bias) in zip(windows, found, strict=True):
+        said = f"--supports {bias.supports} --contradicts {bias.contradicts}"
+        click.echo(f"{path}: {said} (mean {worth:.4f})" if len(found) > 1 else said)
+    best = max(range(len(found)), key=lambda place: found[place][0])
+    if len(found) > 1:
+        click.echo(f"best: {windows[best]}")
+    probabilities, owner = _kept(windows[best], len(pairs))
     click.echo("| pairs | claims | bias | accuracy | macro-F1 | conflict F1 |")
     click.echo("|---|---|---|---|---|---|")
     for part, own in (("chosen on", chosen_on), ("others", ~chosen_on)):
-        said, its_owner = _part(probabilities, owner, own)
-        for name, bias in (("none", Chosen(0.0, 0.0)), ("chosen", some)):
-            given = verdicts(shifted(said, bias), its_owner, int(own.sum()))
-            for kind, answers in (("people's", False), ("answers", True)):
-                cells = " | ".join(
-                    f"{cell:.3f}" for cell in _rated(given, _of(pairs, own), answers)
-                )
+        about = (*_part(probabilities, owner, own), _of(pairs, own))
+        for name, bias in (("none", Chosen(0.0, 0.0)), ("chosen", found[best][1])):
+            for kind, rated in zip(("people's", "answers"), _on_both(*about, bias), strict=True):
+                cells = " | ".join(f"{cell:.3f}" for cell in rated)
                 click.echo(f"| {kind} | {part} | {name} | {cells} |")
+
+
+def _chosen(path: Path, pairs: Sequence[Pair], own: Numbers) -> tuple[float, Chosen]:
+    """What a model is worth on some of the pairs with its best bias, and that."""
+    some = (*_part(*_kept(path, len(pairs)), own), _of(pairs, own))
+    bias = choose(*some)
+    return worth_of(*some, bias), bias
+
+
+def _kept(path: Path, pairs: int) -> tuple[Numbers, Numbers]:
+    with np.load(path) as kept:
+        probabilities, owner = kept["probabilities"], kept["owner"]
+    if owner[-1] != pairs - 1:
+        raise click.ClickException(f"{path}: windows of other data")
+    return probabilities, owner
 
 
 def _of(pairs: Sequence[Pair], own: Numbers) -> list[Pair]:

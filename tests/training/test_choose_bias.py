@@ -68,6 +68,20 @@ def test_figures_without_and_with_the_bias_are_printed_for_both_parts(kept: Path
     assert "| answers | others | chosen | 1.000 | 1.000 | 1.000 |" in rows
 
 
+def test_of_several_models_the_one_that_is_worth_more_is_chosen(kept: Path) -> None:
+    blind = kept.with_name("blind.npz")
+    np.savez(blind, probabilities=windows()[::-1], owner=np.arange(len(pairs())))
+    told = ["--data", str(kept.parent), "--windows", str(blind), "--windows", str(kept)]
+    result = CliRunner().invoke(main, told)
+    assert result.exit_code == 0, result.output
+    first, second, best, *rows = result.output.splitlines()
+    assert first.startswith(f"{blind}: --supports ")
+    assert second.startswith(f"{kept}: --supports 1.")
+    assert second.endswith("(mean 1.0000)")
+    assert best == f"best: {kept}"
+    assert "| answers | others | chosen | 1.000 | 1.000 | 1.000 |" in rows
+
+
 def test_windows_of_other_data_are_refused(kept: Path) -> None:
     np.savez(kept, probabilities=windows()[:3], owner=np.arange(3))
     result = CliRunner().invoke(main, ["--data", str(kept.parent), "--windows", str(kept)])
