@@ -60,7 +60,7 @@ def cache(tmp_path: Path) -> ContentCache:
 
 def opened(labeler: str, server: OpenAIServer, **fields: Any) -> Labeler:
     """The labeler of a run; a cascade that leaves the model what is not very certain."""
-    kind = LABELERS["cascade"].open(certain=0.9) if labeler == "cascade" else labeler
+    kind = LABELERS["cascade"].open(certain=1.0) if labeler == "cascade" else labeler
     return make_labeler(kind, calling(server, **fields), PROMPTS)
 
 
