@@ -25,7 +25,7 @@ from training.figures import figures, verdicts
 from training.human import lot
 from training.pairs import LABELS, Pair
 
-__all__ = ["Chosen", "choose", "main", "shifted", "worth_of"]
+__all__ = ["Chosen", "choose", "main", "shifted"]
 
 Numbers = NDArray[Any]
 
@@ -64,11 +64,6 @@ def choose(probabilities: Numbers, owner: Numbers, pairs: Sequence[Pair]) -> Cho
 
     grid = [Chosen(float(s), float(c)) for s, c in product(_STEPS, _STEPS)]
     return max(grid, key=worth)
-
-
-def worth_of(probabilities: Numbers, owner: Numbers, pairs: Sequence[Pair], bias: Chosen) -> float:
-    """The mean of accuracy, macro-F1 and conflict F1, 0 to 1; takes what :func:`choose` takes."""
-    return float(_on_both(probabilities, owner, pairs, bias).mean())
 
 
 def _on_both(
@@ -123,7 +118,7 @@ def _chosen(path: Path, pairs: Sequence[Pair], own: Numbers) -> tuple[float, Cho
     """What a model is worth on some of the pairs with its best bias, and that."""
     some = (*_part(*_kept(path, len(pairs)), own), _of(pairs, own))
     bias = choose(*some)
-    return worth_of(*some, bias), bias
+    return float(_on_both(*some, bias).mean()), bias
 
 
 def _kept(path: Path, pairs: int) -> tuple[Numbers, Numbers]:

@@ -58,9 +58,9 @@ def cache(tmp_path: Path) -> ContentCache:
     return ContentCache(tmp_path / "verdicts.sqlite")
 
 
-def opened(labeler: str, server: OpenAIServer, **fields: Any) -> Labeler:
+def opened(labeler: str, server: OpenAIServer, *, certain: float = 0.9, **fields: Any) -> Labeler:
     """The labeler of a run; a cascade that leaves the model what is not very certain."""
-    kind = LABELERS["cascade"].open(certain=1.0) if labeler == "cascade" else labeler
+    kind = LABELERS["cascade"].open(certain=certain) if labeler == "cascade" else labeler
     return make_labeler(kind, calling(server, **fields), PROMPTS)
 
 
@@ -187,7 +187,8 @@ class TestVerdicts:
             sent = len(server.requests)
             claims = [claim(of, 1), claim(f"{of} 2", 2)]
             texts = [document(text, 1, title=text), document(f"{text} 2", 2)]
-            assert len(await told(opened(name, server), claims, texts)) == 4
+            asks_of_all = opened(name, server, certain=1.0)
+            assert len(await told(asks_of_all, claims, texts)) == 4
             prompts = [request.prompt for request in server.requests[sent:]]
             assert all("The lamp" in prompt for prompt in prompts)
             return sorted(len(re.findall(r"</?(?:document|claim)\b", p)) for p in prompts)
