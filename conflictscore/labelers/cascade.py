@@ -30,7 +30,7 @@ class Certain(NamedTuple):
     """The score from which a verdict of the cheap labeler stands, 0 to 1, by its label.
 
     By default those from which the bundled NLI model is right in three of four verdicts that take
-    a side, and in nine of ten that take none: an IRRELEVANT too many hides a conflict
+    a side, and in 87 of 100 that take none: an IRRELEVANT too many hides a conflict
     (docs/labelers.md).
     """
 
