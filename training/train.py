@@ -153,9 +153,9 @@ runs took 33 minutes of a core each:
          build/nli/student.npz
        (then its bias, chosen and added as in the fourth stage: .4 and .1)
 \b
-The sixth did the same from the int8 model of the fifth, without its bias. The teacher was nli-mpnet
-as it is shipped, which spoke for 28 minutes of two cores, of other draws; beside it were made pairs,
-25,741 in all, and two runs took 44 minutes of a core each:
+The sixth did the same from the int8 model of the fifth, without its bias. The teacher, nli-mpnet as
+it is shipped, was asked for 28 minutes of two cores about other draws. With made pairs that came to
+25,741 pairs; two runs took 44 minutes of a core each:
 \b
        python -m training.carry unpack --model nli-mpnet --out build/teacher
        python -m training.carry unpack --model OLD --out build/nli
