@@ -30,7 +30,6 @@ from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.settings import Model
 from conflictscore.storage.cache import ContentCache
 from measurements.kept_replies import unpacked
-from measurements.net_chart import net_chart
 from measurements.obedient_model import obedient_model
 from measurements.people_labels import (
     SETS,
@@ -363,8 +362,6 @@ def main(
             raise SystemExit(130) from None
         finally:
             _print(name, conditions, named)
-            if any(condition.methods for condition in conditions):
-                (out / f"{model.partition(':')[0]}.svg").write_text(net_chart(sets, named), "utf-8")
 
 
 def _print(name: str, conditions: Sequence[Condition], methods: Sequence[str]) -> None:

@@ -1,19 +1,17 @@
-"""What the labelers that need no other machine are worth, alone and put together.
+"""Accuracy of the labelers that run on this machine alone: NLI model, `choice`, cascade.
 
-Computed without a call, from what measurements.judge_variants kept of the embedded model in
---replies, and from an NLI model, which reads the 308 pairs in half a minute. A cascade is played
-by the package's own class. What is fitted is fitted on the other sets than the one it is used on.
-With --verdicts, of `training.evaluate` with the same NLI model, it also says how often that model
-is right on all validation pairs from which score on.
+No model is called: replies of the embedded model come from --replies, where
+measurements.judge_replies stored them, and the NLI model reads the 308 pairs in half a minute. The
+package's own class runs the cascade. With --verdicts, from `training.evaluate` with the same NLI
+model, it also prints how often that model is right at each score, over all validation pairs.
 
-calls: share of the pairs that the language model is asked about. right of them: of those that it
-is not asked about, the share with people's label. better, worse, p: labels beside those of
-`choice`, by McNemar's test. always: the commonest label, and "conflict" of every claim.
+asked: share of the pairs that the language model is asked about. better, worse, p: labels compared
+with those of `choice`, by McNemar's test. The last row gives two constants: the commonest label,
+and "conflict" for every claim.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -34,15 +32,9 @@ from measurements.kept_scores import (
     Pairs,
     Row,
     asked_of,
-    averaged,
-    chosen_offsets,
-    fitted_offsets,
-    held_out_choice,
     kept_replies,
-    levelled,
     normalised,
     print_rows,
-    stacked,
 )
 from measurements.validation_sample import (
     places_of,
@@ -56,8 +48,6 @@ __all__ = ["KeptLabeler", "main", "nli_scores", "played", "rows_of", "standing"]
 
 _SCORES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.45)
 _SURE = (0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45)
-_TRIED = (0.4, 0.5, 0.6, 0.7, 0.8, 1.01)
-"""The last is reached by no score."""
 
 
 class KeptLabeler:
@@ -139,53 +129,21 @@ def played(
 
 
 def rows_of(
-    pairs: Pairs, nli: Numbers, judges: Mapping[str, Numbers], own: Certain | None = None
+    pairs: Pairs, nli: Numbers, judge: Numbers, own: Certain | None = None
 ) -> Iterator[Row]:
-    """Every way to label by an NLI model and judges.
+    """Labels of the NLI model, of `choice`, and of cascades of both.
 
     Args:
         pairs: The pairs.
-        nli: What the NLI model says of each.
-        judges: What each judge says.
-        own: From which scores its verdicts stand by default.
+        nli: Log-probabilities of the NLI model.
+        judge: Log-probabilities of `choice`.
+        own: Scores from which the NLI model's verdicts stand by default.
     """
-    never, always = np.zeros(len(nli), bool), np.ones(len(nli), bool)
-    yield Row("nli", nli.argmax(axis=1), never)
-    yield Row("nli, offsets", fitted_offsets(pairs, nli).argmax(axis=1), never)
-    yield Row("nli, offsets by worth", chosen_offsets(pairs, nli), never)
-    for name, judge in judges.items():
-        sure = fitted_offsets(pairs, judge)
-        mean = (np.exp(nli) + np.exp(judge)) / 2
-        ways = {
-            name: judge.argmax(axis=1),
-            f"{name}, levelled": levelled(pairs, judge).argmax(axis=1),
-            f"{name}, offsets": sure.argmax(axis=1),
-            f"{name}, offsets by worth": chosen_offsets(pairs, judge),
-            f"product of nli and {name}": (nli + judge).argmax(axis=1),
-            f"mean of nli and {name}": mean.argmax(axis=1),
-            f"product of nli and {name}, offsets": (nli + sure).argmax(axis=1),
-            f"the same by worth, {name}": chosen_offsets(pairs, nli + sure),
-            f"regression on nli and {name}": stacked(pairs, nli, judge),
-        }
-        for way, given in ways.items():
-            yield Row(way, given, always)
-        for score in _SCORES:
-            certain = Certain.from_score(score)
-            yield played(pairs, nli, judge, certain, f"cascade {score} to {name}")
-        yield played(pairs, nli, judge, own or Certain(), f"cascade, by default, to {name}")
-        yield _fitted_cascade(pairs, nli, judge, f"cascade, fitted, to {name}")
-
-
-def _fitted_cascade(pairs: Pairs, nli: Numbers, judge: Numbers, name: str) -> Row:
-    """With a score for the two sides and one for IRRELEVANT, chosen on the other sets."""
-    certain = [Certain(sides, sides, other) for sides, other in product(_TRIED, repeat=2)]
-    tried = [played(pairs, nli, judge, one) for one in certain]
-    places = np.arange(len(nli))
-    best = held_out_choice(pairs, np.array([one.given for one in tried]))
-    given, asked = (
-        np.array(part)[best, places] for part in zip(*(one[1:] for one in tried), strict=True)
-    )
-    return Row(name, given, asked)
+    yield Row("choice", judge.argmax(axis=1), np.ones(len(nli), bool))
+    yield Row("nli", nli.argmax(axis=1), np.zeros(len(nli), bool))
+    for score in _SCORES:
+        yield played(pairs, nli, judge, Certain.from_score(score), f"cascade {score}")
+    yield played(pairs, nli, judge, own or Certain(), "cascade, by default")
 
 
 def standing(
@@ -221,7 +179,7 @@ def standing(
     required=True,
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="--out of measurements.judge_variants.",
+    help="--out of measurements.judge_replies.",
 )
 @click.option("--nli-model", metavar="MODEL", help="By default the bundled one.")
 @click.option(
@@ -241,10 +199,10 @@ def main(
     """See the module."""
     try:
         labeler = open_nli(nli_model)
-        sample, _ = validation_sample(data, groups, seed)
+        sample = validation_sample(data, groups, seed)
         every = Pairs.of(places_of(sample))
-        pairs, judges = _judges(every, replies)
-        rows = rows_of(pairs, nli_scores(labeler, pairs), judges, Certain.of(nli_model))
+        pairs, judge = _judged(every, replies)
+        rows = rows_of(pairs, nli_scores(labeler, pairs), judge, Certain.of(nli_model))
         print_rows(pairs, rows, "choice")
         if verdicts is not None:
             _print_standing(standing(_read(verdicts), validation_claims(data)))
@@ -252,21 +210,16 @@ def main(
         raise click.ClickException(str(error)) from error
 
 
-def _judges(every: Pairs, replies: Path) -> tuple[Pairs, dict[str, Numbers]]:
-    """The pairs that `choice` was asked about, and what it and others asked of all these said."""
+def _judged(every: Pairs, replies: Path) -> tuple[Pairs, Numbers]:
+    """The pairs of all claims whose every document `choice` was asked about, and its replies."""
     choice, _ = kept_replies(replies / "choice.jsonl", every)
-    cut = every.claims[~asked_of(choice)]
-    whole = ~np.isin(every.claims, cut)  # a conflict is one of all documents of a claim
+    incomplete = every.claims[~asked_of(choice)]
+    whole = ~np.isin(every.claims, incomplete)  # a conflict needs the labels of all documents
     if not whole.any():
         raise InputError(f"{replies}: choice was asked about no claim with all its documents")
-    found = {"choice": normalised(choice[whole])}
-    if (replies / "reversed.jsonl").exists():
-        other, _ = kept_replies(replies / "reversed.jsonl", every)
-        if asked_of(other[whole]).all():
-            found["both orders"] = averaged(choice[whole], other[whole])
     if not whole.all():
         click.echo(f"choice was asked about {whole.sum()} of {len(whole)} pairs: these alone\n")
-    return every.where(whole), found
+    return every.where(whole), normalised(choice[whole])
 
 
 def _read(path: Path) -> Iterator[PairRow]:

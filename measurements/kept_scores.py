@@ -1,11 +1,9 @@
-"""What labelers said of the same pairs, as numbers: held against people, biased, put together.
+"""Labels of several labelers on the same pairs, compared with people's labels.
 
-Labels are places in LABELS: SUPPORTS, CONTRADICTS, IRRELEVANT. Whatever is fitted is fitted on the
-other sets than the one it is used on.
+Labels are indices into LABELS: SUPPORTS, CONTRADICTS, IRRELEVANT.
 """
 
 from collections.abc import Iterable
-from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,14 +11,13 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from conflictscore.benchmarks.calibration_fit import Scored, fit_calibration
 from conflictscore.benchmarks.conflict_detection.detect import content_of
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.benchmarks.harness.statistics import mcnemar
 from conflictscore.errors import InputError
 from conflictscore.records import Label
-from measurements.judge_variants import Reply
-from training.decision import conflict_figures, held_out_labels
+from measurements.judge_replies import Reply
+from training.decision import conflict_figures
 from training.figures import SetFigures, figures
 from training.pairs import LABELS
 
@@ -29,25 +26,15 @@ __all__ = [
     "Pairs",
     "Row",
     "asked_of",
-    "averaged",
     "better_and_worse",
-    "chosen_offsets",
     "constants",
-    "fitted_offsets",
-    "held_out_choice",
     "kept_replies",
-    "levelled",
     "measured",
     "normalised",
     "print_rows",
-    "stacked",
-    "worth",
 ]
 
 Numbers = NDArray[Any]
-
-_STEPS = np.arange(-1.5, 1.51, 0.25)
-_LEAST_SETS = 2
 
 
 class Pairs(NamedTuple):
@@ -108,7 +95,7 @@ class Row(NamedTuple):
 
 
 def kept_replies(path: Path, pairs: Pairs) -> tuple[Numbers, list[Reply | None]]:
-    """What a variant said of each pair, as log-probabilities; NaN where it was not asked.
+    """Log-probabilities that the judge gave each pair; NaN where it was not asked.
 
     Raises:
         InputError: The file cannot be read, or holds something else.
@@ -118,7 +105,7 @@ def kept_replies(path: Path, pairs: Pairs) -> tuple[Numbers, list[Reply | None]]
         rows = [Reply.model_validate_json(line) for line in lines]
     except (OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]
-        raise InputError(f"{path}: no replies of measurements.judge_variants ({reason})") from None
+        raise InputError(f"{path}: no replies of measurements.judge_replies ({reason})") from None
     known = {(row.set, row.content): row for row in rows}
     found = [known.get((group.set, content_of(group, number))) for group, number in pairs.places]
     nothing = [np.nan] * len(LABELS)
@@ -127,7 +114,7 @@ def kept_replies(path: Path, pairs: Pairs) -> tuple[Numbers, list[Reply | None]]
 
 
 def asked_of(logprobs: Numbers) -> Numbers:
-    """Whether a variant was asked about each pair."""
+    """Whether the judge was asked about each pair."""
     found: Numbers = np.isfinite(logprobs[:, 0])
     return found
 
@@ -144,23 +131,6 @@ def constants(pairs: Pairs) -> tuple[float, float]:
     sides = [{*pairs.gold[pairs.claims == claim]} for claim in np.unique(pairs.claims)]
     conflicts = sum({0, 1} <= one for one in sides)
     return float(shares.max()), 2 * conflicts / (conflicts + len(sides))
-
-
-def worth(pairs: Pairs, given: Numbers) -> float:
-    """What is chosen by: label accuracy and conflict F1, added up."""
-    people, said = (_in_conflict(pairs.claims, labels) for labels in (pairs.gold, given))
-    found = 2 * (people & said).sum() / max(1, people.sum() + said.sum())
-    return float((given == pairs.gold).mean() + found)
-
-
-def _in_conflict(claims: Numbers, labels: Numbers) -> Numbers:
-    """Whether each claim has a document on either side; of numbers that are no claim, it has not.
-
-    As training.decision.conflict_figures counts, but fast enough for thousands of ways.
-    """
-    on_sides = [np.bincount(claims, weights=labels == side) > 0 for side in (0, 1)]
-    found: Numbers = np.logical_and(*on_sides)
-    return found
 
 
 def better_and_worse(pairs: Pairs, before: Numbers, after: Numbers) -> tuple[int, int, float]:
@@ -209,79 +179,3 @@ def normalised(logprobs: Numbers) -> Numbers:
     shifted = logprobs - logprobs.max(axis=1, keepdims=True)
     found: Numbers = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return found
-
-
-def averaged(*said: Numbers) -> Numbers:
-    """The mean of log-probabilities: in both orders, say, the letters' own pull falls out."""
-    found: Numbers = normalised(np.mean([normalised(one) for one in said], axis=0))
-    return found
-
-
-def fitted_offsets(pairs: Pairs, logprobs: Numbers) -> Numbers:
-    """Log-probabilities with a temperature and a bias a label, most likely on the other sets."""
-    found = np.empty_like(logprobs)
-    for own in _held_out(pairs.sets):
-        scored = [
-            Scored(pairs.places[row][0].claim, Label(LABELS[gold]), _by_label(logprobs[row]))
-            for row, gold in enumerate(pairs.gold)
-            if not own[row]
-        ]
-        fitted = fit_calibration(scored, "the other sets", bias=True)
-        bias = np.array([fitted.bias.get(Label(label), 0.0) for label in LABELS])
-        found[own] = logprobs[own] / fitted.temperature + bias
-    return normalised(found)
-
-
-def levelled(pairs: Pairs, logprobs: Numbers) -> Numbers:
-    """Log-probabilities less the mean of each label on the other sets; no label of people is used.
-
-    What a model leans to whatever it reads goes away (Zhou et al., ICLR 2024, "batch calibration").
-    """
-    found = np.empty_like(logprobs)
-    for own in _held_out(pairs.sets):
-        found[own] = logprobs[own] - logprobs[~own].mean(axis=0)
-    return normalised(found)
-
-
-def chosen_offsets(pairs: Pairs, logprobs: Numbers) -> Numbers:
-    """Labels with a bias for each side that has the most worth on the other sets."""
-    offsets = [np.array([*sides, 0.0]) for sides in product(_STEPS, repeat=2)]
-    ways = np.array([(logprobs + offset).argmax(axis=1) for offset in offsets])
-    found: Numbers = ways[held_out_choice(pairs, ways), np.arange(len(pairs.gold))]
-    return found
-
-
-def held_out_choice(pairs: Pairs, ways: Numbers) -> Numbers:
-    """For each pair the way to label that has the most worth on the other sets.
-
-    Args:
-        pairs: The pairs.
-        ways: Shape (ways, pairs): the label of each pair by each way.
-
-    Returns:
-        The number of a way for each pair.
-    """
-    found = np.empty_like(pairs.gold)
-    for own in _held_out(pairs.sets):
-        others = pairs.where(~own)
-        found[own] = np.argmax([worth(others, given[~own]) for given in ways])
-    return found
-
-
-def stacked(pairs: Pairs, *said: Numbers) -> Numbers:
-    """Labels of a softmax regression on what several labelers say, fitted on the other sets."""
-    odds = [one[:, :2] - one[:, 2:] for one in said]
-    seen = np.hstack(odds)
-    centred = (seen - seen.mean(axis=0)) / (seen.std(axis=0) + 1e-9)
-    return held_out_labels(centred, pairs.gold, pairs.sets)
-
-
-def _held_out(sets: Numbers) -> list[Numbers]:
-    names = np.unique(sets)
-    if len(names) < _LEAST_SETS:
-        raise InputError("pairs of one set alone: there is no other to fit on")
-    return [sets == name for name in names]
-
-
-def _by_label(row: Numbers) -> dict[Label, float]:
-    return {Label(label): float(value) for label, value in zip(LABELS, row, strict=True)}

@@ -5,8 +5,7 @@ claims are scored against ten documents in every mode of the LLM judge (pairwise
 61 calls a question), each question's pairs and replies in a fresh cache. Beside it, in the same
 process and in turns, a bare loop makes the same calls on LangChain's client: for each question the
 one that takes the answer apart and then the others, under a semaphore. Then the endpoint fails, and
-every label is compared with that of a run without faults. ``measurements.batching_cost`` counts
-what the modes cost in tokens.
+every label is compared with that of a run without faults.
 """
 
 import asyncio

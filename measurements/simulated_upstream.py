@@ -13,15 +13,11 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import click
 
-from conflictscore.tokens import count_tokens
 from measurements.batch_replies import batch_reply
-from measurements.erring_judge import ErringJudge
-from measurements.peer_replies import ragas_reply, ragchecker_reply
 
 __all__ = ["main", "reply_to"]
 
@@ -29,8 +25,6 @@ _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _CLAIM = re.compile(r"<claim>\s*(.*?)\s*</claim>", re.DOTALL)
 _NUMBER = re.compile(r"Ledger number (\d+)")
 _TOKENS = {"prompt_tokens": 100, "completion_tokens": 20}
-_COUNTED = "gpt-4.1-mini"
-"""Whose tokens are counted."""
 
 _REASON = "The ledger was kept at the time (Doc 2)."
 _MALFORMED = '{"claim": "The lamp was first l'
@@ -47,7 +41,6 @@ class _Ways:
     refusing: float
     places: asyncio.Semaphore
     chance: random.Random
-    judge: ErringJudge | None
     asked: dict[str, int] = field(
         default_factory=lambda: {"calls": 0, "answered": 0, "malformed": 0, "500": 0, "429": 0}
     )
@@ -66,13 +59,7 @@ class _Ways:
         self.asked[kind] += 1
         if kind == "malformed":
             return _http(_completion(body, _MALFORMED))
-        if self.judge is None:
-            return _http(_completion(body, reply_to(body, self.claims)))
-        text = self.judge.reply(_asked(body))
-        said = "\n".join(message["content"] for message in body["messages"])
-        tokens = {"prompt_tokens": count_tokens(said, _COUNTED).n}
-        tokens["completion_tokens"] = count_tokens(text, _COUNTED).n
-        return _http(_completion(body, text, tokens))
+        return _http(_completion(body, reply_to(body, self.claims)))
 
 
 @click.command(help=__doc__)
@@ -83,11 +70,6 @@ class _Ways:
 @click.option("--failing", default=0.0, show_default=True, help="Share that gets HTTP 500.")
 @click.option("--refusing", default=0.0, show_default=True, help="Share that gets HTTP 429.")
 @click.option("--seed", default=0, show_default=True, help="Decides which those are.")
-@click.option(
-    "--judge",
-    type=click.Path(path_type=Path, exists=True),
-    help="An ErringJudge as written down; it replies, and tokens are counted.",
-)
 def main(
     delay: float,
     claims: int,
@@ -96,13 +78,11 @@ def main(
     failing: float,
     refusing: float,
     seed: int,
-    judge: Path | None,
 ) -> None:
     """See the module."""
     chance = random.Random(seed)  # noqa: S311 - no secret
     slots = asyncio.Semaphore(places)
-    erring = None if judge is None else ErringJudge.read(judge)
-    asyncio.run(_serve(_Ways(delay, claims, malformed, failing, refusing, slots, chance, erring)))
+    asyncio.run(_serve(_Ways(delay, claims, malformed, failing, refusing, slots, chance)))
 
 
 async def _serve(ways: _Ways) -> None:
@@ -139,9 +119,6 @@ def reply_to(body: dict[str, Any], claims: int = 6) -> str:
         return json.dumps(_verdict(prompt))
     if (batch := batch_reply(prompt, _label)) is not None:
         return batch
-    for peer_reply in (ragas_reply, ragchecker_reply):
-        if (peer := peer_reply(prompt, _label)) is not None:
-            return peer
     if 'Reply with the word "Claims:"' in prompt:
         answer = prompt.rpartition("<answer>")[2].partition("</answer>")[0].strip()
         return "Claims:\n" + "\n".join(f"- {line}" for line in answer.split("\n"))

@@ -1,12 +1,11 @@
-"""The claims of the nine validation sets that labelers are compared on, and their neighbours.
+"""Claims of the nine validation sets that labelers are compared on.
 
 With ten claims a set and seed 0 these are the 85 claims with 308 pairs of docs/benchmarks.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from textwrap import shorten
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -15,23 +14,16 @@ from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, in_ta
 from conflictscore.benchmarks.harness.selection import lot
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
-from conflictscore.records import Label
-from conflictscore.retrieval.ranking import BM25Ranker
-from conflictscore.scripts import terms_in
 from training.evaluate import validation_groups
 from training.human import label_files, labelled_pairs
 from training.pairs import Pair
 from training.passages import data_files
 from training.question_pairs import measured_pairs
 from training.questions import questions_in
-from training.sentences import sentences_of
 
 __all__ = [
-    "Example",
-    "Neighbours",
     "answers_sample",
     "by_lot",
-    "excerpt",
     "places_of",
     "sample_options",
     "validation_claims",
@@ -40,9 +32,6 @@ __all__ = [
 
 _SIBLINGS = 8
 """The most claims on the same documents that one claim brings, itself counted."""
-_LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
-_EXCERPT_CHARS = 240
-_CLAIM_CHARS = 200
 
 
 def sample_options(command: Any) -> Any:
@@ -63,54 +52,8 @@ def sample_options(command: Any) -> Any:
     return command
 
 
-class Example(NamedTuple):
-    """A labelled pair, short enough to stand in a prompt."""
-
-    claim: str
-    excerpt: str
-    label: Label
-
-
-class Neighbours:
-    """Pairs that people labelled and that nothing is measured on, found by their claim."""
-
-    def __init__(self, pairs: Iterable[Pair]) -> None:
-        self._by_claim: dict[str, dict[Label, Pair]] = {}
-        for pair in pairs:
-            self._by_claim.setdefault(pair.claim, {}).setdefault(Label(pair.label), pair)
-        self._claims = [*self._by_claim]
-        self._ranker = BM25Ranker(self._claims)
-
-    def of(self, claim: str) -> list[Example]:
-        """Of each label the pair whose claim is nearest: one too often shown is one too often said.
-
-        Args:
-            claim: Any text.
-        """
-        scores = self._ranker.scores(claim)
-        nearest = sorted(range(len(scores)), key=lambda place: -scores[place])
-        found = []
-        for label in _LABELS:
-            rows = (self._by_claim[self._claims[place]] for place in nearest)
-            pair = next((row[label] for row in rows if label in row), None)
-            if pair is not None:
-                said = shorten(pair.claim, _CLAIM_CHARS, placeholder=" ...")
-                found.append(Example(said, excerpt(pair.claim, pair.document), label))
-        return found
-
-
-def excerpt(claim: str, document: str) -> str:
-    """The sentence of a document that shares most words with a claim, cut to 240 characters."""
-    wanted = set(terms_in(claim))
-    sentences = sentences_of(document) or [document]
-    nearest = max(sentences, key=lambda sentence: len(wanted & set(terms_in(sentence))))
-    return shorten(nearest, _EXCERPT_CHARS, placeholder=" ...")
-
-
-def validation_sample(
-    data: Sequence[Path], size: int, seed: int
-) -> tuple[list[ClaimGroup], Neighbours]:
-    """Claims of every set, with their question where the set has one; and what may be shown.
+def validation_sample(data: Sequence[Path], size: int, seed: int) -> list[ClaimGroup]:
+    """Claims of every set, with their question where the set has one.
 
     Args:
         data: Folders or files of people's labels.
@@ -120,24 +63,24 @@ def validation_sample(
     Raises:
         InputError: A file cannot be read, or none has labels.
     """
-    training, validation, questions = _labelled(data)
+    validation, questions = _labelled(data)
     every = validation_groups(validation)
     sample = with_siblings(balanced(every, size, seed), every, size, _SIBLINGS, seed)
-    return [_asked(group, questions) for group in sample], Neighbours(training)
+    return [_asked(group, questions) for group in sample]
 
 
 def validation_claims(data: Sequence[Path]) -> list[ClaimGroup]:
-    """All claims that are measured on; arguments and errors as of :func:`validation_sample`."""
-    return validation_groups(_labelled(data)[1])
+    """All validation claims; arguments and errors as of :func:`validation_sample`."""
+    return validation_groups(_labelled(data)[0])
 
 
 def _labelled(
     data: Sequence[Path],
-) -> tuple[list[Pair], list[Pair], dict[tuple[str, str], str]]:
+) -> tuple[list[Pair], dict[tuple[str, str], str]]:
     files = label_files(data_files([*data]))
     if not files:
         raise InputError("--data: there is no folder labels/ with people's labels in it")
-    return *labelled_pairs(files), _questions(files)
+    return labelled_pairs(files)[1], _questions(files)
 
 
 def answers_sample(data: Sequence[Path], size: int, seed: int) -> list[ClaimGroup]:

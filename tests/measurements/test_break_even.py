@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
@@ -25,7 +24,6 @@ from measurements.break_even import (
     moved,
     studied,
 )
-from measurements.net_chart import net_chart
 from measurements.people_labels import SETS, TABLES, LabelledQuestion, PeopleLabeler, Spoiler
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz
 from tests.fakes.openai_server import OpenAIServer
@@ -224,26 +222,6 @@ def test_a_method_helps_from_where_it_corrects_more_than_it_harms_at_all_higher_
     assert line.endswith("from 0.90")
     assert "+2 -1" in line
     assert break_even.break_even([Condition("0", 1.0, its(0, 0))], "guarded-rag") == "nowhere"
-
-
-def test_the_chart_has_a_panel_a_set_and_a_line_a_method() -> None:
-    sets = {
-        "lamps": [
-            Condition("0", 1.0, its(3, 0)),
-            Condition("0.5", 0.5, its(1, 4)),
-            Condition("nli", 0.6, its(2, 1)),
-        ],
-        "ships": [Condition("0", None, {})],
-    }
-    drawing = ElementTree.fromstring(net_chart(sets, ["guarded-rag"]))
-    texts = [element.text for element in drawing.iter() if element.tag.endswith("text")]
-    assert {"lamps", "ships", "guarded-rag", "+33 %", "-33 %"} <= set(texts)
-    lamps, ships = (e.get("points") for e in drawing.iter() if e.tag.endswith("polyline"))
-    assert (len((lamps or "").split()), ships) == (2, "")
-    fills = [e.get("fill") for e in drawing.iter() if e.get("stroke") and e.get("r")]
-    assert fills.count("#fff") == 1, "a confusion table is a ring"
-    with pytest.raises(ValueError, match="ended on a question"):
-        net_chart({"lamps": []}, ["guarded-rag"])
 
 
 def test_the_command_names_what_is_wrong(tmp_path: Path) -> None:

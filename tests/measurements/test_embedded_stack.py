@@ -1,4 +1,4 @@
-"""The embedded stack from kept scores: cascades as the package plays them, fitted elsewhere."""
+"""The embedded stack from stored replies: cascades run by the package's own class."""
 
 import json
 from pathlib import Path
@@ -6,30 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
 
 from conflictscore.benchmarks.conflict_detection.detect import PairRow
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
 from conflictscore.labelers.cascade import Certain
 from conflictscore.records import EvidenceLabel, Label
-from measurements import embedded_stack, judge_variants
+from measurements import embedded_stack, judge_replies
 from measurements.embedded_stack import played, rows_of, standing
-from measurements.kept_scores import (
-    Numbers,
-    Pairs,
-    averaged,
-    better_and_worse,
-    chosen_offsets,
-    constants,
-    levelled,
-    measured,
-    normalised,
-    worth,
-)
+from measurements.kept_scores import Numbers, Pairs, better_and_worse, constants, measured
 from measurements.validation_sample import places_of
 from tests.fakes.openai_server import OpenAIServer
-from tests.measurements.test_judge_variants import data  # noqa: F401 - a fixture
+from tests.measurements.test_judge_replies import data  # noqa: F401 - a fixture
 from tests.nli_model import make_nli_model
 from tests.world import World
 
@@ -73,25 +60,6 @@ def test_what_people_say_is_right_in_everything_and_constants_are_those_of_the_p
     assert conflict == pytest.approx(2 * 12 / (12 + 15))
 
 
-@given(st.data())
-def test_worth_counts_conflicts_as_the_figures_do(draw: st.DataObject) -> None:
-    shape = draw.draw(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=4), min_size=1))
-    some = Pairs.of(places_of([group("one", n, *labels) for n, labels in enumerate(shape)]))
-    labels = st.lists(st.integers(0, 2), min_size=len(some.gold), max_size=len(some.gold))
-    said = np.array(draw.draw(labels))
-    figures = measured(some, said)
-    assert worth(some, said) == pytest.approx(figures.labels.accuracy + figures.conflict_f1)
-
-
-@given(st.lists(st.tuples(*[st.floats(-9, 0)] * 3), min_size=1, max_size=9))
-def test_an_average_is_normalised_and_of_the_same_twice_is_the_same(
-    rows: list[list[float]],
-) -> None:
-    said = np.array(rows)
-    assert np.exp(normalised(said)).sum(axis=1) == pytest.approx(1)
-    assert averaged(said, said - 3) == pytest.approx(normalised(said))
-
-
 def test_better_and_worse_are_counted_on_the_same_pairs(pairs: Pairs) -> None:
     before = pairs.gold.copy()
     before[:5] = (before[:5] + 1) % 3
@@ -100,15 +68,6 @@ def test_better_and_worse_are_counted_on_the_same_pairs(pairs: Pairs) -> None:
     better, worse, p = better_and_worse(pairs, before, after)
     assert (better, worse) == (5, 1)
     assert p == pytest.approx(0.21875)
-
-
-def test_a_bias_is_chosen_on_other_sets_and_mends_a_labeler_that_leans_to_one_side(
-    pairs: Pairs,
-) -> None:
-    leaning = sure(pairs.gold, 0.5) + np.array([1.5, 0.0, 0.0])
-    assert measured(pairs, leaning.argmax(axis=1)).labels.accuracy < 0.7
-    for mended in (chosen_offsets(pairs, leaning), levelled(pairs, leaning).argmax(axis=1)):
-        assert (mended == pairs.gold).all()
 
 
 def test_a_cascade_asks_the_judge_for_what_the_first_is_not_sure_of(pairs: Pairs) -> None:
@@ -121,14 +80,13 @@ def test_a_cascade_asks_the_judge_for_what_the_first_is_not_sure_of(pairs: Pairs
 
 
 def test_every_way_labels_every_pair(pairs: Pairs) -> None:
-    rows = list(rows_of(pairs, sure(pairs.gold, 0.7), {"choice": sure(pairs.gold, 0.8)}))
+    rows = list(rows_of(pairs, sure(pairs.gold, 0.7), sure(pairs.gold, 0.8)))
     names = [row.name for row in rows]
     assert len({*names}) == len(names)
-    assert {"nli", "choice", "product of nli and choice", "cascade 0.9 to choice"} <= {*names}
+    assert {"nli", "choice", "cascade 0.9", "cascade, by default"} <= {*names}
     for row in rows:
         assert len(row.given) == len(row.asked) == len(pairs.gold), row.name
-        if "regression" not in row.name and "offsets" not in row.name:
-            assert (row.given == pairs.gold).all(), row.name
+        assert (row.given == pairs.gold).all(), row.name
 
 
 def test_how_often_a_model_is_right_from_a_score_on_is_by_label() -> None:
@@ -157,11 +115,11 @@ def test_the_command_takes_any_nli_model_and_says_what_is_missing(
     command = ["--data", str(data), "--replies", str(tmp_path), "--nli-model", model]
     missing = CliRunner().invoke(embedded_stack.main, command)
     assert missing.exit_code == 1
-    assert "no replies of measurements.judge_variants" in missing.stderr
+    assert "no replies of measurements.judge_replies" in missing.stderr
     with OpenAIServer(World()) as server:
         asked = ["--data", str(data), "--model", "m", "--base-url", server.base_url]
-        asked += ["--out", str(out), "--variant", "choice"]
-        assert CliRunner().invoke(judge_variants.main, asked).exit_code == 0
+        asked += ["--out", str(out)]
+        assert CliRunner().invoke(judge_replies.main, asked).exit_code == 0
     shown = CliRunner().invoke(embedded_stack.main, [*command[:3], str(out), *command[4:]])
     assert shown.exit_code == 0, shown.output
     assert "| choice | 1.000 |" in shown.stdout
