@@ -3,7 +3,7 @@
 ``--out`` gets two files: ``pairs.jsonl.gz``, to be read by people, and ``pairs.npz``, token numbers
 that a machine without the data can train from. Nothing of either belongs in the repository.
 
-Six parts: ``synthetic`` (from passages and written claims), ``questions`` (answers to questions
+Six parts: ``synthetic`` (from passages), ``questions`` (answers to questions
 against passages), ``human`` (labels of people), ``general`` (public inference sets, the compressed
 files of the folder), ``neutral`` (their claims against passages on the same topic that say nothing
 of them) and ``validation``. No claim of the last is in the others, in any set, not even nearly; and
@@ -12,19 +12,17 @@ questions, which are much alike, none is on both sides.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
-from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.model import LEAST_TOKENS, MOST_TOKENS
 from training.general import general_files, general_measured, general_pairs, topical_pairs
 from training.human import label_files, labelled_pairs, split_apart, unmeasured
 from training.packing import pack
-from training.pairs import LABELS, Pair, Row, read_rows, write_rows
+from training.pairs import LABELS, Row, read_rows, write_rows
 from training.passages import data_files, distinct_passages
 from training.question_pairs import learned_pairs, measured_pairs
 from training.questions import questions_in
@@ -35,7 +33,6 @@ __all__ = ["main", "rows_of"]
 
 def rows_of(
     files: list[Path],
-    written: Iterable[Pair] = (),
     *,
     general: Sequence[Path] = (),
     without: Sequence[str] = (),
@@ -47,7 +44,6 @@ def rows_of(
 
     Args:
         files: What :func:`~training.passages.data_files` found.
-        written: Pairs whose claim a language model wrote.
         general: What :func:`~training.general.general_files` found.
         without: Sets of questions that nothing is learned from, to see how it goes without them.
         seed: Of all that is left to chance.
@@ -74,8 +70,7 @@ def rows_of(
     passages = [one for one in distinct_passages(files) if one.source not in without]
     if not all_passages:
         passages = unmeasured(passages, human, [*validation, *answered])
-    of_passages = synthetic_pairs(passages, seed=seed, rounds=rounds)
-    for pair in split_apart(chain(written, of_passages), validation):
+    for pair in split_apart(synthetic_pairs(passages, seed=seed, rounds=rounds), validation):
         yield Row("synthetic", pair)
 
 
@@ -98,11 +93,6 @@ def rows_of(
 )
 @click.option("--rounds", default=8, show_default=True, help="Times through every passage.")
 @click.option("--seed", default=0, show_default=True)
-@click.option(
-    "--written",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What training.write_claims wrote.",
-)
 @click.option("--without", multiple=True, help="A set of questions to learn nothing from.")
 @click.option("--all-passages", is_flag=True, help="Also make pairs of passages measured on.")
 def main(
@@ -112,7 +102,6 @@ def main(
     pair_tokens: int,
     rounds: int,
     seed: int,
-    written: Path | None,
     without: tuple[str, ...],
     all_passages: bool,
 ) -> None:
@@ -120,7 +109,6 @@ def main(
     try:
         rows = rows_of(
             data_files(list(data)),
-            [Pair(**record) for _, record in read_json_lines(written)] if written else (),
             general=general_files(list(data)),
             without=without,
             seed=seed,

@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.fakes.openai_server import OpenAIServer
 from tests.training.test_synthetic import BELL, LAMP
 from tests.training.toy import toy_tokenizer
-from training import build_pairs, write_claims
+from training import build_pairs
 from training.packed import PARTS, load_packed
 from training.pairs import claim_key, read_rows
-from training.write_claims import usable
 
 SECRET = "The Torvik beacon was painted green in 1955 by the harbour board of the town."
 REPLY = {
@@ -138,37 +136,3 @@ def test_the_same_data_and_seed_give_the_same_bytes(data: Path, tmp_path: Path) 
         build(data, tmp_path / name, "--seed", "5")
     for file in ("pairs.jsonl.gz", "pairs.npz"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "other" / file).read_bytes()
-
-
-def test_claims_that_a_model_wrote_are_filtered_kept_and_not_written_twice(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
-    out = tmp_path / "written.jsonl"
-    with OpenAIServer(lambda request: json.dumps(REPLY)) as server:
-        options = ["--data", str(data), "--out", str(out), "--model", "any"]
-        options += ["--base-url", server.base_url]
-        first = CliRunner().invoke(write_claims.main, options)
-        asked = len(server.requests)
-        again = CliRunner().invoke(write_claims.main, options)
-        assert len(server.requests) == asked
-    assert first.exit_code == again.exit_code == 0, first.output + again.output
-    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
-    of_lamp = {row["kind"]: row["label"] for row in rows if row["document"] == LAMP}
-    assert of_lamp["written_supported"] == "SUPPORTS"
-    assert of_lamp["written_contradicted"] == "CONTRADICTS"
-    assert not any("Torvik" in row["document"] for row in rows), "it is measured on"
-    build(data, tmp_path / "out", "--written", str(out))
-    kinds = {pair.kind for _, pair in read_rows(tmp_path / "out" / "pairs.jsonl.gz")}
-    assert {"written_supported", "written_contradicted"} <= kinds
-
-
-def test_what_a_model_wrote_is_used_only_where_it_can_have_its_label() -> None:
-    assert usable("SUPPORTS", "The Vennick lighthouse was lit by Anna Holt.", LAMP)
-    assert not usable("SUPPORTS", "The Vennick lighthouse was lit in 1872.", LAMP), "a new number"
-    assert not usable("SUPPORTS", "Foxes live in warm woods near Rome.", LAMP)
-    assert not usable("CONTRADICTS", "The Vennick lighthouse was lit in 1871", LAMP), "it says so"
-    assert not usable("CONTRADICTS", "Foxes live in warm woods near Rome.", LAMP)
-    assert not usable("IRRELEVANT", "The Vennick lighthouse tower is 40 metres high.", LAMP)
-    assert not usable("SUPPORTS", "The passage says the Vennick lighthouse was lit.", LAMP)
