@@ -18,6 +18,11 @@ Modules that name a method: those that contain the benchmark method's name in an
 Modules that list a run's fields: those with an expression, signature or class body that names five
 or more of a run's fields. Each of them has to change when a run gets a new field.
 
+Wordings: names and phrases that measurements.wording looks for; there should be none.
+
+With --questions it prints the questions that a reader who has never seen the package should answer
+from few files; each file that has to be opened counts.
+
 A commit is read with git archive, so this runs in a clone only.
 """
 
@@ -31,7 +36,24 @@ from pathlib import Path
 
 import click
 
-__all__ = ["count", "main", "modules_at", "modules_in"]
+from measurements.wording import offences
+
+__all__ = ["QUESTIONS", "count", "main", "modules_at", "modules_in"]
+
+QUESTIONS = (
+    "In which order do the steps of the loop run, and what ends it?",
+    "When does a claim count as in conflict?",
+    "How does a pair of claim and document get its label?",
+    "What happens where a call of a model fails?",
+    "What makes two calls share a stored verdict or reply?",
+    "How is an agent wrapped?",
+    "How is a search service added?",
+    "How is a labeler added?",
+    "How is a benchmark method added?",
+    "What does the log say of a change of the answer?",
+    "Where do settings come from, which are there, and how are keys kept out of logs?",
+)
+"""What a newcomer asks."""
 
 _READ = (".py", ".pyi")
 _LONG = 400
@@ -159,6 +181,7 @@ def count(modules: Modules, method: str = "typed-rag") -> dict[str, list[str]]:
             for path, tree in trees.items()
             if any(len(_FIELDS & _names_in(node)) >= _MANY_FIELDS for node in ast.walk(tree))
         ],
+        **{f"wording: {name}": found for name, found in offences(modules).items()},
     }
 
 
@@ -269,16 +292,20 @@ def _names_in(node: ast.AST) -> set[str]:
 @click.option("--rev", "revisions", multiple=True, help="Also count this commit; may be repeated.")
 @click.option("--method", default="typed-rag", show_default=True)
 @click.option("--show", metavar="TEXT", help="List what the counts with this in their name found.")
-def main(revisions: tuple[str, ...], method: str, show: str | None) -> None:
+@click.option("--questions", is_flag=True, help="Print the questions for a reader, and stop.")
+def main(revisions: tuple[str, ...], method: str, show: str | None, questions: bool) -> None:
     """Print a table, a column for each commit and the last for the files as they are."""
+    if questions:
+        click.echo("\n".join(f"{n}. {one}" for n, one in enumerate(QUESTIONS, start=1)))
+        return
     folder = Path(__file__).parents[1]
     columns = {name: count(modules_at(name, folder), method) for name in revisions}
     columns["now"] = count(modules_in(folder), method)
     width = max(10, *map(len, columns))
-    click.echo(f"{'':<34}" + "".join(f" {name:>{width}}" for name in columns))
+    click.echo(f"{'':<42}" + "".join(f" {name:>{width}}" for name in columns))
     for what, found in columns["now"].items():
         counts = (len(column[what]) for column in columns.values())
-        click.echo(f"{what:<34}" + "".join(f" {number:>{width},}" for number in counts))
+        click.echo(f"{what:<42}" + "".join(f" {number:>{width},}" for number in counts))
         if show is not None and show in what and what != "lines":
             click.echo("".join(f"    {one}\n" for one in found), nl=False)
 

@@ -96,3 +96,19 @@ def test_the_table_is_of_this_package() -> None:
 
     assert shown.exit_code == 0, shown.output
     assert "modules with one importer" in shown.stdout
+
+
+def test_wordings_are_found_where_they_stand() -> None:
+    found = count(
+        {
+            "toy/doors.py": '"""What shapes a run."""\n',
+            "toy/run.py": 'class Given:\n    """Settings of a run."""\n\n    once: int\n',
+            "toy/text.py": 'MESSAGE = "the one who answers gave no answer within 3 s"\n',
+        }
+    )
+    assert found["wording: docstrings headed by What or Who"] == ["toy/doors.py:1 What"]
+    assert found["wording: metaphors"] == ["toy/doors.py"]
+    assert found["wording: participles as nouns"] == ["toy/run.py:1 Given"]
+    assert found["wording: names with several meanings"] == ["toy/run.py:4 once"]
+    assert found["wording: archaic passives"] == ["toy/text.py:1 the one who answers"]
+    assert found["wording: help that teaches nothing"] == []
