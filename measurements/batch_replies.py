@@ -1,4 +1,4 @@
-"""What a simulated model replies to a prompt for many pairs."""
+"""Replies of a simulated model to a prompt for many pairs."""
 
 import json
 import re

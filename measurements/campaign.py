@@ -44,7 +44,7 @@ from conflictscore.storage.record_file import RecordFile, RecordLines, json_line
 __all__ = ["PARTS", "Outcome", "campaign", "main"]
 
 Case = str | None
-"""What broke; None for a case that held."""
+"""The failure; None for a case that held."""
 Part = Callable[[random.Random, Path], Generator[Case]]
 """Makes cases from chance, in an empty folder, for as long as it is asked."""
 
@@ -76,7 +76,7 @@ _EXPECTED = frozenset({200, 400, 404, 413, 415, 422, 429, 502, 503, 504})
 
 @dataclass
 class Outcome:
-    """What came of one part."""
+    """Result of one part."""
 
     cases: int = 0
     broken: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a flood decides, worked out question by question and kept."""
+"""Decisions under a flood of copies, computed question by question and stored."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ DEFENCES: dict[str, tuple[Duplicates, Likeness, bool]] = {
 
 
 class Outcome(NamedTuple):
-    """What is decided on a case.
+    """Decision on a case.
 
     Attributes:
         given_up: Whether the guard lets the claim be replaced by its opposite, which is where more
@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
 def outcome(
     sides: Sequence[Label], documents: Sequence[Document], duplicates: Duplicates
 ) -> Outcome:
-    """What a case's voices decide.
+    """Decide a case by its voices.
 
     Args:
         sides: What each document says.
@@ -137,7 +137,7 @@ class KeptResults:
 
 @dataclass(frozen=True)
 class FloodedCase:
-    """What one kind of flood does to a case.
+    """Effect of one kind of flood on a case.
 
     Attributes:
         outcomes: For each defence and number of copies the outcome before, and after.
@@ -235,7 +235,7 @@ def _cosines(texts: Sequence[str]) -> list[float]:
 
 @dataclass(frozen=True)
 class CleanQuestion:
-    """What defences do to documents that nobody copied.
+    """Effect of the defences on documents that nobody copied.
 
     Attributes:
         cosines: Of every two documents.
@@ -251,7 +251,7 @@ class CleanQuestion:
 
 
 def without_copies(question: Question, kept: KeptResults) -> CleanQuestion:
-    """What each defence folds of a question's documents, and what that decides.
+    """Documents of a question that each defence folds, and the decision after that.
 
     Args:
         question: The question.

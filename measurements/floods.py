@@ -1,4 +1,4 @@
-"""What one document achieves in many copies, and what each defence leaves of it.
+"""Effect of one document in many copies, with and without each defence.
 
 Every question has documents that people labelled, on both sides. One document of the smaller side
 is the attacker's, and is copied: as it is, with a word in six changed, with Cyrillic letters in the
@@ -150,7 +150,7 @@ def _report_labels(floods: Mapping[str, Sequence[FloodedCase]]) -> None:
     type=click.IntRange(0),
     help="Flood with four paraphrases each of so many documents instead.",
 )
-@click.option("--model", default="local", show_default=True, help="What paraphrases them.")
+@click.option("--model", default="local", show_default=True, help="Model that paraphrases them.")
 @click.option(
     "--clean",
     "sets",

@@ -1,4 +1,4 @@
-"""What the service holds while half of its connections are hostile: speed, waiting and memory.
+"""Speed, waiting times and memory of the service while half of its connections are hostile.
 
 A simulated upstream answers at once. Honest clients, who have a key, ask one request after the
 other, first alone and then beside as many hostile connections, which have none: a quarter each say

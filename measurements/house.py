@@ -44,7 +44,7 @@ QUESTIONS = (
     "In which order do the steps of the loop run, and what ends it?",
     "When does a claim count as in conflict?",
     "How does a pair of claim and document get its label?",
-    "What happens where a call of a model fails?",
+    "What happens when a model call fails?",
     "What makes two calls share a stored verdict or reply?",
     "How is an agent wrapped?",
     "How is a search service added?",
@@ -53,7 +53,7 @@ QUESTIONS = (
     "What does the log say of a change of the answer?",
     "Where do settings come from, which are there, and how are keys kept out of logs?",
 )
-"""What a newcomer asks."""
+"""Questions of a newcomer."""
 
 _READ = (".py", ".pyi")
 _LONG = 400
@@ -81,7 +81,7 @@ _SETTINGS = frozenset(
         "whole_answer",
     }
 )
-"""What shapes a run, as keyword arguments name it; the same list for every commit."""
+"""Settings of a run, by keyword argument; the same list for every commit."""
 _FIELDS = frozenset(
     {
         "answer",
@@ -103,7 +103,7 @@ _FIELDS = frozenset(
         "usage",
     }
 )
-"""What is known of a finished run; the same list for every commit."""
+"""Fields of a finished run; the same list for every commit."""
 
 Modules = Mapping[str, str]
 """Source by path, such as ``conflictscore/nodes/decide.py``."""
@@ -270,7 +270,7 @@ def _shared(named: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _names_in(node: ast.AST) -> set[str]:
-    """What an expression, a signature or a class body lists by name."""
+    """Names that an expression, a signature or a class body lists."""
     match node:
         case ast.Dict(keys=elements) | ast.Tuple(elts=elements) | ast.List(elts=elements):
             return {

@@ -71,7 +71,7 @@ class InstantJudge:
 
 
 def instant_context(cache: Path, log: Path | None = None) -> RunContext:
-    """What rows are scored with; picklable by name, for the workers of a cluster.
+    """Context in which rows are scored; picklable by name, for the workers of a cluster.
 
     Args:
         cache: Where verdicts are kept.

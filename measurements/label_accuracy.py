@@ -80,7 +80,7 @@ async def _row(judge: _Judge, pair: LabelledPair) -> dict[str, Any]:
 
 
 def _made_by(judge: _Judge) -> dict[str, Any]:
-    """What a row must match to be one of this labeler's: a changed prompt is another labeler."""
+    """Fields that a row of this labeler has to match: a changed prompt is another labeler."""
     return {"labeler": judge.name, "prompt": (judge.identity or {}).get("prompt")}
 
 
@@ -130,7 +130,7 @@ def _print_calibration(rows: Sequence[dict[str, Any]], calibration: Calibration)
 
 
 def _print_marks(with_marks: Sequence[dict[str, Any]], without: Sequence[dict[str, Any]]) -> None:
-    """What the marks change, pair by pair; the rows are of the same pairs in the same order."""
+    """Effect of the marks, pair by pair; the rows are of the same pairs in the same order."""
     changed = sum(
         _given(one) is not _given(other) for one, other in zip(with_marks, without, strict=True)
     )

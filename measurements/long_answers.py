@@ -44,7 +44,7 @@ class LongAnswer:
 
     @property
     def undisputed(self) -> list[str]:
-        """What stands before, between and after the disputed sentences with their citations."""
+        """Text before, between and after the disputed sentences with their citations."""
         disputed = "|".join(map(re.escape, self.disputed))
         return re.split(rf"(?:{disputed}){CITED}", self.text)
 

@@ -65,8 +65,8 @@ def obedient_model(
                 return "TYPE: misinformation\nREASON: Some have it wrong."
             case "look_further":
                 asked = by_question[" ".join(fields["question"].split())]
-                doubted = " ".join(asked.stated(fields["claim"]))
-                return f"FOR: {fields['question']} {doubted}\nAGAINST: {fields['question']}"
+                statement = " ".join(asked.stated(fields["claim"]))
+                return f"FOR: {fields['question']} {statement}\nAGAINST: {fields['question']}"
             case _:
                 return "The documents say so."
 
@@ -74,7 +74,7 @@ def obedient_model(
 
 
 def first_answer(asked: LabelledQuestion, shown: str | None = None) -> str:
-    """What is said at first; of the documents that are shown, where a text shows some."""
+    """First answer; drawn from the documents in the text, where it shows some."""
     documents = [d for d in asked.question.documents if shown is None or d["text"] in shown]
     given = dict.fromkeys([*(d["metadata"]["gives"] for d in documents), *asked.denied])
     told = [
@@ -86,7 +86,7 @@ def first_answer(asked: LabelledQuestion, shown: str | None = None) -> str:
 
 
 def sentences(text: str, known: Iterable[str]) -> list[str]:
-    """What a text says of known answers, in its order."""
+    """Known answers that a text mentions, in its order."""
     told = (form.format(answer) for answer in known for form in (_SAID, _HEDGED))
     return sorted({one for one in told if one in text}, key=text.index)
 

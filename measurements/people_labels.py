@@ -158,7 +158,7 @@ def _labelled(
 
 
 SETS = {"ramdocs": _ramdocs, "natconfqa": _natconfqa, "wikicontradict": _wikicontradict}
-"""What reads each set from its published file."""
+"""Reader of each set, from its published file."""
 
 
 def as_benchmark(
@@ -188,7 +188,7 @@ factcheckgpt_groups.jsonl --labeler nli --pairs 150 --seed 0 --out nli.jsonl``, 
 
 
 class Spoiler(NamedTuple):
-    """What makes labels worse.
+    """Makes labels worse.
 
     Attributes:
         rate: Share of the labels that become one of the two others, each as often, in [0, 1];
@@ -208,14 +208,14 @@ class Spoiler(NamedTuple):
         return self.table or f"{self.rate:g}"
 
     def spoil(self, label: Label, claim: str, document: str) -> Label:
-        """What becomes of a label, the same each time for this claim and document."""
+        """The label after noise, the same each time for this claim and document."""
         digest = hashlib.sha256(f"{self.seed}\0{claim}\0{document}".encode()).digest()
         draw = Random(digest)  # noqa: S311 - a draw, not a secret
         if self.table is not None:
             [given] = draw.choices(_LABELS, TABLES[self.table][label])
             return given
-        spoiled = draw.random() < self.rate
-        return draw.choice([one for one in _LABELS if one is not label]) if spoiled else label
+        is_noisy = draw.random() < self.rate
+        return draw.choice([one for one in _LABELS if one is not label]) if is_noisy else label
 
 
 class PeopleLabeler:

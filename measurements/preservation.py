@@ -1,4 +1,4 @@
-"""What a revision in place leaves alone, and what becomes of what is disputed.
+"""Text that a revision in place preserves, and the fate of disputed claims.
 
 Long answers are put together from claims that people labelled against documents (the groups of
 ``conflict-detection``): six to twelve sentences, one to three of them disputed or refuted, every
@@ -56,7 +56,7 @@ _ROW = "{:<14}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>9}{:>8}{:>9}"
 
 
 Behaviour = Callable[[LongAnswer, str], str]
-"""What a scripted model replies where it is asked to revise a passage."""
+"""Replies of a scripted model that is asked to revise a passage."""
 
 
 def obey(answer: LongAnswer, passage: str) -> str:
@@ -135,7 +135,7 @@ class _Labels:
 
 @dataclass
 class Tally:
-    """What came of a way of revising.
+    """Outcome of one way of revising.
 
     Attributes:
         kept: Of each answer, the share of its undisputed text that is there byte for byte, in its

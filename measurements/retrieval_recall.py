@@ -34,7 +34,7 @@ class Corpus(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one way of ranking found."""
+    """Results of one way of ranking."""
 
     shares: list[float]
     """For each question the share of its right documents that were found."""

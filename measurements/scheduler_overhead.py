@@ -1,4 +1,4 @@
-"""What the loop adds to the calls it makes: wall time, CPU, memory; and what it makes of faults.
+"""Overhead of the loop around its calls: wall time, CPU, memory; and its labels under faults.
 
 A simulated endpoint in a process of its own takes 100 ms a call, 64 calls at a time. Answers of six
 claims are scored against ten documents in every mode of the LLM judge (pairwise, ``json``, that is
@@ -39,7 +39,7 @@ __all__ = ["FAULTS", "Call", "Work", "main", "recorded_calls", "scored"]
 
 _MIB_KB = 1024
 _BOUND = ("max_tokens", "max_completion_tokens", "extra_body")
-"""What the loop adds to a client's own settings in a call."""
+"""Arguments of a call that the loop adds to the client's own settings."""
 _MARK = "Q0000"
 _UNASKED = ("choice", "nli", "cascade")
 """Labelers that need what the simulated endpoint does not have, or no endpoint."""

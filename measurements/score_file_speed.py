@@ -170,7 +170,7 @@ def _compare(ways: Sequence[_Way], rows: int, rounds: int) -> None:
 
 
 def _scored(folder: Path, way: _Way) -> _Took:
-    """What it takes to score a file: time of the run, and peak memory of its process."""
+    """Cost of scoring a file: time of the run, and peak memory of its process."""
     receiver, sender = multiprocessing.get_context("spawn").Pipe(duplex=False)
     process = multiprocessing.get_context("spawn").Process(
         target=_score, args=(folder, way, sender)

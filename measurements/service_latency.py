@@ -1,4 +1,4 @@
-"""What the service adds to a call of its upstream: time and CPU by mode, and memory over time.
+"""Overhead of the service on a call of its upstream: time and CPU by mode, memory over time.
 
 A simulated upstream in a process of its own takes 200 ms a call. The service, in processes of its
 own, searches ten documents and finds six claims in each answer, one of them with evidence on both
@@ -148,7 +148,7 @@ def main(
 
 
 class _Row(NamedTuple):
-    """What a row of the table is about, but for the clients."""
+    """Subject of a row of the table, without the number of clients."""
 
     name: str
     case: _Case
@@ -212,7 +212,7 @@ async def _all_serve(http: httpx2.AsyncClient, workers: int) -> None:
 
 
 class _Counted(NamedTuple):
-    """What the service has counted up to a moment at which it is idle."""
+    """Counts of the service at a moment when it is idle."""
 
     runs: float = 0
     cpu_seconds: float = 0

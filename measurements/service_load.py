@@ -124,7 +124,7 @@ async def all_finished(http: httpx2.AsyncClient, runs: float) -> None:
 async def _request(http: httpx2.AsyncClient, *, stream: bool) -> Times:
     begun = time.perf_counter()
     first_byte = first_word = 0.0
-    heard = b""
+    received = b""
     body = {**_REQUEST, "stream": stream}
     async with http.stream("POST", "/v1/chat/completions", json=body) as reply:
         reply.raise_for_status()
@@ -132,6 +132,6 @@ async def _request(http: httpx2.AsyncClient, *, stream: bool) -> Times:
             now = time.perf_counter() - begun
             first_byte = first_byte or now
             if not first_word:
-                heard += piece
-                first_word = now if not stream or _WORD.search(heard) else 0.0
+                received += piece
+                first_word = now if not stream or _WORD.search(received) else 0.0
     return Times(first_byte, first_word, time.perf_counter() - begun)

@@ -113,7 +113,7 @@ def _asked(body: dict[str, Any]) -> str:
 
 
 def reply_to(body: dict[str, Any], claims: int = 6) -> str:
-    """What the model says to this prompt."""
+    """Reply of the model to this prompt."""
     prompt = _asked(body)
     if '"document_snippet"' in prompt:
         return json.dumps(_verdict(prompt))

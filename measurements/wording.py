@@ -90,7 +90,9 @@ def _defined(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _prose(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Texts of several words: docstrings, help, messages."""
+    """Texts of several words that are no question: docstrings, help, messages."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-            yield node.lineno, node.value.strip()
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value.strip()
+            if " " in text and not text.endswith("?"):
+                yield node.lineno, text

@@ -46,7 +46,7 @@ class Narrow(NamedTuple):
     up: NDArray[Any]
 
     def product(self) -> NDArray[Any]:
-        """What is added to the wide matrix."""
+        """Matrix added to the wide one."""
         found: NDArray[Any] = (self.up * self.scale) @ self.down.astype(np.float32)
         return found
 
@@ -150,7 +150,7 @@ class _Beside(Writer):
 
 
 def _in_checkpoint(name: str) -> list[str]:
-    """What a matrix of ``training.weights`` is called in an MPNet checkpoint."""
+    """Name in an MPNet checkpoint of a matrix of ``training.weights``."""
     _, layer, kind = name.split(".")
     parts = {
         "attention": [f"attention.attn.{part}" for part in _OWN],

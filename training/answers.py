@@ -58,7 +58,7 @@ def restated(answer: str, rng: Random) -> str | None:
 
 
 def coarser(answer: str) -> str | None:
-    """What follows from an answer and says less: a date's year, the larger place; or None."""
+    """A less exact answer that follows from one: a date's year, the larger place; or None."""
     if date := _date(answer):
         return date[2]
     if found := _MONTH_YEAR.fullmatch(answer):

@@ -1,4 +1,4 @@
-"""What weights say of all windows of pairs: hours of a large model, kept as they come."""
+"""Logits of a model for all windows of pairs: hours of a large model, stored as they come."""
 
 import time
 from hashlib import sha256
@@ -28,7 +28,7 @@ def asked(
     batch_tokens: int,
     minutes: float = 1e9,
 ) -> Numbers:
-    """What a model says of each window of some pairs.
+    """Logits of a model for each window of some pairs.
 
     Args:
         packed: The pairs, in the tokens of the model.

@@ -1,4 +1,4 @@
-"""Choose how readily a model takes a side: what is added to the logits of SUPPORTS and CONTRADICTS.
+"""Choose the bias that is added to the logits of SUPPORTS and CONTRADICTS.
 
 Chosen on three in ten of the validation claims, for the mean of accuracy, macro-F1 and conflict F1
 over people's pairs and over RAMDocs' answers, among what costs at most a point of accuracy on
@@ -35,7 +35,7 @@ _STEPS = np.round(np.arange(-1.0, 1.51, 0.1), 1)
 
 
 class Chosen(NamedTuple):
-    """What is added to the logits of the two sides."""
+    """Bias added to the logits of the two sides."""
 
     supports: float
     contradicts: float
@@ -115,7 +115,7 @@ def main(data: tuple[Path, ...], windows: tuple[Path, ...]) -> None:
 
 
 def _chosen(path: Path, pairs: Sequence[Pair], own: Numbers) -> tuple[float, Chosen]:
-    """What a model is worth on some of the pairs with its best bias, and that."""
+    """Mean figure of a model on some of the pairs with its best bias, and that bias."""
     some = (*_part(*_kept(path, len(pairs)), own), _of(pairs, own))
     bias = choose(*some)
     return float(_on_both(*some, bias).mean()), bias

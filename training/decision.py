@@ -39,7 +39,7 @@ _IRRELEVANT = LABELS.index("IRRELEVANT")
 
 
 class Windows(NamedTuple):
-    """What a model says of the windows of documents, each document's in a row.
+    """Probabilities of a model for windows, those of a document one after the other.
 
     Attributes:
         probabilities: Shape (windows, 3), in the order of LABELS.

@@ -1,4 +1,4 @@
-"""MPNet's buckets of distances: near tokens are told apart one by one, far ones coarsely.
+"""MPNet's buckets of distances: near distances each have one, far ones share one.
 
 The buckets are those of Raffel et al., JMLR 2020, for both directions, with 32 buckets and 128 as
 the longest distance.

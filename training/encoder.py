@@ -64,7 +64,7 @@ def logits(
     dropout: float = 0.0,
     otherwise: Tensor | None = None,
 ) -> Tensor:
-    """What the model says of a batch.
+    """Logits of the model for a batch.
 
     Args:
         p: The model.
@@ -93,7 +93,7 @@ def logits(
 
 
 def _encoded(p: Parameters, ids: Tensor, sides: Tensor, mask: Tensor, dropout: float) -> Tensor:
-    """What the last layer makes of each token, of shape (batch, length, size)."""
+    """Output of the last layer for each token, of shape (batch, length, size)."""
 
     def drop(x: Tensor) -> Tensor:
         return functional.dropout(x, dropout) if dropout else x
@@ -143,7 +143,7 @@ def _attended(query: Tensor, key: Tensor, value: Tensor, seen: Tensor, dropout: 
 
 
 def _relative(table: Tensor, length: int) -> Tensor:
-    """What heads add to the score of each two tokens, of shape (heads, length, length)."""
+    """Position bias of the heads for each two tokens, of shape (heads, length, length)."""
     places = np.arange(length)
     of_pair = torch.from_numpy(buckets(places[None, :] - places[:, None])).to(table.device)
     return functional.embedding(of_pair, table).permute(2, 0, 1)

@@ -117,7 +117,7 @@ def _session(path: Path) -> Any:
 
 
 def _fed(session: Any, batch: Batch) -> dict[str, NDArray[Any]]:
-    """What a graph asks for, of a batch."""
+    """Inputs of a graph for a batch."""
     there = {
         "input_ids": batch.ids,
         "attention_mask": batch.mask.astype(np.int64),

@@ -80,7 +80,7 @@ def general_files(folders: list[Path]) -> list[Path]:
 
 
 def general_pairs(files: Sequence[Path]) -> Iterator[Pair]:
-    """What is learned from, at most so many pairs of a set, drawn by the hash of their words."""
+    """Training pairs, at most so many of a set, drawn by the hash of their words."""
     for path in files:
         name = path.name.removesuffix(".jsonl.gz")
         if name in _TAKEN:

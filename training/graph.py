@@ -73,7 +73,7 @@ def onnx_graph(
     size = int(weights["words"].shape[1])
     per_head = size // HEADS
     heads = w.constant("shape/heads", np.array([0, 0, 3, HEADS, per_head], np.int64))
-    joined = w.constant("shape/joined", np.array([0, 0, size], np.int64))
+    merged = w.constant("shape/joined", np.array([0, 0, size], np.int64))
     scale = w.constant("scale", np.array(per_head**-0.5, np.float32))
     mask = w.add("Cast", ["attention_mask"], "mask", to=TensorProto.FLOAT)
     places = _places(w)
@@ -101,7 +101,7 @@ def onnx_graph(
         shares = w.add("Softmax", [masked], f"{name}/shares", axis=-1)
         mixed = w.add("MatMul", [shares, v], f"{name}/mixed")
         mixed = w.add("Transpose", [mixed], f"{name}/tokens", perm=[0, 2, 1, 3])
-        mixed = w.add("Reshape", [mixed, joined], f"{name}/joined")
+        mixed = w.add("Reshape", [mixed, merged], f"{name}/joined")
         attended = w.add("Add", [w.linear(f"{name}.attended", mixed), x], f"{name}/attended")
         x = w.norm(f"{name}.attended_norm", attended)
         inner = w.add("Gelu", [w.linear(f"{name}.inner", x)], f"{name}/gelu")

@@ -82,7 +82,7 @@ def read_labelled(path: Path) -> Iterator[Labelled]:
 
 
 def labelled_pairs(files: list[Path]) -> tuple[list[Pair], list[Pair]]:
-    """What to learn from and what to measure on, of several files.
+    """Training and validation pairs of several files.
 
     Returns:
         Training and validation pairs, no claim of which is on both sides.

@@ -1,4 +1,4 @@
-"""What is made small in training, and how a model is measured on the way."""
+"""The loss of training, and measuring a model on the way."""
 
 from collections.abc import Callable, Sequence
 

@@ -22,7 +22,7 @@ _HEAD = (
 
 
 class Encoder(NamedTuple):
-    """What a card says of a model's encoder.
+    """Text of a card about a model's encoder.
 
     Attributes:
         architecture: Its family and how many layers it has.
@@ -41,7 +41,7 @@ _STARTS = {
 
 
 def encoder_of(config: Mapping[str, Any]) -> Encoder:
-    """What the ``config.json`` of an exported model says of its encoder.
+    """Encoder settings in the ``config.json`` of an exported model.
 
     Raises:
         ConfigurationError: The model was not exported here, or the file does not give its layers.

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 __all__ = ["COLUMNS", "PARTS", "Marks", "Numbers", "Packed", "Texts", "load_packed", "save_packed"]
 
 COLUMNS = ("first_window", "window_count", "claim", "label", "part", "source")
-"""What is known of each pair."""
+"""Fields of each pair."""
 PARTS = ("synthetic", "human", "validation", "questions", "general", "neutral", "taught")
-"""What ``part`` of a pair counts in."""
+"""Names of the parts that ``part`` of a pair indexes."""
 
 Numbers = NDArray[Any]
 """An array of whole numbers, of one dimension where nothing else is said."""

@@ -95,7 +95,7 @@ def _texts(tokens: bytearray, lengths: bytearray) -> Texts:
 
 
 def marks_of(tokenizer: Path) -> Marks:
-    """What a tokenizer puts around a pair.
+    """Tokens that a tokenizer puts around a pair.
 
     Args:
         tokenizer: A ``tokenizer.json``.

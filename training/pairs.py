@@ -65,7 +65,7 @@ class Row(NamedTuple):
 
 
 def claim_key(text: str) -> str:
-    """What two claims have in common that differ in case, marks and spaces alone."""
+    """Key that two claims share if they differ in case, marks and spaces alone."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 

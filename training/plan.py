@@ -1,4 +1,4 @@
-"""What a run of training goes through, known in full before it begins."""
+"""Plan of a training run, complete before the run begins."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -17,7 +17,7 @@ Stage = Literal["synthetic", "human", "questions", "taught"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides how a model comes out, beside the data and the weights to start from.
+    """Settings of a training run, beside the data and the weights to start from.
 
     Attributes:
         synthetic_epochs: Epochs on made pairs.
@@ -121,7 +121,7 @@ class Plan:
         return len(self._stages)
 
     def stage(self, number: int) -> Stage:
-        """What an epoch, from 0, learns from."""
+        """Pairs of an epoch, from 0."""
         return self._stages[number]
 
     def epoch(self, number: int) -> Epoch:

@@ -154,7 +154,7 @@ def _qualified(one: Question, reply: Reply, rng: Random) -> Iterator[Pair]:
 
 
 def _another_answer(answer: str, others: Sequence[Question], rng: Random) -> str | None:
-    """What another question of the same kind is answered with."""
+    """Answer to another question of the same kind."""
     known = [other for one in others for other in one.answers if apart(other, answer)]
     return rng.choice(known) if known else None
 

@@ -228,7 +228,7 @@ class Trainer:
         self.best, self._since_best = state["best"], state["since_best"]
 
     def _differences(self, state: dict[str, Any]) -> list[str]:
-        """What a checkpoint's run began with that this one did not.
+        """Settings in which a checkpoint's run differs from this one.
 
         Of the weights that is names and shapes alone: a run may go on from others' values.
         """

@@ -34,7 +34,7 @@ __all__ = [
 Weights = dict[str, NDArray[Any]]
 
 EPSILON = 1e-12
-"""What layer norms add to a variance: BERT's. With MPNet's, 1e-5, its tokens come out by 0.0005
+"""Epsilon of layer norms: BERT's. With MPNet's, 1e-5, its tokens come out by 0.0005
 different at most, by less than in half precision."""
 HEADS = 12
 """Attention heads of every layer."""
@@ -168,7 +168,7 @@ def load(path: Path) -> Weights:
 
 
 def pooling_of(path: Path) -> Pooling:
-    """What the head of trained weights reads; the mean where the file does not say."""
+    """Pooling of trained weights; the mean where the file does not say."""
     with np.load(path) as file:
         return "cls" if _POOLING in file.files and str(file[_POOLING]) == "cls" else "mean"
 

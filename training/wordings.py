@@ -69,7 +69,7 @@ _DAY = re.compile(r"\b\d{1,2}\b.*\b\d{4}\b")
 
 
 class Statement(NamedTuple):
-    """What an answer to a question states, and the opposite of it."""
+    """Statement that an answer to a question makes, and its opposite."""
 
     text: str
     negated: str

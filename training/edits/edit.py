@@ -1,4 +1,4 @@
-"""What an edit is, and which sentences none of them touches."""
+"""Definition of an edit, and sentences that no edit touches."""
 
 import re
 from collections.abc import Callable

@@ -31,7 +31,7 @@ _MONTH = re.compile(
 _DATE_BEFORE = re.compile(
     rf"\b(?:\d{{1,2}}\s+)?(?:{_ANY_MONTH})(?: \d{{1,2}},?)?\s*$|\b\d{{1,2}}\s+$"
 )
-"""What stands of a date before its year or its month."""
+"""Part of a date before its year or its month."""
 _NUMBER = re.compile(
     r"(?<![\w$€£.,/–:-])([1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*|\d+\.\d+)(?![\w:/]|[.,–-]\d|(?:st|nd|rd|th)\b)"
 )
