@@ -13,8 +13,6 @@ from .graph.create import run_context as run_context
 from .graph.efforts import EFFORTS as EFFORTS
 from .graph.opentelemetry import OpenTelemetryCallback as OpenTelemetryCallback
 from .graph.settings import LoopSettings as LoopSettings
-from .graph.strategies import Strategy as Strategy
-from .graph.strategies import build_strategy_graph as build_strategy_graph
 from .metric import conflict_report as conflict_report
 from .nodes.state import RunContext as RunContext
 from .prompts import PromptSet as PromptSet
@@ -23,7 +21,6 @@ from .records import Attempt as Attempt
 from .records import Claim as Claim
 from .records import ClaimEvidence as ClaimEvidence
 from .records import ConflictReport as ConflictReport
-from .records import ConflictType as ConflictType
 from .records import Document as Document
 from .records import EvidenceLabel as EvidenceLabel
 from .records import Flip as Flip

@@ -15,10 +15,10 @@ ROOT = Path(__file__).parents[1]
 PUBLIC = {
     "conflictscore": """
         Answer Attempt BudgetError Claim ClaimEvidence ConfigurationError ConflictReport
-        ConflictScoreError ConflictType ContentCache ContextWindowError Document EFFORTS
+        ConflictScoreError ContentCache ContextWindowError Document EFFORTS
         EvidenceLabel Flip InputError Label LoopSettings Method NoDocumentsError
         OpenTelemetryCallback PromptSet ProviderError QuotaError Run RunContext RunStatus Scores
-        Strategy UnreadableReplyError Usage ascore build_strategy_graph conflict_report
+        UnreadableReplyError Usage ascore conflict_report
         create_conflict_scorer create_self_correcting_rag run_context score score_frame
     """,
     "conflictscore.benchmarks": """

@@ -135,7 +135,6 @@ _RUNS = st.builds(
     usage=_USAGES,
     timings=st.dictionaries(_TEXTS, st.floats(0, 10), max_size=2),
     status=st.sampled_from(RunStatus),
-    regeneration=st.sampled_from(["paper", "typed"]),
 )
 _RECORDS = st.one_of(
     _DOCUMENTS,
@@ -491,14 +490,6 @@ def test_readers_of_a_run_see_its_scores_and_whether_the_answer_changed() -> Non
 def test_sources_are_shown_without_their_texts_where_these_are_not_asked_for() -> None:
     [source] = _run().summary(texts=False)["documents"]
     assert source == {"number": 1, "title": "Log", "url": "", "duplicate_of": None}
-
-
-def test_only_a_run_of_typed_regeneration_is_shown_with_the_type_of_its_conflict() -> None:
-    typed = {"regeneration": "typed", "conflict_type": "outdated"}
-    assert "regeneration" not in _run().summary()
-    shown = _run(**typed).summary()
-    assert {name: shown[name] for name in typed} == typed
-    assert shown["classification_error"] is None
 
 
 def test_an_answer_that_was_scored_without_a_question_is_shown_as_such() -> None:

@@ -76,7 +76,9 @@ def _flip(path: Path, wanted: str) -> "tuple[AskedAgain, str]":
 
     def flipped(result: "QuestionResult") -> bool:
         method = second_look(result)
-        return bool(method and result.flipped(method) and result.reconsidered)
+        if method is None or method in result.predicted:  # asked by a prompt of its own
+            return False
+        return bool(result.flipped(method) and result.reconsidered)
 
     (shown,) = read_report_runs((path,), None)
     flips = [result for result in shown.results if flipped(result)]
@@ -93,9 +95,8 @@ def _flip(path: Path, wanted: str) -> "tuple[AskedAgain, str]":
     if before is None or claim is None or method is None:
         raise InputError(f"{path}: {result.question.id} has no claim that was reconsidered")
     question = result.question
-    kind = result.predicted.get(method)
     return (
-        AskedAgain(question.question, question.options, before, claim, result.documents, kind),
+        AskedAgain(question.question, question.options, before, claim, result.documents),
         question.id,
     )
 

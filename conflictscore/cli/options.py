@@ -274,12 +274,11 @@ _effort_option = click.option(
 _correction_options = [
     click.option(
         "--regeneration",
-        type=click.Choice(["revise", "paper", "typed"]),
+        type=click.Choice(["revise", "paper"]),
         default="revise",
         show_default=True,
-        help="How an answer is corrected: only where it is disputed, in place (revise); anew, with"
-        " both sides in view (paper); or anew, as the type of the conflict calls for (typed:"
-        " outdated, opinions and so on; one call more).",
+        help="How an answer is corrected: only where it is disputed, in place (revise), or anew,"
+        " with both sides in view (paper).",
     ),
     click.option(
         "--disputed",

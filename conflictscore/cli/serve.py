@@ -29,7 +29,6 @@ from conflictscore.cli.workers import (
     run_workers,
     serve_until_stopped,
 )
-from conflictscore.errors import InputError
 from conflictscore.storage.cache import STORE
 
 if TYPE_CHECKING:
@@ -317,11 +316,6 @@ def _app(
     keys = keys_of_callers(host, options)
     if options["store"]:  # verdicts and replies are kept there too, wherever a cache is opened
         os.environ[STORE] = options["store"]
-    mode = options["mode"]
-    if options["regeneration"] == "typed" and mode != "correct":
-        raise InputError(
-            f"--regeneration typed is for --mode correct: mode {mode} regenerates no answer"
-        )
     known = {option.name for option in fields(ServiceSettings)}
     given = {name: value for name, value in options.items() if name in known}
     settings = ServiceSettings(**given, keys=keys)

@@ -73,12 +73,11 @@ def create_self_correcting_rag(
             that override the default ones; or a prompt set.
         max_rounds: The most regenerations, 0 to 20.
         regeneration: How an answer is regenerated: with both sides of the conflict in view
-            (``paper``); or (``typed``, ours, one call more) as the type of the conflict asks, by
-            the taxonomy of "DRAGged into Conflicts"; the state then has ``conflict_type``. Or
-            (``revise``, ours) in place: each disputed passage is replaced, hedged, removed or kept,
-            one call each, and all else stays byte for byte. An answer of one or two passages, or
-            one that is disputed for the most part, is written anew in the form that it has, and a
-            choice between options as in the paper. ``flips`` has a record for each change.
+            (``paper``), or (``revise``, ours) in place: each disputed passage is replaced, hedged,
+            removed or kept, one call each, and all else stays byte for byte. An answer of one or
+            two passages, or one that is disputed for the most part, is written anew in the form
+            that it has, and a choice between options as in the paper. ``flips`` has a record for
+            each change.
         disputed: Which claims are looked at again: those in ``conflict``, which have evidence on
             both sides, as in the paper; those that are ``refuted``, which at least two independent
             documents contradict and none supports, or ``contradicted``, which one does; and those

@@ -16,7 +16,6 @@ from conflictscore.nodes.state import RunContext
 from conflictscore.records import (
     Answer,
     ClaimEvidence,
-    ConflictType,
     Document,
     Label,
     Record,
@@ -37,7 +36,6 @@ class AskedAgain:
         before: The first answer.
         claim: Its claim that was put back, with its labels.
         documents: All documents of the question.
-        conflict_type: The type of the conflict, where the answer was asked for by it.
     """
 
     question: str
@@ -45,7 +43,6 @@ class AskedAgain:
     before: Answer
     claim: ClaimEvidence
     documents: tuple[Document, ...]
-    conflict_type: ConflictType | None = None
 
     def trials(self) -> list[tuple[int, ...]]:
         """The numbers of documents to leave out, a trial each; near-copies go together."""
@@ -68,7 +65,6 @@ class AskedAgain:
                 self._documents_without(left_out),
                 model=context.generator,
                 prompts=context.prompts,
-                conflict_type=self.conflict_type,
             )[0]
             for left_out in self.trials()
         ]
@@ -92,7 +88,6 @@ class AskedAgain:
             model=context.generator,
             prompts=context.prompts,
             meter=meter,
-            conflict_type=self.conflict_type,
         )
         return answer
 

@@ -7,7 +7,6 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from conflictscore.graph.binding import bind, route
-from conflictscore.nodes.classify import classify
 from conflictscore.nodes.contextualize import contextualize
 from conflictscore.nodes.decide import decide
 from conflictscore.nodes.decompose import decompose
@@ -50,14 +49,13 @@ def build_self_correction_graph(
                               └────────── regenerate or revise ◄────────┘
     ```
 
-    A follow-up question passes through ``contextualize`` first; where the caller answers and
-    brings documents, only before ``classify``. An answer without text goes straight to ``record``.
-    A regeneration that fails continues with ``justify`` or ``record``. Typed regeneration passes
-    through ``classify`` before the first ``regenerate``. ``revise`` takes the place of
-    ``regenerate`` where answers in free form are revised in place. With a guard, what it or
-    ``regenerate`` changed passes through ``guard`` once it is scored. Where the run looks further,
-    ``look_further`` asks the retriever for what is in doubt before the answer is given again, and
-    what it finds is labelled and scored; if it finds nothing, ``decide`` goes on.
+    A follow-up question passes through ``contextualize`` first, unless the caller answers and
+    brings documents. An answer without text goes straight to ``record``. A regeneration that
+    fails continues with ``justify`` or ``record``. ``revise`` takes the place of ``regenerate``
+    where answers in free form are revised in place. With a guard, what it or ``regenerate``
+    changed passes through ``guard`` once it is scored. Where the run looks further,
+    ``look_further`` asks the retriever for what is in doubt before the answer is given again,
+    and what it finds is labelled and scored; if it finds nothing, ``decide`` goes on.
 
     Args:
         context: The collaborators of a run that brings none of its own.
@@ -66,32 +64,28 @@ def build_self_correction_graph(
     """
     graph = StateGraph(RagState, context_schema=RunContext, input_schema=RagInput)
     answering = (contextualize, retrieve, generate, decompose, label, score)
-    revising = (guard, decide, look_further, classify, regenerate, revise)
+    revising = (guard, decide, look_further, regenerate, revise)
     for node in (*answering, *revising, justify, record):
         graph.add_node(node.__name__, bind(node, context))
     for before, path, after in (
         (START, _begin, ["contextualize", "retrieve"]),
-        ("contextualize", _with_a_question, ["retrieve", "classify"]),
         ("generate", _with_an_answer, ["decompose", "record"]),
         ("score", _scored, ["guard", "decide"]),
         (
             "decide",
             _decided,
-            [
-                *("look_further", "contextualize", "classify"),
-                *("regenerate", "revise", "justify", "record"),
-            ],
+            ["look_further", "regenerate", "revise", "justify", "record"],
         ),
         ("look_further", _looked_further, ["label", "decide"]),
         ("regenerate", _with_another_answer, ["decompose", "justify", "record"]),
         ("revise", _with_another_answer, ["decompose", "justify", "record"]),
     ):
         graph.add_conditional_edges(before, route(path, context), after)
+    graph.add_edge("contextualize", "retrieve")
     graph.add_edge("retrieve", "generate")
     graph.add_edge("decompose", "label")
     graph.add_edge("label", "score")
     graph.add_edge("guard", "decide")
-    graph.add_edge("classify", "regenerate")
     graph.add_edge("justify", "record")
     graph.add_edge("record", END)
     compiled = graph.compile(checkpointer=checkpointer, name="self_correcting_rag")
@@ -105,10 +99,6 @@ def _begin(state: RagState, context: RunContext) -> str:
     return "retrieve" if context.answerer and state.get("documents") else "contextualize"
 
 
-def _with_a_question(state: RagState, context: RunContext) -> str:
-    return "classify" if context.answerer and state.get("attempts") else "retrieve"
-
-
 def _with_an_answer(state: RagState, _: RunContext) -> str:
     return "decompose" if draft_of(state).text.strip() else "record"
 
@@ -119,13 +109,9 @@ def _scored(state: RagState, context: RunContext) -> str:
 
 
 def _decided(state: RagState, context: RunContext) -> str:
-    if state["decision"] == "regenerate" and state.get("regeneration") == "revise":
+    if state["decision"] == "regenerate" and context.regeneration == "revise":
         return "regenerate" if state["options"] else "revise"
-    typed = state.get("regeneration") == "typed" and "conflict_type" not in state
-    if not typed or state["decision"] != "regenerate":
-        return state["decision"]
-    in_conversation = state.get("history") and "contextualize" not in state["timings"]
-    return "contextualize" if context.answerer and in_conversation else "classify"
+    return state["decision"]
 
 
 def _looked_further(state: RagState, _: RunContext) -> str:

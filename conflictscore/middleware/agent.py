@@ -69,10 +69,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
 
     Args:
         retriever: Finds documents for answers whose tools brought none: any LangChain retriever.
-        regeneration: How another answer is asked for: as in the ``paper``, or (``typed``) as the
-            type of the conflict requires, which the agent's own model names in one more call. That
-            request shows the documents once more, with their dates, and asks for one to five
-            sentences.
+        regeneration: How the answer is corrected: in place (``revise``), or anew as in the
+            ``paper``.
         approve_flips: Whether a person decides on every flip, by a LangGraph interrupt; the agent
             needs a checkpointer. Resume with ``"approve"``, ``"reject"`` or ``{"edit": text}``.
             Until then the first answer stands in the history, and has been streamed.

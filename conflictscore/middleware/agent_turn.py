@@ -297,15 +297,11 @@ class AgentTurn:
         return _Said(first.message.model_copy(update=update), first.response)
 
     def _asking_again(self, state: RagState, doubt: Doubt) -> tuple[str, tuple[str, ...]]:
-        """The request for another answer, and what to note of it.
-
-        With a conflict type, the documents are shown once more, with their dates.
-        """
+        """The request for another answer, and what to note of it."""
         prompts, notes = self._context.prompts, list[str]()
         before = self._answer_of(doubt.before.text).message
         if self._documents:  # the question of the conversation that the model is in
             state = {**state, "question": self._asked.question}
-        if self._documents and doubt.conflict_type is None:
             prompt = reconsider_prompt(state, doubt, prompts)
         else:
             prompt, fitted = regeneration_prompt(
@@ -317,7 +313,6 @@ class AgentTurn:
                 model=self._context.generator,
                 prompts=prompts,
                 history=[*_system(self._request), *self._request.messages, before],
-                conflict_type=doubt.conflict_type,
                 weights=doubt.weights,
             )
             notes = cut_notes(fitted, "answer again")

@@ -84,7 +84,6 @@ def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
         "cs_c": shown["report"]["cs_c"],
         "cs_r": shown["report"]["cs_r"],
         **({"weighted": shown["report"]["weighted"]} if weights else {}),
-        **run.typed_summary(),
         "choices": ["approve", "reject", {"edit": "the answer to give instead"}],
     }
 

@@ -131,11 +131,6 @@ def self_correct(
     if function is not None:
         raise ConfigurationError("write @self_correct(), with parentheses; they hold its settings")
     shaped = LoopSettings(**settings)
-    if shaped.regeneration == "typed":
-        raise InputError(
-            "self_correct has no regeneration 'typed': the function is not told the type; give"
-            " 'revise' or 'paper'"
-        )
     open_context = partial(run_context, shaped.judge, retriever, replace(shaped, judge=None))
 
     def decorate(function: Callable[[str, Documents], Any]) -> Any:

@@ -1,7 +1,6 @@
 """Answers from the language model: from documents, and again with both sides of a conflict.
 
-The prompts are those of Tables 11 to 16. Where the type of the conflict is known, the second
-answer is asked for as that type requires, which is ours.
+The prompts are those of Tables 11 to 16.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,6 @@ from langchain_core.messages import BaseMessage
 from conflictscore.models import Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.behaviour import typed_fields
 from conflictscore.nodes.conflict_details import conflict_details
 from conflictscore.nodes.conversation import conversation_of, read_after
 from conflictscore.nodes.replies import read_choice, read_reconsidered_choice, read_text
@@ -28,7 +26,7 @@ from conflictscore.nodes.state import (
     documents_of,
 )
 from conflictscore.prompts import PromptSet, material
-from conflictscore.records import Answer, ClaimEvidence, ConflictType, Document, Method
+from conflictscore.records import Answer, ClaimEvidence, Document, Method
 
 __all__ = [
     "REPLY_TOKENS",
@@ -119,7 +117,6 @@ class _ModelAnswerer:
             meter=meter,
             history=conversation_of(state, context.generator).messages,
             parameters=context.answer_parameters,
-            conflict_type=doubt.conflict_type,
             weights=doubt.weights,
         )
         return Given(answer, tuple(notes))
@@ -233,8 +230,9 @@ async def ask_again(
     history: Sequence[BaseMessage] = (),
     parameters: Mapping[str, Any] | None = None,
     evidence_from: Sequence[Document] | None = None,
-    conflict_type: ConflictType | None = None,
     weights: Mapping[int, float] = {},
+    variant: str = "",
+    fields: Mapping[str, str] = {},
 ) -> tuple[Answer, list[str]]:
     """Have an answer reconsidered; the arguments are those of :func:`regeneration_prompt`.
 
@@ -250,8 +248,9 @@ async def ask_again(
         history: Messages that go before the prompt.
         parameters: Further call parameters of the model.
         evidence_from: See :func:`regeneration_prompt`.
-        conflict_type: See :func:`regeneration_prompt`.
         weights: See :func:`regeneration_prompt`.
+        variant: See :func:`regeneration_prompt`.
+        fields: See :func:`regeneration_prompt`.
 
     Returns:
         The new answer, and which documents it saw in part only.
@@ -270,8 +269,9 @@ async def ask_again(
         prompts=prompts,
         history=history,
         evidence_from=evidence_from,
-        conflict_type=conflict_type,
         weights=weights,
+        variant=variant,
+        fields=fields,
     )
 
     def read(reply: str) -> Answer:
@@ -308,8 +308,9 @@ def regeneration_prompt(
     prompts: PromptSet,
     history: Sequence[BaseMessage] = (),
     evidence_from: Sequence[Document] | None = None,
-    conflict_type: ConflictType | None = None,
     weights: Mapping[int, float] = {},
+    variant: str = "",
+    fields: Mapping[str, str] = {},
 ) -> tuple[str, Fitted]:
     """Ask again with both sides of the conflict in view (Tables 13 and 16).
 
@@ -324,9 +325,9 @@ def regeneration_prompt(
         history: Messages that will go before the prompt; they take room from the documents.
         evidence_from: Documents that the evidence of both sides is quoted from, by number; by
             default ``documents``.
-        conflict_type: How the documents relate, where the answer is to do what that asks for;
-            None asks as the paper does.
         weights: How far documents are trusted; the most trusted of each side come first.
+        variant: Ending of the template's name, for a benchmark method that asks in its own way.
+        fields: Further fields of that template.
 
     Returns:
         The whole prompt, and the documents as they stand in it.
@@ -334,16 +335,14 @@ def regeneration_prompt(
     Raises:
         ContextWindowError: The window is too small for the documents.
     """
-    template = "multiple_choice_regenerate" if options else "free_form_regenerate"
-    if conflict_type is not None:
-        template += "_typed"
+    template = f"{'multiple_choice' if options else 'free_form'}_regenerate{variant}"
     fields = {
         "question": material(question),
         "answer": material(_as_given(before)),
         "claim": material(claim.claim.text),
         "evidence": conflict_details(claim, evidence_from or documents, prompts, weights),
         **option_fields(options),
-        **typed_fields(conflict_type, prompts),
+        **fields,
     }
     fitted = fit_documents(
         documents,

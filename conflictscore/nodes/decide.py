@@ -84,10 +84,7 @@ def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float |
     left = time_left(state, context)
     if left is None or not may_look_again(attempts, context):
         return left
-    # to tell the type of the conflict, the model reads the same documents once more; and what a
-    # guard compares has to be labelled first
-    typed = context.regeneration == "typed" and "conflict_type" not in state
-    calls = 1 + typed + context.guard
+    calls = 1 + context.guard  # what a guard compares has to be labelled first
     return max(0.0, left - calls * state.get("timings", {}).get("generate", 0.0))
 
 

@@ -142,7 +142,8 @@ async def _ask_for_claims(
         own = partial(_read_own, read, ours, answer.text)
         return await _asked(request, answer.text, own, runtime, meter)
 
-    in_place = state.get("regeneration") == "revise"
+    # an answer that is scored alone has no question, and is not given again
+    in_place = runtime.context.regeneration == "revise" and bool(state.get("question"))
     told = runtime.context.min_coverage is not None  # the caller hears whether all was checked
     if state.get("options") or not (in_place or told):
         return _numbered(await ask(read_claims)), None

@@ -11,7 +11,6 @@ from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
     attempts_of,
-    conflict_type_of,
     spent,
     timed,
 )
@@ -30,7 +29,7 @@ async def regenerate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     if last.report is None or last.report.reconsider is None:
         raise ValueError("regenerate was reached without a conflicting claim")
     claim = last.report.evidence(last.report.reconsider).heard(last.report.weights)
-    doubt = Doubt(last.answer, claim, conflict_type_of(state), last.report.weights)
+    doubt = Doubt(last.answer, claim, last.report.weights)
     try:
         async with in_time("the one who answers"):
             given = await answerer_of(runtime.context).again(state, doubt, meter)

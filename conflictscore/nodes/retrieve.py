@@ -50,7 +50,6 @@ async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "documents": [document.to_json() for document in documents],
         "run_id": runtime.context.run_id or uuid4().hex,
         "method": runtime.context.method.value,
-        "regeneration": runtime.context.regeneration,
         "notes": [*state.get("notes", []), *notes],
         "reconsidered": None,
         "revisions": [],

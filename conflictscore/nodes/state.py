@@ -22,7 +22,6 @@ from conflictscore.records import (
     Attempt,
     Claim,
     ClaimEvidence,
-    ConflictType,
     Disputed,
     Document,
     Duplicates,
@@ -55,7 +54,6 @@ __all__ = [
     "Unsettled",
     "attempts_of",
     "claims_of",
-    "conflict_type_of",
     "documents_of",
     "draft_of",
     "evidence_of",
@@ -131,17 +129,6 @@ class RagState(RagInput, total=False):
     decision: Decision
     reason: str
     """Why the loop went where it went."""
-    regeneration: str
-    """How answers are regenerated, a Regeneration."""
-    conflict_type: str | None
-    """How the documents relate, a ConflictType; absent where nobody asked, None where the model
-    could not say."""
-    conflict_type_reason: str | None
-    """The model's reason for that type, where it gave one."""
-    classification_error: str
-    """Why there is no type; absent where there was no failure."""
-    cited: list[int]
-    """Numbers of the documents that an answer with citations cites, ascending."""
     regeneration_error: str
     """Why an answer could not be regenerated; absent where there was no failure."""
     notes: list[str]
@@ -181,8 +168,6 @@ class Doubt:
     before: Answer
     claim: ClaimEvidence
     """Its claim that has evidence on both sides, with its labels."""
-    conflict_type: ConflictType | None = None
-    """How the documents relate, where the answer is to do what that asks for."""
     weights: Mapping[int, float] = field(default_factory=dict)
     """How far documents are trusted; empty where all are alike."""
 
@@ -320,12 +305,6 @@ def searches_of(state: RagState) -> tuple[FurtherSearch, ...]:
 def draft_of(state: RagState) -> Answer:
     """The answer of this round."""
     return Answer.model_validate(state["draft"])
-
-
-def conflict_type_of(state: RagState) -> ConflictType | None:
-    """How the documents relate; None where that is not known."""
-    known = state.get("conflict_type")
-    return ConflictType(known) if known else None
 
 
 def run_of(state: Mapping[str, Any]) -> Run:

@@ -13,7 +13,6 @@ __all__ = [
     "Claim",
     "ClaimEvidence",
     "ConflictReport",
-    "ConflictType",
     "Disputed",
     "Document",
     "Duplicates",
@@ -101,21 +100,6 @@ class Label(StrEnum):
     """The document neither supports nor contradicts the claim."""
     UNLABELLED = "UNLABELLED"
     """There is no verdict; the error is recorded and the pair counts in no score."""
-
-
-class ConflictType(StrEnum):
-    """How the documents of a question relate ("DRAGged into Conflicts", section 2)."""
-
-    NO_CONFLICT = "no-conflict"
-    """*No conflict*: the answers are the same, or nearly."""
-    COMPLEMENTARY = "complementary"
-    """*Complementary information*: the answers differ, and one person can agree with all."""
-    CONFLICTING_OPINIONS = "conflicting-opinions"
-    """*Conflicting opinions or research outcomes*: a debate that is not settled."""
-    OUTDATED = "outdated"
-    """*Conflict due to outdated information*: the answer has changed with time."""
-    MISINFORMATION = "misinformation"
-    """*Conflict due to misinformation*: a source has a fact wrong, or misleads."""
 
 
 class Document(Record):

@@ -3,13 +3,12 @@
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from conflictscore.records.evidence import (
     Claim,
     ClaimEvidence,
     ConflictReport,
-    ConflictType,
     Document,
     Record,
     encodable,
@@ -44,9 +43,9 @@ class Method(StrEnum):
     """Answer as ``rag``, score, and answer again where a claim has evidence on both sides."""
 
 
-Regeneration = Literal["paper", "typed", "revise"]
-"""How an answer is regenerated: as the paper does, as the type of the conflict asks (ours), or only
-where it is disputed, in place (ours)."""
+Regeneration = Literal["paper", "revise"]
+"""How an answer is regenerated: anew, as the paper does, or in place, only where it is disputed
+(ours)."""
 Checked = Literal["fully", "partly", "no"]
 """Whether an answer was checked: every pair of claim and document has a label, enough of them have,
 or too few."""
@@ -228,7 +227,8 @@ _SHOWN = (
     *("documents", "report", "final_report", "usage", "run_id", "notes"),
 )
 _SHOWN_OF_A_SCORE = ("answer", "checked", "documents", "report", "usage", "run_id", "notes")
-_TYPED = {"regeneration", "conflict_type", "conflict_type_reason", "classification_error"}
+_RETIRED = {"regeneration", "conflict_type", "conflict_type_reason", "classification_error"}
+"""Fields of runs that versions up to 0.9 stored; they are ignored."""
 
 
 class Run(Record):
@@ -266,13 +266,13 @@ class Run(Record):
     """Seconds that each step took, all its rounds together."""
     run_id: str | None = None
     status: RunStatus = RunStatus.UNFINISHED
-    regeneration: Regeneration = "paper"
-    conflict_type: ConflictType | None = None
-    """How the documents relate; None where nobody asked, or the model could not say."""
-    conflict_type_reason: str | None = None
-    """The model's reason for that type, where it gave one."""
-    classification_error: str | None = None
-    """Why there is no type although one was asked for."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_retired_fields(cls, data: Any) -> Any:
+        if isinstance(data, dict) and not _RETIRED.isdisjoint(data):
+            return {name: value for name, value in data.items() if name not in _RETIRED}
+        return data
 
     @property
     def flipped(self) -> bool:
@@ -325,12 +325,8 @@ class Run(Record):
             ]
         shown = _SHOWN if self.question is not None else _SHOWN_OF_A_SCORE
         searches = ("searches",) if self.searches else ()
-        return {name: known[name] for name in (*shown, *searches, *more)} | self.typed_summary()
-
-    def typed_summary(self) -> dict[str, Any]:
-        """What typed regeneration adds to a run's summary; nothing without it."""
-        return self.model_dump(mode="json", include=_TYPED) if self.regeneration == "typed" else {}
+        return {name: known[name] for name in (*shown, *searches, *more)}
 
 
-RUN_DETAILS = tuple(name for name in Run.model_fields if name not in {*_SHOWN, *_TYPED, "status"})
+RUN_DETAILS = tuple(name for name in Run.model_fields if name not in {*_SHOWN, "status"})
 """The fields of a run that its summary shows only where they are asked for."""

@@ -72,9 +72,6 @@ class RunProgress:
                 self._now(_NEXT.get(event["decision"], "finishing"))
             case "look_further":
                 self._searched(event)
-            case "conflict_type":
-                why = f": {one_line(event['reason'], 100)}" if event["reason"] else ""
-                self._say(f"type of the conflict: {event['type']}{why}")
             case "flip":
                 self._say("the answer changed")
 

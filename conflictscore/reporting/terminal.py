@@ -63,10 +63,6 @@ def print_run(run: Run, console: Console) -> None:
     elif run.final_report is not None:
         _heading(console, "Kept after a second look")
         _indented(console, run.justification or "The answer is the same.")
-    if run.conflict_type:
-        _heading(console, "Type of the conflict")
-        reason = run.conflict_type_reason
-        _indented(console, f"{run.conflict_type}{f': {reason}' if reason else ''}")
     if run.searches:
         _heading(console, "Looked further")
         for search in run.searches:

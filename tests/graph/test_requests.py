@@ -10,13 +10,11 @@ from langchain_openai import ChatOpenAI
 from conflictscore import create_self_correcting_rag
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings
-from conflictscore.graph.strategies import build_strategy_graph
 from conflictscore.nodes.state import RagInput
 from conflictscore.tokens import count_tokens
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.revising import DOCUMENTS, LONG, RevisingWorld
 from tests.talking import LAMP, Shelf, Talk
-from tests.typed_world import TypedWorld
 from tests.world import DISAGREEING, PAPER, World, scripted_model
 
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
@@ -52,7 +50,6 @@ def answered(world: World, asked: RagInput, **settings: Any) -> dict[str, Any]:
     ("world", "asked", "settings", "steps"),
     [
         (World(), QUESTION, {}, ("generate", "decompose", "label", "regenerate", "justify")),
-        (TypedWorld(), QUESTION, {"regeneration": "typed"}, ("classify", "regenerate")),
         (
             Talk(),
             {"question": "When was it lit?", "history": LAMP},
@@ -66,7 +63,7 @@ def answered(world: World, asked: RagInput, **settings: Any) -> dict[str, Any]:
             ("decompose", "revise"),
         ),
     ],
-    ids=["paper", "typed", "conversation", "revise"],
+    ids=["paper", "conversation", "revise"],
 )
 def test_a_reply_that_cannot_be_read_is_asked_for_once_more_at_every_step(
     world: World, asked: RagInput, settings: dict[str, Any], steps: tuple[str, ...]
@@ -79,12 +76,12 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more_at_every_step(
 
 
 @pytest.fixture
-def world() -> TypedWorld:
-    return TypedWorld()
+def world() -> World:
+    return World()
 
 
 @pytest.fixture
-def server(world: TypedWorld) -> Iterator[OpenAIServer]:
+def server(world: World) -> Iterator[OpenAIServer]:
     with OpenAIServer(world) as server:
         yield server
 
@@ -111,12 +108,12 @@ def run(model: ChatOpenAI, asked: RagInput, **settings: Any) -> dict[str, Any]:
 def test_the_callers_parameters_go_with_the_answers_and_with_nothing_else(
     server: OpenAIServer, sent: Callable[[str], list[dict[str, Any]]]
 ) -> None:
-    run(scripted_model(server), QUESTION, regeneration="typed")
+    run(scripted_model(server), QUESTION)
 
     for step in ("generate", "regenerate"):
         [body] = sent(step)
         assert (body["stop"], body["top_p"]) == (["END"], 0.5)
-    for step in ("classify", "decompose", "label", "justify"):
+    for step in ("decompose", "label", "justify"):
         assert sent(step)
         assert not any({"stop", "top_p"} & body.keys() for body in sent(step))
 
@@ -124,9 +121,9 @@ def test_the_callers_parameters_go_with_the_answers_and_with_nothing_else(
 def test_every_step_has_room_for_its_own_reply(
     server: OpenAIServer, sent: Callable[[str], list[dict[str, Any]]]
 ) -> None:
-    run(scripted_model(server), QUESTION, regeneration="typed")
+    run(scripted_model(server), QUESTION)
 
-    room = {"generate": 512, "regenerate": 512, "justify": 160, "classify": 160, "label": 700}
+    room = {"generate": 512, "regenerate": 512, "justify": 160, "label": 700}
     for step, tokens in room.items():
         assert {body["max_completion_tokens"] for body in sent(step)} == {tokens}
     said = ["It was lit in 1871.", "It was lit in 1874."]
@@ -135,29 +132,8 @@ def test_every_step_has_room_for_its_own_reply(
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "step", "room"),
-    [("rag", "cite", 512), ("pipeline", "cite", 512), ("taxonomy-aware", "classify_and_cite", 672)],
-)
-def test_a_strategy_answers_with_the_callers_parameters_and_room_for_the_type(
-    server: OpenAIServer,
-    sent: Callable[[str], list[dict[str, Any]]],
-    name: str,
-    step: str,
-    room: int,
-) -> None:
-    context = run_context(scripted_model(server), None, LoopSettings(cache=False))
-    graph = build_strategy_graph(replace(context, answer_parameters=CALLERS), name)
-
-    state = graph.invoke(QUESTION)
-
-    [body] = sent(step)
-    assert (body["stop"], body["top_p"], body["max_completion_tokens"]) == (["END"], 0.5, room)
-    assert state["usage"]["calls"] == len(server.requests)
-
-
 def test_a_choice_is_asked_for_and_asked_again_with_the_callers_parameters(
-    server: OpenAIServer, world: TypedWorld, sent: Callable[[str], list[dict[str, Any]]]
+    server: OpenAIServer, world: World, sent: Callable[[str], list[dict[str, Any]]]
 ) -> None:
     world.answer = "(A)"
     world.regenerated = "B – It was 1874.\nJustification: The log says so (Doc 2)."

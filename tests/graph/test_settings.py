@@ -69,7 +69,7 @@ def test_a_door_refuses_a_setting_that_it_does_not_take() -> None:
         ({"max_rounds": -1}, "max_rounds is -1; give 0 to 20"),
         ({"max_rounds": 21}, "max_rounds is 21; give 0 to 20"),
         ({"method": "none"}, "unknown method 'none'; one of rag, control-rag, regenerated-rag"),
-        ({"regeneration": "new"}, "unknown regeneration 'new'; one of paper, typed, revise"),
+        ({"regeneration": "new"}, "unknown regeneration 'new'; one of paper, revise"),
         ({"duplicates": "twice"}, "unknown duplicates 'twice'; one of vote, once, domain"),
         ({"budget_seconds": 0}, "budget_seconds is 0; give a number of seconds above 0"),
         ({"budget_seconds": float("inf")}, "budget_seconds is inf"),

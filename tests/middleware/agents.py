@@ -16,8 +16,7 @@ from pydantic import Field
 
 from conflictscore.middleware import ConflictScoreMiddleware
 from tests.fakes.openai_server import ChatRequest, Fault, Reply
-from tests.typed_world import TypedWorld
-from tests.world import DISAGREEING, PAPER
+from tests.world import DISAGREEING, PAPER, World
 
 __all__ = [
     "CORRECTED",
@@ -117,10 +116,10 @@ def call_tool(
 
 
 @dataclass
-class AgentWorld(TypedWorld):
+class AgentWorld(World):
     """What the agent's model says: it calls each tool of ``tools`` once a question, in turn.
 
-    Steps of the judge are those of :class:`TypedWorld`; an answer is ``generate``, one that is
+    Steps of the judge are those of :class:`World`; an answer is ``generate``, one that is
     asked for again ``regenerate``, and a call of tools ``tools``.
     """
 

@@ -89,54 +89,6 @@ def test_the_final_message_is_the_second_answers_own_and_holds_the_run_in_brief(
     assert len({message.id for message in state["messages"]}) == 4
 
 
-def test_typed_regeneration_asks_as_the_type_asks_and_the_run_tells_the_type(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    state = invoke(agent_of(agent_model, regeneration="typed"), QUESTION)
-
-    assert texts(state["messages"]) == CORRECTED
-    for run in (state["conflict"], state["messages"][-1].response_metadata["conflictscore"]):
-        assert (run["regeneration"], run["conflict_type"]) == ("typed", "outdated")
-        assert run["conflict_type_reason"] == "The log is of a later day."
-        assert run["classification_error"] is None
-    [request] = agent_world.requests["regenerate"]
-    assert request.messages[-2]["content"] == "It was lit in 1871."
-    assert "How the documents relate: outdated" in request.prompt
-    assert 'title="Log" source="https://log.test/b"' in request.prompt
-    assert "contextualize" not in agent_world.asked
-
-
-def test_the_type_of_a_conflict_is_told_of_a_question_that_stands_alone(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    before = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Ask on."}]
-
-    state = invoke(
-        agent_of(agent_model, regeneration="typed"),
-        {"messages": [*before, {"role": "user", "content": "When was it lit?"}]},
-    )
-
-    [prompt] = agent_world.prompts["classify"]
-    assert agent_world.standing_alone in prompt
-    assert "When was it lit?" not in prompt
-    usage = state["conflict"]["usage"]
-    assert usage["calls"] == sum(agent_world.asked.values()) - agent_world.asked["tools"]
-
-
-def test_where_no_type_can_be_had_the_second_answer_is_asked_for_as_in_the_paper(
-    agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
-) -> None:
-    agent_world.broken["classify"] = "Hard to say."
-
-    run = invoke(agent_of(agent_model, regeneration="typed"), QUESTION)["conflict"]
-
-    assert (run["answer"], run["conflict_type"]) == ("It was lit in 1874.", None)
-    assert "TYPE:" in run["classification_error"]
-    [note] = run["notes"]
-    assert note.startswith("the run continued without a conflict type")
-    assert "How the documents relate" not in agent_world.requests["regenerate"][0].prompt
-
-
 def test_an_agent_whose_sources_agree_is_left_alone(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:

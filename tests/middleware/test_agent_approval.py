@@ -84,18 +84,6 @@ def test_who_decides_on_a_flip_is_shown_the_evidence_that_changed_the_answer(
     assert "1850" not in waiting.value["evidence"]
 
 
-def test_who_decides_on_a_flip_is_told_the_type_that_it_was_asked_for_by(
-    agent_model: ChatOpenAI, invoke: Invoke
-) -> None:
-    agent = reviewed(agent_model, regeneration="typed")
-
-    [waiting] = invoke(agent, QUESTION, THREAD)["__interrupt__"]
-    state = invoke(agent, Command(resume="approve"), THREAD)
-
-    assert waiting.value["conflict_type"] == state["conflict"]["conflict_type"] == "outdated"
-    assert waiting.value["conflict_type_reason"] == "The log is of a later day."
-
-
 @pytest.mark.parametrize(
     ("decision", "said", "flipped"),
     [

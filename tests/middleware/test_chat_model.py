@@ -38,7 +38,6 @@ from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply, f
 from tests.middleware.agents import FOUND, call_tool, search, texts
 from tests.models.calling import calling
 from tests.talking import LAMP, STANDING_ALONE, Shelf, Talk
-from tests.typed_world import TypedWorld
 from tests.world import DISAGREEING, PAPER, scripted_model
 
 QUESTION = "When was the lamp lit?"
@@ -182,24 +181,6 @@ async def test_the_reply_has_what_was_read_from_the_prompt_cache(ask: Ask, world
     assert found == 3 * len(server.requests)
     assert reply.usage_metadata
     assert reply.usage_metadata["input_token_details"] == {"cache_read": found}
-
-
-@BOTH
-async def test_typed_regeneration_tells_the_type_in_the_replys_run(ask: Ask) -> None:
-    world = TypedWorld()
-    with OpenAIServer(world) as server:
-        reply = await ask(wrapped(server, Shelf(), regeneration="typed"), QUESTION)
-
-    assert reply.text == LAST
-    run = run_of(reply)
-    assert (run["regeneration"], run["conflict_type"]) == ("typed", "outdated")
-    assert run["conflict_type_reason"] == "The log is of a later day."
-    assert run["classification_error"] is None
-    assert "How the documents relate: outdated" in world.prompts["regenerate"][0]
-
-
-def test_a_reply_of_the_papers_loop_says_nothing_of_types(chat: SelfCorrectingChatModel) -> None:
-    assert not {"regeneration", "conflict_type"} & run_of(chat.invoke(QUESTION)).keys()
 
 
 def test_a_regeneration_that_does_not_exist_is_refused(server: OpenAIServer) -> None:

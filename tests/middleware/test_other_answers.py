@@ -23,7 +23,6 @@ from conflictscore.nodes.state import Doubt, Given, RagInput, RagState
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Run
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.typed_world import TypedWorld
 from tests.world import DISAGREEING, PAPER, World, scripted_model
 
 T = TypeVar("T")
@@ -41,8 +40,8 @@ COST = {"usage", "run_id"}
 
 
 @pytest.fixture
-def world() -> TypedWorld:
-    return TypedWorld()
+def world() -> World:
+    return World()
 
 
 @pytest.fixture
@@ -135,25 +134,6 @@ def test_an_answer_of_somebody_else_comes_to_what_the_graphs_own_would(
 
     assert {f: run[f] for f in run.keys() - COST} == {f: state[f] for f in run.keys() - COST}
     assert json.loads(json.dumps(run, allow_nan=False)) == run
-
-
-@pytest.mark.parametrize("broken", [{}, {"classify": "Hard to say."}])
-def test_typed_regeneration_tells_and_does_what_the_graphs_own_would(
-    model: ChatOpenAI, world: TypedWorld, broken: dict[str, str]
-) -> None:
-    first, later = "The lamp was lit in 1871.", ["The tower was built in 1840.", "It was 1874."]
-    world.answer, world.regenerated, world.broken = first, list(later), dict(broken)
-    typed: dict[str, Any] = {"regeneration": "typed", "max_rounds": 5}
-    graph = create_self_correcting_rag(model, cache=False, **PAPER | typed)
-    state = graph.invoke({"question": QUESTION, "documents": TWO_TOPICS})
-    paid = world.asked["classify"]
-
-    run = corrected(model, first, *later, documents=TWO_TOPICS, **typed)
-
-    assert {f: run[f] for f in run.keys() - COST} == {f: state.get(f) for f in run.keys() - COST}
-    assert run["conflict_type"] == (None if broken else "outdated")
-    assert ("TYPE:" in str(run["classification_error"])) == bool(broken)
-    assert world.asked["classify"] == 2 * paid  # once a question, however many rounds
 
 
 def test_the_claims_that_an_answer_keeps_are_not_judged_again(

@@ -10,7 +10,7 @@ from conflictscore.nodes.generate import generate
 from conflictscore.nodes.justify import justify
 from conflictscore.nodes.regenerate import regenerate
 from conflictscore.nodes.state import Given
-from conflictscore.records import Answer, Attempt, ConflictType
+from conflictscore.records import Answer, Attempt
 from tests.nodes.steps import (
     PROMPTS,
     SPENT,
@@ -85,17 +85,12 @@ async def test_another_answer_is_asked_for_with_the_claim_in_doubt() -> None:
     weighed = scored(claim_with("+-+", "It was lit."), weights={1: 1.0, 2: 0.5, 3: 0.0})
     answers = Answers(Given(Answer(text="In 1874.", justification="So."), ("cut",), 2.0))
 
-    update = await regenerate(
-        state_of(attempt(weighed), conflict_type="outdated"), running(setting(answerer=answers))
-    )
+    update = await regenerate(state_of(attempt(weighed)), running(setting(answerer=answers)))
 
     [doubt] = answers.doubts
     heard = claim_with("+-", "It was lit.")  # what has no weight is not shown
     assert (doubt.before.text, doubt.claim) == ("In 1871.", heard)
-    assert (doubt.conflict_type, doubt.weights) == (
-        ConflictType.OUTDATED,
-        {1: 1.0, 2: 0.5, 3: 0.0},
-    )
+    assert doubt.weights == {1: 1.0, 2: 0.5, 3: 0.0}
     assert update == {
         "decision": "regenerate",
         "draft": Answer(text="In 1874.", justification="So.").to_json(),

@@ -171,10 +171,7 @@ def test_a_claim_is_looked_for_once_a_run_and_a_round_once() -> None:
     [
         ({"budget_seconds": None}, {}, None),
         ({}, {}, 70),  # 30 of 120 seconds are gone, and the first answer took 20 of them
-        ({"regeneration": "typed"}, {}, 50),
-        ({"regeneration": "typed"}, {"conflict_type": None}, 70),
         ({"guard": True}, {}, 50),
-        ({"guard": True, "regeneration": "typed"}, {}, 30),
         ({"max_rounds": 0}, {}, 90),  # no second answer is to come
         ({"method": Method.RAG}, {}, 90),
         ({"budget_seconds": 35}, {}, 0),

@@ -45,7 +45,7 @@ async def test_what_is_found_is_numbered_marked_and_told_with_the_notes_of_the_s
 
     update = await retrieve(
         {"question": " When was it lit? ", "notes": ["the first note"]},
-        running(setting(retriever=shelf, run_id="run-7", regeneration="typed"), events),
+        running(setting(retriever=shelf, run_id="run-7"), events),
     )
 
     assert shelf.queries == ["When was it lit?"]
@@ -60,7 +60,6 @@ async def test_what_is_found_is_numbered_marked_and_told_with_the_notes_of_the_s
         "options": [],
         "run_id": "run-7",
         "method": "regenerated-rag",
-        "regeneration": "typed",
         "notes": [
             "the first note",
             "the index is old",

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from conflictscore.nodes.state import (
-    conflict_type_of,
     documents_of,
     run_of,
     searches_of,
@@ -14,7 +13,7 @@ from conflictscore.nodes.state import (
     timed,
     weights_of,
 )
-from conflictscore.records import Claim, ClaimEvidence, ConflictType, RunStatus, Usage
+from conflictscore.records import Claim, ClaimEvidence, RunStatus, Usage
 from tests.nodes.steps import attempt, claim_with, scored, setting
 
 CONFLICT = scored(claim_with("+-"))
@@ -51,9 +50,6 @@ def test_the_time_that_is_left_is_never_less_than_none() -> None:
 
 def test_before_a_step_was_taken_a_state_has_nothing_of_it() -> None:
     assert (documents_of({}), searches_of({}), weights_of({})) == ((), (), {})
-    assert conflict_type_of({}) is None
-    assert conflict_type_of({"conflict_type": None}) is None
-    assert conflict_type_of({"conflict_type": "outdated"}) is ConflictType.OUTDATED
 
 
 def test_documents_weigh_what_the_last_answer_says() -> None:

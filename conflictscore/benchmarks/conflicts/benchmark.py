@@ -21,6 +21,7 @@ from conflictscore.benchmarks.conflicts.judges import (
     TEMPLATES,
     judge_answer,
 )
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
@@ -28,7 +29,7 @@ from conflictscore.benchmarks.harness.selection import question_id
 from conflictscore.benchmarks.harness.stand_ins import cited_text
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
-from conflictscore.records import ConflictType, Document, Record
+from conflictscore.records import Document, Record
 from conflictscore.retrieval.documents import clean_text
 
 __all__ = ["Conflicts", "ConflictsQuestion", "conflicts", "read_conflicts"]

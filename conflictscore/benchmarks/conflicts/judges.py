@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType, inline_citations
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.judging import Judge, at_once, read_choice
 from conflictscore.errors import ContextWindowError, ProviderError
@@ -15,9 +16,8 @@ from conflictscore.markdown import CITATIONS, sentence_ends
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.retrieve import given_documents
-from conflictscore.nodes.typed_replies import inline_citations
 from conflictscore.prompts import PromptSet, material, material_line
-from conflictscore.records import ConflictType, Document
+from conflictscore.records import Document
 
 __all__ = [
     "BEHAVIOUR",

@@ -8,7 +8,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from conflictscore.records import ConflictType, Record, Usage
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
+from conflictscore.records import Record, Usage
 
 __all__ = [
     "CategoryFigures",

@@ -10,16 +10,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, steps
-from conflictscore.records import (
-    Answer,
-    ClaimEvidence,
-    ConflictReport,
-    ConflictType,
-    Document,
-    Record,
-    Usage,
-)
+from conflictscore.records import Answer, ClaimEvidence, ConflictReport, Document, Record, Usage
 
 __all__ = [
     "Guard",

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.definition import ACCURACY
 from conflictscore.benchmarks.harness.methods.method import BenchmarkMethod
 from conflictscore.benchmarks.harness.methods.registry import (
@@ -33,15 +34,7 @@ from conflictscore.benchmarks.harness.records import (
 from conflictscore.errors import InputError
 from conflictscore.metric import better_supported, support_share
 from conflictscore.nodes.decide import flipped_by
-from conflictscore.records import (
-    Answer,
-    Attempt,
-    ConflictReport,
-    ConflictType,
-    Document,
-    Usage,
-    first_fault,
-)
+from conflictscore.records import Answer, Attempt, ConflictReport, Document, Usage, first_fault
 
 __all__ = [
     "FREE_FORM_MEASURES",

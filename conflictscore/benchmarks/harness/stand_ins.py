@@ -6,11 +6,10 @@ from math import ceil, prod
 from string import ascii_lowercase
 from typing import Any
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType, typed_fields
 from conflictscore.benchmarks.harness.estimate import Assumptions, Level
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.nodes.behaviour import typed_fields
 from conflictscore.prompts import PromptSet
-from conflictscore.records import ConflictType
 
 __all__ = ["PASSAGE", "Scene", "StandIn", "cited_text", "stand_in", "word", "words"]
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.costs import Money, run_cost
 from conflictscore.benchmarks.harness.definition import SCORES
 from conflictscore.benchmarks.harness.figures import (
@@ -27,7 +28,7 @@ from conflictscore.benchmarks.harness.statistics import (
     proportion,
     wilcoxon_pratt,
 )
-from conflictscore.records import ConflictReport, ConflictType, Usage
+from conflictscore.records import ConflictReport, Usage
 
 __all__ = ["figures"]
 

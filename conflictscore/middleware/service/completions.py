@@ -84,7 +84,6 @@ def _beside_the_answer(ticket: Ticket, run: Run, *, complete: bool) -> dict[str,
         "coverage": report.coverage if report else None,
         **({"weighted": report.weighted.to_json()} if report and report.weighted else {}),
         **(changed if run.flipped else {}),
-        **({"conflict_type": run.conflict_type} if run.regeneration == "typed" else {}),
         "notes": list(run.notes),
         "complete": complete,
     }

@@ -300,7 +300,7 @@ def _list_row(run_id: str, owner: str, finished: int, run: Mapping[str, Any]) ->
         searched += [document.get("title"), document.get("url")]
     return [
         *(run_id, owner, int(run.get("created") or 0), finished, status),
-        "typed-rag" if run.get("regeneration") == "typed" else "regenerated-rag",
+        "regenerated-rag",
         *(int(bool(run.get("flipped"))), int(disputed), question[:_SHOWN_CHARS]),
         without_markdown(answer)[:_SHOWN_CHARS],
         "\n".join(str(text) for text in searched if text)[:_SEARCHED_CHARS].casefold(),

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conflictscore.benchmarks.conflicts.judges import judge_answer
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from conflictscore.records import ConflictType
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
 from tests.world import scripted_model
 

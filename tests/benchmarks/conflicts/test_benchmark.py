@@ -7,10 +7,10 @@ import pytest
 
 from conflictscore.benchmarks.conflicts.benchmark import conflicts
 from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR, GROUNDING, RECALL
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.nodes.retrieve import given_documents
 from conflictscore.prompts import PromptSet
-from conflictscore.records import ConflictType
 from tests.benchmarks.conflicts.lines import TYPES, official, result
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.conflicts.benchmark import Conflicts, read_conflicts
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.errors import InputError
-from conflictscore.records import ConflictType
 from tests.benchmarks.conflicts.lines import TYPES, official, result, shortened
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 

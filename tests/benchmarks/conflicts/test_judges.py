@@ -16,11 +16,11 @@ from conflictscore.benchmarks.conflicts.judges import (
     judge_answer,
     read_support,
 )
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.estimate import Assumptions, Range
 from conflictscore.benchmarks.harness.stand_ins import Scene, cited_text
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import ConflictType
 from tests.benchmarks.conflicts.judging import (
     LAMP,
     PROMPTS,

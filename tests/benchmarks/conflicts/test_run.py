@@ -9,8 +9,8 @@ import pytest
 
 from conflictscore.benchmarks.conflicts.benchmark import conflicts
 from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR, GROUNDING, RECALL
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.figures import Figures
-from conflictscore.records import ConflictType
 from tests.benchmarks.conflicts.judging import between, first_prompt, scripted, word_asked
 from tests.benchmarks.conflicts.lines import TYPES, official, result
 from tests.benchmarks.harness.quiz import run_quiz

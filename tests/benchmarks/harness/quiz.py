@@ -9,6 +9,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.definition import ACCURACY, Benchmark
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
@@ -17,7 +18,6 @@ from conflictscore.benchmarks.harness.setup import RunSettings, Setup
 from conflictscore.benchmarks.running import Limits, arun_benchmark
 from conflictscore.benchmarks.truthfulqa.judges import STAND_INS, judge_answer
 from conflictscore.graph.settings import LoopSettings
-from conflictscore.records import ConflictType
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.typed_world import TypedWorld
 from tests.world import scripted_model

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP
 from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
 from conflictscore.metric import conflict_report
@@ -11,7 +12,6 @@ from conflictscore.records import (
     Claim,
     ClaimEvidence,
     ConflictReport,
-    ConflictType,
     EvidenceLabel,
     Label,
     Usage,

@@ -10,6 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ValidationError
 
 from conflictscore import create_self_correcting_rag
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.dry_run import estimate
 from conflictscore.benchmarks.harness.estimate import Assumptions, Estimate, Range
@@ -24,7 +25,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.retrieve import given_documents
 from conflictscore.nodes.state import RagInput
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Claim, ConflictType, Document, EvidenceLabel, Usage
+from conflictscore.records import Claim, Document, EvidenceLabel, Usage
 from conflictscore.tokens import count_tokens
 from tests.benchmarks.harness.dry import named
 from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from scipy.stats import wilcoxon
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.figures import Figures, Interval
 from conflictscore.benchmarks.harness.methods.registry import LOOP, METHODS
 from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
 from conflictscore.benchmarks.harness.results import results
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.benchmarks.harness.summarise import figures
-from conflictscore.records import ConflictType
 from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
 from tests.benchmarks.harness.recorded import (
     answered,

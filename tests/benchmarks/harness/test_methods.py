@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS, method_of
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.records import StepRecord
 from conflictscore.benchmarks.running import Limits
 from conflictscore.errors import BudgetError, InputError
-from conflictscore.records import ConflictType
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz, told
 from tests.fakes.openai_server import Fault, OpenAIServer
 

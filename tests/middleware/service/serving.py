@@ -26,8 +26,7 @@ from conflictscore.middleware.service.service import Service
 from conflictscore.models.spec import open_model
 from conflictscore.nodes.state import RunContext
 from tests.fakes.openai_wire import ChatRequest, Fault, Reply
-from tests.typed_world import TypedWorld
-from tests.world import DISAGREEING, PAPER
+from tests.world import DISAGREEING, PAPER, World
 
 __all__ = [
     "AGREEING",
@@ -77,7 +76,7 @@ class Listed(BaseRetriever):
 
 
 @dataclass
-class ChatWorld(TypedWorld):
+class ChatWorld(World):
     """The scripted model as a chatbot's: it also rewrites questions, and answers plain requests."""
 
     standalone: str = QUESTION

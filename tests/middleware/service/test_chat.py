@@ -78,37 +78,6 @@ class TestCorrect:
         assert short["weighted"] == run["report"]["weighted"]
         assert short["weighted"]["cs_r"] == pytest.approx(2 / 3)
 
-    def test_typed_regeneration_puts_the_type_beside_the_answer_and_its_reason_in_the_run(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        with serving(upstream, regeneration="typed") as served:
-            reply = served.ask()
-            run = served.run(reply)
-
-        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
-        assert reply.json()["conflictscore"]["conflict_type"] == "outdated"
-        assert (run["regeneration"], run["conflict_type"]) == ("typed", "outdated")
-        assert run["conflict_type_reason"] == "The log is of a later day."
-        assert "How the documents relate: outdated" in world.prompts["regenerate"][0]
-
-    def test_a_missing_type_is_null_and_the_notes_say_why(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        world.broken["classify"] = "Hard to say."
-        with serving(upstream, regeneration="typed") as served:
-            short = served.ask().json()["conflictscore"]
-
-        assert (short["status"], short["conflict_type"]) == ("corrected", None)
-        assert short["notes"][0].startswith("the run continued without a conflict type")
-
-    def test_without_typed_regeneration_there_is_no_type(self, upstream: OpenAIServer) -> None:
-        with serving(upstream) as served:
-            reply = served.ask()
-            run = served.run(reply)
-
-        for said in (reply.json()["conflictscore"], run):
-            assert not {"regeneration", "conflict_type"} & said.keys()
-
     def test_the_usage_is_that_of_the_whole_run(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:

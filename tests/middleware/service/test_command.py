@@ -115,7 +115,6 @@ def test_it_says_where_it_listens_and_what_it_is_in_front_of(upstream: OpenAISer
         (["--runs-file", "no/such/folder/runs"], "cannot be used"),
         (["--base-url", "http://127.0.0.1:1/v1"], "--base-url needs --model"),
         (["--docs"], "requires an argument"),
-        (["--regeneration", "typed", "--mode", "annotate"], "is for --mode correct"),
     ],
 )
 def test_bad_options_are_refused_in_one_line(
@@ -132,13 +131,6 @@ def test_bad_options_are_refused_in_one_line(
     [line] = result.stderr.splitlines()
     assert complaint in line
     assert "secret" not in line
-
-
-def test_typed_regeneration_is_a_setting_of_the_deployment(upstream: OpenAIServer) -> None:
-    with served(upstream, "--regeneration", "typed") as command:
-        reply = command.ask().json()
-
-    assert reply["conflictscore"]["conflict_type"] == "outdated"
 
 
 def test_an_address_that_is_taken_is_named(upstream: OpenAIServer) -> None:

@@ -14,7 +14,6 @@ from selenium.webdriver.common.keys import Keys
 from tests.browser import Reader, browser, severe
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.middleware.service.serving import QUESTION, Listed, Served, serving, until
-from tests.typed_world import TypedWorld
 from tests.world import DISAGREEING, World
 
 KEY = "a-key-of-this-deployment-0123456789"
@@ -141,22 +140,6 @@ def test_scores_with_weights_stand_under_those_without(reader: Reader) -> None:
         assert "CS-R, weighed" in reader.text(".scores")
         told = reader.text(".scores .value").splitlines()
     assert told[-4:] == ["0.50", "then 0.50", "0.67", "then 0.33"]
-
-
-def test_the_type_of_the_conflict_stands_with_the_answer_and_among_the_steps(
-    reader: Reader,
-) -> None:
-    with (
-        OpenAIServer(TypedWorld()) as upstream,
-        serving(upstream, regeneration="typed") as served,
-    ):
-        reader.open(served.address)
-        reader.ask(QUESTION)
-        reader.answered()
-    told = "outdated: The log is of a later day."
-    assert reader.text(".answer > .reason").splitlines() == ["How the sources relate", told]
-    reader.all(".log > summary")[0].send_keys(Keys.ENTER)
-    assert f"How the sources relate: {told}" in reader.text(".log")
 
 
 def test_the_steps_are_seen_while_they_are_taken(reader: Reader) -> None:

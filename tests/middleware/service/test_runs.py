@@ -122,17 +122,6 @@ class TestAsking:
         assert events[0][1]["run_id"] == run["run_id"]
         assert (run["status"], run["answer"]) == ("corrected", "It was lit in 1874.")
 
-    def test_the_type_of_the_conflict_is_a_step_where_regeneration_is_typed(
-        self, upstream: OpenAIServer
-    ) -> None:
-        with serving(upstream, regeneration="typed") as served:
-            reply = served.http.post("/v1/runs", json={"question": QUESTION})
-
-        events = events_in(reply.text)
-        told = {"type": "outdated", "reason": "The log is of a later day."}
-        assert ("conflict_type", {"event": "conflict_type", **told}) in events
-        assert events[-1][1]["conflict_type"] == "outdated"
-
     def test_documents_options_and_history_come_with_the_question(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:
@@ -155,12 +144,11 @@ class TestAsking:
     def test_a_service_that_annotates_looks_once(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:
-        with serving(upstream, settings={"mode": "annotate"}, regeneration="typed") as served:
+        with serving(upstream, settings={"mode": "annotate"}) as served:
             run = served.run(served.http.post("/v1/runs", json={"question": QUESTION}))
 
         assert (run["status"], run["answer"]) == ("kept", "It was lit in 1871.")
-        assert world.asked["regenerate"] == world.asked["classify"] == 0
-        assert "regeneration" not in run
+        assert world.asked["regenerate"] == 0
 
     @pytest.mark.parametrize(
         ("body", "complaint"),

@@ -5,13 +5,12 @@ Where no type can be had, it is reconsidered as the paper does, with a note.
 
 from typing import Any
 
-from conflictscore.benchmarks.harness.methods.asker import Asker, plain
+from conflictscore.benchmarks.harness.conflict_types import CLASSIFYING, typed_fields
+from conflictscore.benchmarks.harness.methods.asker import Asker
+from conflictscore.benchmarks.harness.methods.conflict_aware import tell_type
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import ask_again
-from conflictscore.nodes.behaviour import CLASSIFYING
-from conflictscore.nodes.classify import tell_type
-from conflictscore.nodes.state import RagState
 
 __all__ = ["TYPED_RAG"]
 
@@ -21,8 +20,7 @@ async def _ask(asker: Asker, asked: Asked) -> dict[str, Any]:
     if claim is None:
         return {"answer": first.to_json(), "conflict_type": None, "notes": []}
     meter = UsageMeter()
-    shown: RagState = {"question": question.question, "documents": plain(asked.documents)}
-    told = await tell_type(shown, asker.context, meter)
+    told = await tell_type(asker, asked, meter)
     answer, notes = await ask_again(
         question.question,
         question.options,
@@ -32,7 +30,8 @@ async def _ask(asker: Asker, asked: Asked) -> dict[str, Any]:
         model=asker.context.generator,
         prompts=asker.context.prompts,
         meter=meter,
-        conflict_type=told.kind,
+        variant="_typed" if told.kind else "",
+        fields=typed_fields(told.kind, asker.context.prompts),
     )
     asker.kept(meter.usage.cached_calls)
     return {

@@ -9,6 +9,7 @@ from textwrap import fill
 from rich.console import Console
 from rich.text import Text
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.figures import (
     CategoryFigures,
     Figures,
@@ -28,7 +29,6 @@ from conflictscore.benchmarks.paper_figures import (
     own_tables,
     published_types,
 )
-from conflictscore.records import ConflictType
 from conflictscore.reporting.figure_text import (
     counted,
     one_line,

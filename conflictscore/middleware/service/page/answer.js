@@ -2,7 +2,7 @@
 
 import { claimList, source } from "./claims.js";
 import { wordDiff } from "./diff.js";
-import { count, el, plain, related, save, told } from "./dom.js";
+import { count, el, plain, save, told } from "./dom.js";
 import { anchor, cited, rendered, visible } from "./markup.js";
 
 const SCORES = [
@@ -34,7 +34,6 @@ export function answerView(run) {
     told("p", `outcome ${run.status}`, outcome(run), 1000),
     run.flipped && change(run),
     !run.flipped && run.final_report && run.justification && reason(run.justification, run),
-    run.conflict_type && relation(run),
     last && claimList("Claims of this answer", last, run.documents),
     run.flipped && run.final_report && earlier(run),
     last && scores(run.report, run.final_report),
@@ -125,17 +124,6 @@ function answerText(run) {
 function reason(text, run) {
   const said = el("p", { dir: "auto" }, ...cited(plain(text, 4000), run));
   return el("div", { class: "reason" }, el("h4", {}, "The model's reason"), said);
-}
-
-/** @param {any} run */
-function relation(run) {
-  const text = related(run.conflict_type, run.conflict_type_reason);
-  return el(
-    "div",
-    { class: "reason" },
-    el("h4", {}, "How the sources relate"),
-    told("p", "", text, 2000),
-  );
 }
 
 /** @param {any} flip */

@@ -90,15 +90,6 @@ export function count(n, one, many = `${one}s`) {
 }
 
 /**
- * How the sources relate, as the model says.
- * @param {string} type
- * @param {string | null} reason
- */
-export function related(type, reason) {
-  return reason ? `${type}: ${reason}` : type;
-}
-
-/**
  * Let the reader save a file.
  * @param {string} name
  * @param {Blob} content

@@ -1,6 +1,6 @@
 /** The steps of a run, shown as they are taken. */
 
-import { count, el, related, told } from "./dom.js";
+import { count, el, told } from "./dom.js";
 
 /** The steps of one run, as a growing list, with a progress bar for the verdicts. */
 export class Steps {
@@ -37,7 +37,6 @@ export class Steps {
       label: () => this.#label(),
       scores: () => this.#scores(data),
       decision: () => this.#decided(data),
-      conflict_type: () => this.#say(`How the sources relate: ${related(data.type, data.reason)}`),
       look_further: () => this.#lookedFurther(data),
       flip: () => this.#say("The answer changed"),
     };

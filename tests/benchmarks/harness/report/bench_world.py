@@ -1,5 +1,6 @@
 """Figures and results of a benchmark run, made by hand."""
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.figures import (
     CategoryFigures,
     Cost,
@@ -14,7 +15,7 @@ from conflictscore.benchmarks.harness.figures import (
 )
 from conflictscore.benchmarks.harness.methods.registry import LOOP
 from conflictscore.benchmarks.harness.records import MethodResult, Question, QuestionResult, Verdict
-from conflictscore.records import Answer, ConflictType, Usage
+from conflictscore.records import Answer, Usage
 
 __all__ = [
     "changed",

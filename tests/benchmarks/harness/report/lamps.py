@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.methods.registry import LOOP, METHODS
 from conflictscore.benchmarks.harness.records import (
     Guard,
@@ -18,7 +19,6 @@ from conflictscore.records import (
     Claim,
     ClaimEvidence,
     ConflictReport,
-    ConflictType,
     Document,
     EvidenceLabel,
     Label,

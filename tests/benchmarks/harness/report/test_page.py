@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.report.page.render import render_report, write_report
 from conflictscore.benchmarks.harness.report.page.report_run import (
@@ -22,7 +23,7 @@ from conflictscore.benchmarks.harness.report.page.report_run import (
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES as RATED
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.markup import web_address
-from conflictscore.records import ConflictType, Document
+from conflictscore.records import Document
 from tests.benchmarks.harness.report.lamps import (
     HOSTILE,
     PWN,

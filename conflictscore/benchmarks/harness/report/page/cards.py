@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import (
@@ -22,7 +23,7 @@ from conflictscore.benchmarks.harness.report.page.html import (
 from conflictscore.benchmarks.harness.report.page.report_run import FlipAnnotation, ReportRun
 from conflictscore.labelers.quotes import Span, passage_of, quoted_spans
 from conflictscore.markup import shown, web_address, web_host
-from conflictscore.records import ConflictType, Document, EvidenceLabel, Label
+from conflictscore.records import Document, EvidenceLabel, Label
 from conflictscore.reporting.figure_text import percent
 
 __all__ = [

@@ -164,7 +164,7 @@ def live_run(
     """The runs of ``ask --log``, or of a service, as one run of a report.
 
     The first answer stands as that of ``rag``, the answer that stands as that of
-    ``regenerated-rag``, or of ``typed-rag``. The category is the run's status.
+    ``regenerated-rag``. The category is the run's status.
 
     Args:
         name: What it is called.
@@ -210,7 +210,6 @@ def _result(number: int, run: Run) -> QuestionResult:
     report, reconsidered = run.report, run.attempts[-1].reconsidered if run.attempts else None
     if reconsidered is None and report is not None and report.reconsider is not None:
         reconsidered = report.evidence(report.reconsider)
-    method = "typed-rag" if run.regeneration == "typed" else "regenerated-rag"
     first = run.attempts[0].answer if run.attempts else _answer(run, run.first_answer or run.answer)
     methods = {BASELINE: MethodResult(answer=first, error=_why_not(run, first), report=report)}
     if run.question is not None:
@@ -218,7 +217,7 @@ def _result(number: int, run: Run) -> QuestionResult:
         standing = last if last and last.text == run.answer else _answer(run, run.answer)
         if standing is not None:
             standing = standing.model_copy(update={"justification": run.justification})
-        methods[method] = MethodResult(
+        methods["regenerated-rag"] = MethodResult(
             answer=standing, error=_why_not(run, standing), report=run.final_report or report
         )
     return QuestionResult(
@@ -233,7 +232,6 @@ def _result(number: int, run: Run) -> QuestionResult:
         conflict=bool(report.conflicting) if report else None,
         reconsidered=reconsidered,
         justification=run.justification,
-        predicted={method: run.conflict_type} if run.regeneration == "typed" else {},
         notes=run.notes,
     )
 

@@ -1,13 +1,53 @@
-"""Reading replies that name a conflict type or cite documents in brackets; see ``replies``."""
+"""The taxonomy of "DRAGged into Conflicts": types, expected behaviours, and replies that name one.
+
+The loop knows nothing of types. They are what CONFLICTS' questions carry, and what the methods
+``typed-rag``, ``pipeline``, ``taxonomy-aware`` and ``oracle`` answer by.
+"""
 
 import re
 from collections.abc import Collection
+from enum import StrEnum
 from typing import NamedTuple
 
 from conflictscore.nodes.replies import read_text
-from conflictscore.records import ConflictType
+from conflictscore.prompts import PromptSet
 
-__all__ = ["Classified", "TypedAnswer", "inline_citations", "read_type", "read_typed_answer"]
+__all__ = [
+    "BEHAVIOURS",
+    "CLASSIFYING",
+    "Classified",
+    "ConflictType",
+    "TypedAnswer",
+    "all_behaviours",
+    "inline_citations",
+    "read_type",
+    "read_typed_answer",
+    "typed_fields",
+]
+
+
+class ConflictType(StrEnum):
+    """How the documents of a question relate ("DRAGged into Conflicts", section 2)."""
+
+    NO_CONFLICT = "no-conflict"
+    """*No conflict*: the answers are the same, or nearly."""
+    COMPLEMENTARY = "complementary"
+    """*Complementary information*: the answers differ, and one person can agree with all."""
+    CONFLICTING_OPINIONS = "conflicting-opinions"
+    """*Conflicting opinions or research outcomes*: a debate that is not settled."""
+    OUTDATED = "outdated"
+    """*Conflict due to outdated information*: the answer has changed with time."""
+    MISINFORMATION = "misinformation"
+    """*Conflict due to misinformation*: a source has a fact wrong, or misleads."""
+
+
+_TEMPLATES = {kind: f"behaviour_{kind.value.replace('-', '_')}" for kind in ConflictType}
+
+BEHAVIOURS = tuple(_TEMPLATES.values())
+"""Templates of the behaviour that each type asks for (section 2)."""
+
+CLASSIFYING = ("classify_conflict", "conflict_types", *BEHAVIOURS)
+"""Templates for naming a type and answering by it."""
 
 _FIELD = re.compile(r"^[*_#\s]*(?P<name>TYPE|REASON|ANSWER)[*_]*:[*_]*\s*(?P<said>.*)$", re.I)
 _SPAN = re.compile(r"(\d{1,9})(?:\s*[-–]\s*(\d{1,9}))?")
@@ -17,17 +57,27 @@ _NAMES = {tuple(kind.value.split("-")): kind for kind in ConflictType}
 
 
 class Classified(NamedTuple):
-    """How documents relate, with the model's reason where it gave one."""
+    """A conflict type, with the model's reason where it gave one."""
 
     kind: ConflictType
     reason: str | None = None
 
 
 class TypedAnswer(NamedTuple):
-    """An answer with what the model took the documents to be before it answered."""
+    """An answer with the type that the model named before it."""
 
     classified: Classified
     answer: str
+
+
+def all_behaviours(prompts: PromptSet) -> str:
+    """The behaviours of all types, one a line."""
+    return "\n".join(f"{kind}: {prompts.render(_TEMPLATES[kind])}" for kind in ConflictType)
+
+
+def typed_fields(kind: ConflictType | None, prompts: PromptSet) -> dict[str, str]:
+    """A type with its behaviour, as template fields; none where the type is not known."""
+    return {} if kind is None else {"type": kind.value, "rule": prompts.render(_TEMPLATES[kind])}
 
 
 def read_type(reply: str) -> Classified:

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conflictscore.nodes.typed_replies import (
+from conflictscore.benchmarks.harness.conflict_types import (
     Classified,
+    ConflictType,
     inline_citations,
     read_type,
     read_typed_answer,
 )
-from conflictscore.records import ConflictType
 
 _KINDS = st.sampled_from(ConflictType)
 _LINE = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1)
