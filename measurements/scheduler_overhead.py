@@ -145,11 +145,6 @@ class Work(NamedTuple):
     places: int
     labeler: LabelerName
 
-    @property
-    def first_alone(self) -> bool:
-        """Whether the others wait for a question's first call, which takes its answer apart."""
-        return self.labeler != "whole-answer"
-
     def question(self, number: int) -> dict[str, Any]:
         """An answer with its documents, unlike those of another number."""
         mark = f"Q{number:04}"
@@ -191,9 +186,9 @@ async def _compare(work: Work, address: str, questions: int, rounds: int, delay:
     bare_cost, loop_cost = middle["bare"], middle["loop"]
     per_thousand = {name: cost.cpu / cost.calls * 1000 for name, cost in middle.items()}
     ratios = [b.seconds / a.seconds for a, b in zip(costs["bare"], costs["loop"], strict=True)]
-    alone = work.first_alone * 1
-    waves = -(-questions * alone // work.places)
-    waves += -(-questions * (len(calls) - alone) // work.places)
+    # the others wait for a question's first call, which takes its answer apart
+    waves = -(-questions // work.places)
+    waves += -(-questions * (len(calls) - 1) // work.places)
     click.echo(
         _ROW.format(
             work.labeler,
@@ -226,9 +221,8 @@ async def _bare(work: Work, model: LanguageModel, calls: Sequence[Call], questio
 
     async def question(number: int) -> None:
         mark = f"Q{number:04}"
-        if work.first_alone:
-            await one(calls[0], mark)
-        await asyncio.gather(*(one(call, mark) for call in calls[work.first_alone :]))
+        await one(calls[0], mark)
+        await asyncio.gather(*(one(call, mark) for call in calls[1:]))
 
     await asyncio.gather(*(question(number) for number in range(questions)))
     return questions * len(calls)

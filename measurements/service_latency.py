@@ -4,7 +4,7 @@ A simulated upstream in a process of its own takes 200 ms a call. The service, i
 own, searches ten documents and finds six claims in each answer, one of them with evidence on both
 sides. Its critical path is the search and as many calls as the mode needs one after the other: one
 to observe, three to annotate (generate, decompose, one label), six to correct (and revise,
-decompose, label); where many pairs are screened and some verified, each label is two.
+decompose, label).
 
 CPU is that of all workers. Clients send for --seconds, one request each at least, so that a row has
 few requests where there are few clients or they wait long; the table says how many. The upstream
@@ -55,8 +55,6 @@ _COLUMNS = (
 _MIB = 1 << 20
 _WARM_UP = 4
 """Requests for each worker: the first ones load what a request needs."""
-_LABEL_CALLS = {"screened": 2}
-"""One after the other; 1 for all other labelers."""
 _EARLY, _SOAK_CLIENTS = 1000, 8
 
 
@@ -161,8 +159,7 @@ class _Row(NamedTuple):
     @property
     def path(self) -> float:
         """Seconds of the critical path."""
-        each = _LABEL_CALLS.get(self.labeler, 1)
-        return (self.case.calls + each * self.case.labels) * self.delay
+        return (self.case.calls + self.case.labels) * self.delay
 
 
 async def _measure(row: _Row, address: str, clients: int, *, alone: float | None = None) -> float:

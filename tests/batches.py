@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["AskedBatch", "batch_of", "batch_reply", "screen_reply"]
+__all__ = ["AskedBatch", "batch_of", "batch_reply"]
 
 _DOCUMENT = re.compile(
     r'<document(?: id="(\d+)")? mark="\w+">\n(.*?)\n</document mark="\w+">', re.DOTALL
@@ -55,13 +55,3 @@ def batch_of(prompt: str) -> AskedBatch:
 def batch_reply(verdicts: Sequence[Any]) -> str:
     """A reply of these verdicts."""
     return json.dumps({"verdicts": list(verdicts)})
-
-
-def screen_reply(verdicts: Sequence[dict[str, Any]]) -> str:
-    """The same verdicts, each claim's documents listed by their label."""
-    lists: dict[int, dict[str, Any]] = {}
-    for said in verdicts:
-        empty: dict[str, Any] = {"supports": [], "contradicts": [], "irrelevant": []}
-        its = lists.setdefault(said["claim"], {"claim": said["claim"], **empty})
-        its[said["answer"].lower()].append(said["document"])
-    return batch_reply([*lists.values()])

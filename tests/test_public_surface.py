@@ -27,7 +27,7 @@ PUBLIC = {
     """,
     "conflictscore.labelers": """
         BatchJudge Calibration Cascade Certain ChoiceJudge FittedCalibration JsonJudge LABELERS
-        Labeler LabelerFactory LabelerKind LabelerName NliLabeler Pair Screened TableLabeler
+        Labeler LabelerFactory LabelerKind LabelerName NliLabeler Pair TableLabeler
         label_table make_labeler
     """,
     "conflictscore.middleware": """

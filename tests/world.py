@@ -14,7 +14,7 @@ from typing import Any
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from tests.batches import batch_of, batch_reply, screen_reply
+from tests.batches import batch_of, batch_reply
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 
 __all__ = ["DISAGREEING", "PAPER", "PAPER_OPTIONS", "World", "compared", "scripted_model"]
@@ -65,8 +65,7 @@ class World:
             case "batch":
                 asked = batch_of(prompt)
                 verdicts = [asked.verdict(*pair, compared) for pair in asked.pairs]
-                listed = '"irrelevant" (lists of document ids' in prompt
-                return (screen_reply if listed else batch_reply)(verdicts)
+                return batch_reply(verdicts)
             case "choice":
                 letter = {"SUPPORTS": "A", "CONTRADICTS": "B", "IRRELEVANT": "C"}[_verdict(prompt)]
                 scores = {"A": -3.0, "B": -3.0, "C": -3.0} | {letter: -0.1}

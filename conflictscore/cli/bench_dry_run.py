@@ -38,7 +38,6 @@ from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.registry import default_judge, make_labeler
-from conflictscore.labelers.screened import Screened
 from conflictscore.labelers.table import label_table
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.prices import PriceTable
@@ -126,7 +125,7 @@ def dry_run_detection(
             else:
                 asks = make_labeler(chosen_labeler(settings), counting, prompts)
             run_async(_count_labels(labels_of(play, asks), play, pairs))
-    if not isinstance(opened.labeler, Screened) and (note := _labels_note(opened.labeler)):
+    if note := _labels_note(opened.labeler):
         click.echo(note, err=True)
     expected = tally.estimate(
         (_WRITE, _LABEL), prices, questions=len(left.pairs), assumed_documents=0
@@ -222,11 +221,6 @@ def _labels_note(labeler: Labeler) -> str | None:
             return (
                 "Note: labels are an upper bound: every pair is counted, and the cascade"
                 " asks its judge about the hard ones only"
-            )
-        case Screened():
-            return (
-                "Note: labels are an upper bound: every claim is counted as disputed, so that its"
-                " sides are judged again"
             )
         case NliLabeler():
             return "Note: labels are made on this machine, by no call"

@@ -254,9 +254,6 @@ def open_labeler(settings: Mapping[str, Any], *, calibrated: bool = True) -> Ope
     Args:
         settings: The options.
         calibrated: Whether an NLI model is used with the calibration in its folder.
-
-    Raises:
-        InputError: The labeler chooses among the claims of an answer.
     """
     from conflictscore.graph.create import run_context
     from conflictscore.graph.settings import LoopSettings
@@ -264,11 +261,6 @@ def open_labeler(settings: Mapping[str, Any], *, calibrated: bool = True) -> Ope
     from conflictscore.storage.cache import ContentCache
 
     kind = LABELERS.get(settings["labeler"])
-    if kind and kind.for_answers:
-        raise InputError(
-            f"--labeler {settings['labeler']} chooses among the claims of an answer; here the"
-            " claims are given: use json"
-        )
     chosen = chosen_labeler(settings, calibrated=calibrated)
     if kind and kind.needs == "nothing":
         cache = None if settings["no_cache"] else ContentCache.default()

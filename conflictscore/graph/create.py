@@ -12,7 +12,7 @@ from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.graph.chains import ScoringGraph, build_scoring_graph
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
 from conflictscore.graph.settings import LoopOptions, LoopSettings, Model, ScoringOptions, takes
-from conflictscore.labelers.registry import claim_choice, make_labeler
+from conflictscore.labelers.registry import make_labeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import attach
 from conflictscore.models.spec import default_spec, from_chat_model, open_model, require_effort
@@ -229,7 +229,6 @@ def run_context(
     decomposer = generator if judge is None else counted(judge)
     if effort_needed:
         require_effort(settings.reasoning_effort, generator, decomposer)
-    claims = claim_choice(settings.labeler, settings.max_claims)
     return RunContext(
         generator=generator,
         decomposer=decomposer,
@@ -249,9 +248,8 @@ def run_context(
         duplicates_by=settings.duplicates_by,
         trust=settings.open_trust(),
         budget_seconds=settings.budget_seconds,
-        max_claims=claims.max_claims,
+        max_claims=settings.max_claims,
         effort=settings.effort,
-        whole_answer=claims.whole_answer,
     )
 
 

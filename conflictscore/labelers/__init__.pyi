@@ -14,5 +14,4 @@ from .registry import LABELERS as LABELERS
 from .registry import LabelerKind as LabelerKind
 from .registry import LabelerName as LabelerName
 from .registry import make_labeler as make_labeler
-from .screened import Screened as Screened
 from .table import label_table as label_table

@@ -1,8 +1,8 @@
 """One call for many pairs: its shape, its prompt, and what is made of the reply."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -14,14 +14,14 @@ from conflictscore.records import Claim, Document, EvidenceLabel, Label
 
 __all__ = ["MODES", "Batch", "BatchMode", "BatchName", "Open", "prompt_of", "read_reply"]
 
-BatchName = Literal["per-document", "per-claim", "matrix", "screen"]
+BatchName = Literal["per-document", "matrix"]
 
 _REPLY_TOKENS = 400
 """Room in every reply; the smaller the batch, the more of it for each verdict."""
+_VERDICT_TOKENS = 80
 _FIRST_CLAIM_ID = 100
 _FIRST_DOCUMENT_ID = _FIRST_CLAIM_ID + IDS_EACH
-_LISTS = {"supports": "SUPPORTS", "contradicts": "CONTRADICTS", "irrelevant": "IRRELEVANT"}
-"""The label of each list of documents."""
+_Answer = Literal["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,15 @@ class BatchMode:
     """The most claims in a call. Far down a long list, models err more often."""
     documents: int
     """The most documents in a call."""
-    verdict_tokens: int = 80
-    listed: bool = False
-    """Whether a reply lists the documents of each label for a claim, and says nothing else."""
 
     @property
     def keys(self) -> tuple[str, ...]:
         """What a verdict names, since a call may have several of them."""
-        several = {"claim": self.claims > 1, "document": self.documents > 1}
-        return tuple(key for key, names in several.items() if names)
+        return ("claim", "document") if self.documents > 1 else ("claim",)
 
     def reply_tokens(self, pairs: int) -> int:
         """Room for the reply to so many pairs."""
-        return _REPLY_TOKENS + self.verdict_tokens * pairs
+        return _REPLY_TOKENS + _VERDICT_TOKENS * pairs
 
     def schema(self) -> dict[str, Any]:
         """The form of a reply.
@@ -54,12 +50,8 @@ class BatchMode:
         the first time that it sees it. So the ids are checked here, and not by the schema.
         """
         fields: dict[str, Any] = {key: {"type": "integer"} for key in self.keys}
-        if self.listed:
-            ids = {"type": "array", "items": {"type": "integer"}}
-            fields = {"claim": fields["claim"], **dict.fromkeys(_LISTS, ids)}
-        else:
-            fields |= {"snippet": {"type": "string"}, "reason": {"type": "string"}}
-            fields["answer"] = {"type": "string", "enum": [*_LISTS.values()]}
+        fields |= {"snippet": {"type": "string"}, "reason": {"type": "string"}}
+        fields["answer"] = {"type": "string", "enum": list(get_args(_Answer))}
         return {
             "title": "evidence_labels",
             "type": "object",
@@ -81,9 +73,7 @@ class BatchMode:
 
 MODES: Mapping[BatchName, BatchMode] = {
     "per-document": BatchMode("label_per_document", claims=8, documents=1),
-    "per-claim": BatchMode("label_per_claim", claims=1, documents=64),
     "matrix": BatchMode("label_matrix", claims=8, documents=16),
-    "screen": BatchMode("label_screen", claims=8, documents=16, verdict_tokens=8, listed=True),
 }
 
 
@@ -116,7 +106,7 @@ class _Verdict(BaseModel):
 
     snippet: str
     reason: str
-    answer: Literal["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
+    answer: _Answer
 
 
 Open = list[tuple[Pair, str]]
@@ -134,9 +124,6 @@ def prompt_of(batch: Batch, mode: BatchMode, prompts: PromptSet) -> str:
             prompts.render("label_one_document", id=documents[number], document=text)
             for number, text in batch.shown.items()
         )
-    if mode.claims == 1:
-        [fields["claim"]] = [material(claim.text) for claim in batch.claims]
-        return prompts.render(mode.template, **fields)
     listed = []
     for claim in batch.claims:
         asked = {document.number for of, document in batch.pairs if of == claim}
@@ -164,7 +151,7 @@ def read_reply(
     if not isinstance(listed, list):
         raise ValueError('"verdicts" is not a list')  # noqa: TRY004 - as ask_json wants it
     said: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    for item in _apart(listed) if mode.listed else listed:
+    for item in listed:
         if isinstance(item, Mapping):
             said.setdefault(tuple(str(item.get(key)) for key in mode.keys), []).append(item)
     claims, documents = batch.claim_ids(), batch.document_ids()
@@ -180,16 +167,6 @@ def read_reply(
     if not verdicts:
         raise ValueError(f"the first pair {left[0][1]}, and no other can be used either")
     return verdicts, left
-
-
-def _apart(listed: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """The verdicts, one a pair, of a reply that lists documents by their label."""
-    for item in listed:
-        for name, answer in _LISTS.items() if isinstance(item, Mapping) else ():
-            ids = item.get(name)
-            for its in ids if isinstance(ids, list) else ():
-                named = {"claim": item.get("claim"), "document": its}
-                yield {**named, "snippet": "", "reason": "", "answer": answer}
 
 
 def _label(

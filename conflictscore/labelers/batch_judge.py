@@ -1,4 +1,4 @@
-"""The LLM judge of many pairs in one call: ``per-document``, ``per-claim``, ``matrix``, ``screen``.
+"""The LLM judge of many pairs in one call: ``per-document`` and ``matrix``.
 
 A batch names every claim and document by an id that its text decides, a verdict is taken only where
 its ids are those of one pair that was asked for, and what a reply leaves open is asked again. The
@@ -61,15 +61,13 @@ class BatchJudge:
             model: The model that judges.
             prompts: Where ``label_rules_brief`` and the templates of the mode are.
             mode: What goes into a call: ``per-document`` up to 8 claims and one document,
-                ``per-claim`` one claim and all documents, ``matrix`` up to 8 claims and up to 16
-                documents; fewer where the context window has no room for more. ``screen`` is
-                ``matrix`` with labels alone, neither quoted nor reasoned.
+                ``matrix`` up to 8 claims and up to 16 documents; fewer where the context window has
+                no room for more.
         """
         self._model, self._prompts, self._mode = model, prompts, MODES[mode]
-        names = ["document" if self._mode.documents == 1 else "documents"]
-        names.append("claim" if self._mode.claims == 1 else "claims")
-        rules = prompts.render("label_rules_brief")
-        self._around = prompts.render(self._mode.template, rules=rules, **dict.fromkeys(names, ""))
+        documents = "document" if self._mode.documents == 1 else "documents"
+        empty = {"rules": prompts.render("label_rules_brief"), documents: "", "claims": ""}
+        self._around = prompts.render(self._mode.template, **empty)
         self._claims_room = max(self._mode.claims * _CLAIM_TOKENS, _LEAST_CLAIMS_TOKENS)
         self.name = f"{mode}({model.name})"
         self.identity: dict[str, Any] | None = None

@@ -1,19 +1,25 @@
-"""The cascade: easy pairs are settled cheaply, and the judge sees only the hard ones."""
+"""The cascade: a cheap labeler settles the easy pairs, and the judge sees only the hard ones."""
 
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import Calibration
 from conflictscore.labelers.protocol import Labeler, Pair, has_learned
-from conflictscore.labelers.stages import Place, TwoStages, decided_by
+from conflictscore.labelers.verdicts import judging
+from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.scripts import script_of
+from conflictscore.storage.cache import ContentCache
+from conflictscore.threads import together
 
 __all__ = ["WORDS", "Cascade", "Certain", "open_cascade"]
 
+_Place = tuple[int, int]
+"""Numbers of a claim and a document."""
 WORDS = "words"
 """The stage that compares words, and bears out what the cheap labeler finds irrelevant."""
 
@@ -60,7 +66,7 @@ class Certain(NamedTuple):
         return least is not None and verdict.score is not None and verdict.score >= least
 
 
-class Cascade(TwoStages):
+class Cascade:
     """Three stages; the first that is certain of a pair decides it, and its label says which.
 
     First the cheap labeler, where its score is high enough. Then the words: what it finds
@@ -69,6 +75,10 @@ class Cascade(TwoStages):
     gets what is left, and beside that every verdict of the cheap labeler on which alone a conflict
     rests: one that is the only one of its side, where the cheap labeler or the judge has found the
     other side.
+
+    So a verdict may change with the documents beside it, and is found anew each time. Cached are
+    the verdicts of the cheap labeler and of the judge, each under its own identity. A pair that the
+    judge could not label is UNLABELLED, whatever the cheap labeler said of it.
     """
 
     def __init__(
@@ -78,19 +88,33 @@ class Cascade(TwoStages):
 
         Args:
             cheap: A labeler with calibrated scores, such as ``NliLabeler``.
-            judge: What decides the hard pairs, such as ``JsonJudge`` or ``BatchJudge``. None leaves
-                that to the run it is given to: the judge that the run would have without a cascade.
+            judge: Decides the hard pairs, such as ``JsonJudge`` or ``BatchJudge``. None leaves that
+                to the run it is given to: the judge that the run would have without a cascade.
             certain: When a cheap verdict may stand; by default as :class:`Certain` says.
         """
+        self._cheap, self._set_judge = cheap, judge
         self._certain = Certain() if certain is None else certain
-        words = [_LEAST_LETTERS, _STEM_LETTERS, _LEAST_WORDS]
-        settings = {"certain": self._certain._asdict(), "no_shared_words": words}
-        super().__init__("cascade", cheap, judge, settings)
+        self.name = f"cascade({cheap.name}, {judge.name if judge else 'the judge of the run'})"
+        self.identity: dict[str, Any] | None = None
+        if judge is not None and cheap.identity is not None and judge.identity is not None:
+            self.identity = {
+                "labeler": "cascade",
+                "cheap": dict(cheap.identity),
+                "judge": dict(judge.identity),
+                "certain": self._certain._asdict(),
+                "no_shared_words": [_LEAST_LETTERS, _STEM_LETTERS, _LEAST_WORDS],
+            }
 
     @property
     def complete(self) -> bool:
         """Whether it has a judge."""
         return self._set_judge is not None
+
+    @property
+    def _judge(self) -> Labeler:
+        if self._set_judge is None:
+            raise ConfigurationError(f"{self.name} has no judge: give it one, or give it to a run")
+        return self._set_judge
 
     def with_judge(self, judge: Labeler) -> "Cascade":
         """The same cascade with this judge."""
@@ -100,26 +124,106 @@ class Cascade(TwoStages):
         """The same cascade with each of its labelers changed."""
         return Cascade(change(self._cheap), change(self._judge), self._certain)
 
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
+        verdict = await self._cheap.label(claim, document, meter)
+        if (settled := self._settled((claim, document), verdict)) is not None:
+            return settled
+        return _decided_by(self._judge, await self._judge.label(claim, document, meter))
+
+    async def label_all(
+        self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
+    ) -> None:
+        """Judge many; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
+        await self.label_in_stages(pairs, meter, on_label)
+
+    async def label_in_stages(
+        self,
+        pairs: Sequence[Pair],
+        meter: UsageMeter,
+        on_label: Callable[[EvidenceLabel], None],
+        cache: ContentCache | None = None,
+    ) -> None:
+        """Judge many; see :class:`~conflictscore.labelers.protocol.StagedLabeler`."""
+        judge = self._judge
+        at = {(claim.number, document.number): (claim, document) for claim, document in pairs}
+        hard, sides = dict(at), dict[_Place, EvidenceLabel]()
+
+        def take_cheap(verdict: EvidenceLabel) -> None:
+            place = (verdict.claim, verdict.document)
+            if (settled := self._settled(at[place], verdict)) is None:
+                return
+            del hard[place]
+            if settled.label is Label.IRRELEVANT:  # no conflict can rest on it
+                on_label(settled)
+            else:
+                sides[place] = settled
+
+        judged: list[EvidenceLabel] = []
+
+        def take_judged(verdict: EvidenceLabel) -> None:
+            judged.append(verdict)
+            on_label(_decided_by(judge, verdict))
+
+        await _ask(self._cheap, pairs, take_cheap, meter, cache)
+        try:
+            while True:
+                for place in _deciding(sides.values(), judged):
+                    del sides[place]
+                    hard[place] = at[place]
+                if not hard:
+                    break
+                awaited = {claim for claim, _ in hard}
+                for place in [place for place in sides if place[0] not in awaited]:
+                    on_label(sides.pop(place))
+                await _ask(judge, [*hard.values()], take_judged, meter, cache)
+                hard.clear()
+        finally:  # they are kept even where the budget or the time ends with the judge
+            for verdict in sides.values():
+                on_label(verdict)
+
     def _settled(self, pair: Pair, verdict: EvidenceLabel) -> EvidenceLabel | None:
+        """The cheap verdict with the stage that settles it; None where the judge is needed."""
         if self._certain.allows(verdict) and has_learned(self._cheap, pair[0]):
-            return decided_by(self._cheap, verdict)
+            return _decided_by(self._cheap, verdict)
         if verdict.label is Label.IRRELEVANT and _share_no_word(*pair):
             return verdict.model_copy(update={"stage": WORDS})
         return None
 
-    def _deciding(
-        self, cheap: Collection[EvidenceLabel], judged: Sequence[EvidenceLabel]
-    ) -> list[Place]:
-        """Those without which their claim would have only one side."""
-        sides: dict[int, dict[Label, list[Place | None]]] = {}
-        for verdict in judged:
-            if verdict.label in (Label.SUPPORTS, Label.CONTRADICTS):
-                sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(None)
-        for verdict in cheap:
-            place = (verdict.claim, verdict.document)
-            sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(place)
-        opposed = (side for both in sides.values() if len(both) == 2 for side in both.values())
-        return [side[0] for side in opposed if len(side) == 1 and side[0] is not None]
+
+def _deciding(cheap: Collection[EvidenceLabel], judged: Sequence[EvidenceLabel]) -> list[_Place]:
+    """The cheap verdicts without which their claim would have only one side.
+
+    Args:
+        cheap: The sides that the cheap labeler took, on pairs the judge was not asked about.
+        judged: The verdicts of the judge so far.
+    """
+    sides: dict[int, dict[Label, list[_Place | None]]] = {}
+    for verdict in judged:
+        if verdict.label in (Label.SUPPORTS, Label.CONTRADICTS):
+            sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(None)
+    for verdict in cheap:
+        place = (verdict.claim, verdict.document)
+        sides.setdefault(verdict.claim, {}).setdefault(verdict.label, []).append(place)
+    opposed = (side for both in sides.values() if len(both) == 2 for side in both.values())
+    return [side[0] for side in opposed if len(side) == 1 and side[0] is not None]
+
+
+async def _ask(
+    labeler: Labeler,
+    pairs: Sequence[Pair],
+    tell: Callable[[EvidenceLabel], None],
+    meter: UsageMeter,
+    cache: ContentCache | None,
+) -> None:
+    async with together() as start:
+        for work in judging(labeler, pairs, tell, meter=meter, cache=cache):
+            start(work)
+
+
+def _decided_by(labeler: Labeler, verdict: EvidenceLabel) -> EvidenceLabel:
+    """The verdict with its stage: the labeler, or the one within it that decided."""
+    return verdict.model_copy(update={"stage": verdict.stage or labeler.name})
 
 
 def open_cascade(

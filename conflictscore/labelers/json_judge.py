@@ -47,7 +47,6 @@ class JsonJudge:
         model: LanguageModel,
         prompts: PromptSet,
         *,
-        called: str = "json",
         unquoted: Unquoted = "keep",
     ) -> None:
         """Make the judge.
@@ -56,8 +55,6 @@ class JsonJudge:
             model: The model that judges.
             prompts: Where ``label_json`` and the rules are: ``label_rules_paper`` in the set
                 ``paper``; else ``label_rules`` on a local model, and ``label_rules_brief``.
-            called: How records call it, where it judges claims that were chosen in a way of their
-                own. Its verdicts are the same, and cached as the same.
             unquoted: What becomes of a side whose quote does not stand in the document.
 
         Raises:
@@ -72,7 +69,7 @@ class JsonJudge:
             "label_json", model=model, prompts=prompts, reply_tokens=_REPLY_TOKENS
         )
         self._unquoted = unquoted
-        self.name = f"{called}({model.name})"
+        self.name = f"json({model.name})"
         self.identity: dict[str, Any] | None = None
         if model.identity is not None:
             rules = rules_of("label_json", model.endpoint, prompts)

@@ -6,7 +6,7 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from conflictscore.errors import ConfigurationError
 
@@ -17,41 +17,16 @@ if TYPE_CHECKING:  # help and errors are made from here, and need no client of a
 
 __all__ = [
     "LABELERS",
-    "ClaimChoice",
     "LabelerKind",
     "LabelerName",
-    "claim_choice",
     "default_judge",
     "make_labeler",
     "nli_is_installed",
     "takers",
 ]
 
-LabelerName = Literal[
-    "json",
-    "choice",
-    "nli",
-    "cascade",
-    "screened",
-    "per-document",
-    "per-claim",
-    "matrix",
-    "whole-answer",
-    "salient",
-]
+LabelerName = Literal["json", "choice", "nli", "cascade", "per-document", "matrix"]
 """The names of ``LABELERS``, for type checkers."""
-
-
-class ClaimChoice(NamedTuple):
-    """Which claims of an answer are judged."""
-
-    whole_answer: bool = False
-    """Whether the answer is not split, and is itself the one claim."""
-    max_claims: int | None = None
-    """The most claims, where a run does not say; None for all."""
-
-
-_ALL = ClaimChoice()
 _NLI_PACKAGES = ("onnxruntime", "tokenizers")
 """Of the extra ``nli``."""
 
@@ -68,7 +43,6 @@ class LabelerKind:
         options: Keyword arguments of its maker that a user may set; on the command line, with
             hyphens, they are its options.
         fixed: Further keyword arguments of its maker.
-        claims: Which claims of an answer it judges.
         extra: The optional extra that it needs; empty where it needs none.
     """
 
@@ -77,13 +51,7 @@ class LabelerKind:
     needs: Literal["model", "judge", "nothing"] = "model"
     options: tuple[str, ...] = ()
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    claims: ClaimChoice = _ALL
     extra: str = ""
-
-    @property
-    def for_answers(self) -> bool:
-        """Whether it chooses among the claims of an answer, so that given claims do not suit it."""
-        return self.claims != _ALL
 
     def open(self, **options: Any) -> "Labeler | LabelerFactory":
         """Open it with these options; one that needs the judging model stays a factory.
@@ -124,37 +92,15 @@ LABELERS: Mapping[str, LabelerKind] = {
         options=("nli_model", "certain", "calibration"),
         extra="nli",
     ),
-    "screened": LabelerKind(
-        "one call for up to 8 claims and 16 documents, then json for each verdict that decides"
-        " whether a claim is disputed; not for small models, which fail at the one call",
-        "screened:open_screened",
-    ),
     "per-document": LabelerKind(
         "up to 8 claims and one document in a call",
         "batch_judge:BatchJudge",
         fixed={"mode": "per-document"},
     ),
-    "per-claim": LabelerKind(
-        "one claim and all documents in a call",
-        "batch_judge:BatchJudge",
-        fixed={"mode": "per-claim"},
-    ),
     "matrix": LabelerKind(
         "up to 8 claims and 16 documents in a call",
         "batch_judge:BatchJudge",
         fixed={"mode": "matrix"},
-    ),
-    "whole-answer": LabelerKind(
-        "as json, with the answer itself as the one claim",
-        "json_judge:JsonJudge",
-        fixed={"called": "whole-answer"},
-        claims=ClaimChoice(whole_answer=True),
-    ),
-    "salient": LabelerKind(
-        "as json, for the claims that the documents say most about, by default 3",
-        "json_judge:JsonJudge",
-        fixed={"called": "salient"},
-        claims=ClaimChoice(max_claims=3),
     ),
 }
 
@@ -207,19 +153,6 @@ def default_judge(model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
 def nli_is_installed() -> bool:
     """Whether what NLI models need is there; the extras ``local`` and ``nli`` bring it."""
     return all(map(find_spec, _NLI_PACKAGES))
-
-
-def claim_choice(
-    labeler: "Labeler | LabelerFactory | str | None", max_claims: int | None = None
-) -> ClaimChoice:
-    """Which claims of an answer a labeler judges; all, unless its name says otherwise.
-
-    Args:
-        labeler: As for :func:`make_labeler`.
-        max_claims: The most claims, where a run says so.
-    """
-    choice = LABELERS[labeler].claims if isinstance(labeler, str) and labeler in LABELERS else _ALL
-    return choice if max_claims is None else choice._replace(max_claims=max_claims)
 
 
 def takers(option: str) -> tuple[str, ...]:

@@ -46,8 +46,6 @@ _BEFORE_CHARS = 600
 async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Take the draft apart; in multiple choice the chosen option's text is the one claim.
 
-    Where the answer is to be judged whole, its text is, unless it is empty.
-
     A decomposer that fails is recorded, and the answer stays without a score; where it fails at a
     changed passage, the change is noted as unchecked.
     """
@@ -57,8 +55,6 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     left_out: str | None = None
     if answer.option is not None:
         claims = _numbered((answer.text,))
-    elif runtime.context.whole_answer:
-        claims = _numbered((answer.text,)) if answer.text.strip() else ()
     elif revisions and not revisions[0].whole:
         claims, revisions = await _revised_claims(state, runtime, meter)
         left_out = attempts_of(state)[-1].unclaimed

@@ -261,8 +261,6 @@ class RunContext:
     """The most claims of an answer to label; None for all."""
     effort: str | None = None
     """The name under which the settings go together, for the log; decides nothing."""
-    whole_answer: bool = False
-    """Whether the answer is not taken apart, and is itself the one claim (paper, Limitations)."""
     run_id: str | None = None
     """The run's id where whoever starts it has given one away; None for a new one."""
 

@@ -32,6 +32,8 @@ from conflictscore.storage.record_file import RecordLines
 
 __all__ = ["RowListener", "Summary", "ascore_file", "open_source", "outcomes_of"]
 
+_FORMER_SETTINGS = (("whole_answer", False),)
+"""Settings that earlier versions recorded, at the value that every run has now."""
 _FAILED_IN_A_ROW = 50
 """So many rows that fail one after the other are not the fault of single rows."""
 
@@ -241,7 +243,6 @@ def _manifest(source: Source, context: RunContext) -> _Manifest:
         **({} if context.duplicates_by == "words" else {"duplicates_by": context.duplicates_by}),
         **({"trust": context.trust.described} if context.trust else {}),
         "max_claims": context.max_claims,
-        "whole_answer": context.whole_answer,
         "budget_seconds": context.budget_seconds,
     }
     if source.columns != Columns():
@@ -278,7 +279,13 @@ def _begin_or_check(path: Path, now: _Manifest) -> None:
 
 
 def _compared(manifest: _Manifest) -> Mapping[str, Any]:
-    return {name: value for name, value in manifest.to_json().items() if name != "created"}
+    compared = {name: value for name, value in manifest.to_json().items() if name != "created"}
+    compared["configuration"] = {
+        name: value
+        for name, value in manifest.configuration.items()
+        if (name, value) not in _FORMER_SETTINGS
+    }
+    return compared
 
 
 def _claimed(source: Source, out: Path, folder: Path) -> IO[bytes]:

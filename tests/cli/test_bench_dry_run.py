@@ -64,10 +64,8 @@ def test_each_labeler_is_planned_by_what_it_puts_into_a_call(
 ) -> None:
     pairwise = {name: least_calls(server, "--labeler", name) for name in ("json", "choice")}
     assert set(pairwise.values()) == {2 * (1 + 3)}
-    assert least_calls(server, "--labeler", "whole-answer") == 2 * (1 + 3)
     assert least_calls(server, "--labeler", "per-document") == 2 * (1 + 3)
     assert least_calls(server, "--labeler", "matrix") == 2 * (1 + 1)
-    assert least_calls(server, "--labeler", "screened") == 2 * (1 + 1 + 2)
     nli = ("--nli-model", str(make_nli_model(tmp_path / "nli")))
     assert least_calls(server, "--labeler", "nli", *nli) == 2
     assert least_calls(server, "--labeler", "cascade", *nli) == 2 * (1 + 3)

@@ -42,27 +42,3 @@ def test_an_answer_is_scored_with_all_pairs_in_one_call(
     assert claim["conflicting"]
     assert world.asked["batch"] == 2
     assert world.asked["label"] == 0
-
-
-@pytest.mark.parametrize("labeler", ["whole-answer", "salient"])
-def test_what_chooses_the_claims_of_an_answer_has_no_use_where_claims_are_given(
-    labeler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
-    data = tmp_path / "lamps_groups.jsonl"
-    text = {"text": "The lamp was lit in 1871.", "label": "SUPPORTS"}
-    data.write_text(json.dumps({"id": "one", "claim": text["text"], "docs": [text]}) + "\n")
-    command = [
-        "bench",
-        "conflict-detection",
-        "--data",
-        str(data),
-        "--model",
-        "m",
-        "--labeler",
-        labeler,
-    ]
-    refused = CliRunner().invoke(main, [*command, "--base-url", "http://127.0.0.1:9/v1"])
-    assert refused.exit_code == 2
-    said = "chooses among the claims of an answer; here the claims are given: use json"
-    assert f"--labeler {labeler} {said}" in refused.stderr

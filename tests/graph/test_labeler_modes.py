@@ -33,9 +33,7 @@ def sides(report: dict[str, Any]) -> list[tuple[str, list[int], list[int]]]:
     return [(c["text"], c["supports"], c["contradicts"]) for c in report["claims"]]
 
 
-@pytest.mark.parametrize(
-    ("labeler", "calls"), [("per-document", 3), ("per-claim", 4), ("matrix", 1)]
-)
+@pytest.mark.parametrize(("labeler", "calls"), [("per-document", 3), ("matrix", 1)])
 def test_a_batch_finds_what_single_calls_find_in_fewer_calls(
     labeler: LabelerName, calls: int
 ) -> None:
@@ -45,36 +43,16 @@ def test_a_batch_finds_what_single_calls_find_in_fewer_calls(
     assert together.asked == {"decompose": 1, "batch": calls}
 
 
-def test_what_a_screen_finds_is_borne_out_by_single_calls_where_it_decides() -> None:
-    singly, together = World(decomposition=CLAIMS), World(decomposition=CLAIMS)
-    assert sides(scored("screened", together)) == sides(scored("json", singly))
-    assert together.asked == {"decompose": 1, "batch": 1, "label": 4}
-
-
-def test_a_whole_answer_is_its_one_claim_and_is_not_taken_apart() -> None:
-    world = World()
-    report = scored("whole-answer", world, answer="  The lamp was lit in 1871.\nOr so. ")
-    assert world.asked == {"label": 3}
-    assert sides(report) == [("The lamp was lit in 1871.\nOr so.", [1], [2])]
-
-
-def test_of_an_answer_its_salient_claims_are_judged_and_the_others_left_out_visibly() -> None:
+def test_the_claims_that_documents_say_most_of_are_judged_and_the_others_left_out_visibly() -> None:
     world = World(decomposition=CLAIMS)
-    report = scored("salient", world)
+    report = scored("json", world, max_claims=3)
     assert world.asked == {"decompose": 1, "label": 9}
     assert [claim["unlabelled"] for claim in report["claims"]] == [[], [], [], [1, 2, 3]]
     assert "left out" in report["claims"][3]["labels"][0]["error"]
     assert report["coverage"] == 0.75
 
 
-def test_how_many_claims_are_salient_is_a_setting() -> None:
-    world = World(decomposition=CLAIMS)
-    report = scored("salient", world, max_claims=1)
-    assert world.asked == {"decompose": 1, "label": 3}
-    assert report["coverage"] == 0.25
-
-
-@pytest.mark.parametrize("labeler", ["screened", "per-document", "matrix", "whole-answer"])
+@pytest.mark.parametrize("labeler", ["per-document", "matrix"])
 def test_an_answer_is_corrected_whatever_judges_it(labeler: LabelerName) -> None:
     world = World()
     with OpenAIServer(world) as server:

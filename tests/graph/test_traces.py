@@ -25,7 +25,7 @@ class Tracer(BaseCallbackHandler):
     ("labeler", "label"),
     [
         ("json", ["label claim 1, document 1", "label claim 1, document 2"]),
-        ("per-claim", ["label claim 1, document 1, 2"]),
+        ("matrix", ["label claim 1, document 1, 2"]),
     ],
 )
 def test_each_call_says_what_it_is_for(labeler: LabelerName, label: list[str]) -> None:

@@ -13,11 +13,8 @@ from typing import Any, cast
 import pytest
 
 from conflictscore.errors import ConfigurationError, ProviderError
-from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.labelers import LABELERS, Labeler, LabelerKind, label_table, make_labeler
 from conflictscore.labelers.nli.model import NliModel
-from conflictscore.labelers.registry import ClaimChoice
 from conflictscore.models import LOCAL_ENDPOINT, UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Usage
 from conflictscore.storage.cache import ContentCache
@@ -134,16 +131,13 @@ class TestRegistry:
         self, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         kind = LabelerKind(
-            "as json, of one claim",
+            "as json, asking again for its quotes",
             "json_judge:JsonJudge",
-            fixed={"called": "mine"},
-            claims=ClaimChoice(max_claims=1),
+            fixed={"unquoted": "again"},
         )
         monkeypatch.setitem(cast("dict[str, LabelerKind]", LABELERS), "mine", kind)
-        context = run_context(
-            calling(server), None, LoopSettings(labeler=cast("Any", "mine"), cache=False)
-        )
-        assert (context.labeler.name, context.max_claims) == ("mine(test-model)", 1)
+        mine = opened("mine", server)
+        assert dict(mine.identity or {}).get("unquoted") == "again"
 
 
 class TestVerdicts:

@@ -13,7 +13,6 @@ from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import NliModel
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.quotes import found_in
-from conflictscore.labelers.screened import Screened
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel
@@ -48,7 +47,6 @@ def test_verdicts_of_the_papers_judge_depend_on_its_rules_and_on_quotes(
     known = its(model, "json", "label_rules_brief", "label_json")
 
     assert JsonJudge(model, PROMPTS).identity == known
-    assert JsonJudge(model, PROMPTS, called="salient").identity == known
     strict = JsonJudge(model, PROMPTS, unquoted="again")
     assert strict.identity == {**known, "unquoted": "again"}
 
@@ -63,7 +61,7 @@ def test_verdicts_of_one_letter_depend_on_the_calibration(model: LanguageModel) 
 
 @pytest.mark.parametrize(
     ("mode", "at_once"),
-    [("per-document", [8, 1]), ("per-claim", [1, 64]), ("matrix", [8, 16]), ("screen", [8, 16])],
+    [("per-document", [8, 1]), ("matrix", [8, 16])],
 )
 def test_verdicts_of_many_pairs_depend_on_how_many_are_asked_at_once(
     model: LanguageModel, mode: Any, at_once: list[int]
@@ -83,7 +81,6 @@ def test_verdicts_of_two_stages_depend_on_both_and_on_what_divides_them(
     both = {"cheap": first.identity, "judge": second.identity}
 
     cascade = Cascade(first, second, Certain(0.8, 0.7, 0.6))
-    screened = Screened(first, second)
 
     assert cascade.identity == {
         "labeler": "cascade",
@@ -91,7 +88,6 @@ def test_verdicts_of_two_stages_depend_on_both_and_on_what_divides_them(
         "certain": {"supports": 0.8, "contradicts": 0.7, "irrelevant": 0.6},
         "no_shared_words": [4, 5, 3],
     }
-    assert screened.identity == {"labeler": "screened", **both, "most_verified": 2}
     assert cascade.name == "cascade(choice(test-model), json(test-model))"
     assert Cascade(first).name == "cascade(choice(test-model), the judge of the run)"
 

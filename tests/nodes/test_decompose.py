@@ -112,16 +112,6 @@ async def test_a_chosen_option_is_the_one_claim_and_nobody_is_asked() -> None:
     assert not model.asked
 
 
-async def test_an_answer_that_is_judged_whole_is_the_one_claim_unless_it_is_empty() -> None:
-    whole = {"settings": {"whole_answer": True}}
-
-    update, _ = await apart(Answer(text="It was lit. It is red."), Says(""), **whole)
-    empty, _ = await apart(Answer(text=" \n"), Says(""), **whole)
-
-    assert [claim["text"] for claim in update["claims"]] == ["It was lit. It is red."]
-    assert empty["claims"] == []
-
-
 async def test_an_answer_that_cannot_be_taken_apart_says_why() -> None:
     down = ProviderError("the model is down", provider="model")
 

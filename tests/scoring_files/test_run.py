@@ -181,7 +181,6 @@ def test_rows_with_faults_fail_and_say_why_and_stay_where_they_are(
     ("change", "shown"),
     [
         ({"max_claims": 3}, "configuration.max_claims null there and 3 now"),
-        ({"whole_answer": True}, "configuration.whole_answer false there and true now"),
         ({"duplicates": "once"}, 'configuration.duplicates "vote" there and "once" now'),
         (
             {"duplicates_by": "meaning"},

@@ -28,8 +28,8 @@ from conflictscore.benchmarks.harness.methods.registry import (
 from conflictscore.benchmarks.harness.records import Question, StepRecord
 from conflictscore.benchmarks.harness.stand_ins import PASSAGE, Scene, StandIn, stand_in
 from conflictscore.errors import UnreadableReplyError
+from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.protocol import Labeler, Pair, TableLabeler
-from conflictscore.labelers.stages import TwoStages
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -41,8 +41,6 @@ __all__ = ["Call", "CountingModel", "NotedPrompts", "Play", "labels_of"]
 T = TypeVar("T")
 
 _REGENERATION = re.compile("_regenerate(_typed)?$|^revise$")
-_LISTED_TOKENS = 5
-"""Of an id in a list, with its share of what stands around it."""
 _CLAIM_IDS = ("label_one_claim", "label_claim_with")
 _LINES = re.compile(r"[^\n]*\n+|[^\n]+$")
 
@@ -178,7 +176,6 @@ class Play(Silent):
             self._count(model, prompt, self._at("verdict_tokens"), self._part(prompt))
             return {"claim": "", "document_snippet": "", "reasoning": "", "answer": "IRRELEVANT"}
         keys = {*schema["properties"]["verdicts"]["items"]["required"]}
-        listed = "irrelevant" in keys  # lists of documents by their label
         claims, documents = (
             [
                 int(filled["id"])
@@ -189,13 +186,9 @@ class Play(Silent):
         )
         ids = [
             {"claim": claim, "document": document}
-            for claim in (claims if "claim" in keys else [0])
-            for document in (documents if listed or "document" in keys else [0])
+            for claim in claims
+            for document in (documents if "document" in keys else [0])
         ]
-        if listed:
-            self._count(model, prompt, _LISTED_TOKENS * len(ids), self._part(prompt))
-            none: dict[str, list[int]] = {"supports": [], "contradicts": []}
-            return {"verdicts": [{"claim": c, **none, "irrelevant": documents} for c in claims]}
         each = self._at("batched_verdict_tokens")
         self._count(model, prompt, each * len(ids), self._part(prompt))
         return {"verdicts": [{k: v for k, v in one.items() if k in keys} | said for one in ids]}
@@ -376,6 +369,6 @@ def labels_of(play: Play, asks: Labeler | None) -> Labeler:
         asks: A labeler of counting models; None for one without calls. Of two stages, the first
             gives the labels by which the second is asked.
     """
-    if isinstance(asks, TwoStages):
+    if isinstance(asks, Cascade):
         return asks.with_each(partial(labels_of, play))
     return _TableLabels(play, asks) if isinstance(asks, TableLabeler) else _Labels(play, asks)

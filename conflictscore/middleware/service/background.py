@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.protocol import Labeler, TableLabeler
-from conflictscore.labelers.stages import TwoStages
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel
 
@@ -97,9 +97,9 @@ class Background:
 def paced(labeler: Labeler, gap: float) -> Labeler:
     """The labeler, paced where it calls pair by pair; one that batches makes few calls.
 
-    Of two stages, each is paced.
+    Of a cascade, each labeler is paced.
     """
-    if isinstance(labeler, TwoStages):
+    if isinstance(labeler, Cascade):
         return labeler.with_each(lambda one: paced(one, gap))
     return labeler if isinstance(labeler, TableLabeler) else PacedLabeler(labeler, gap)
 

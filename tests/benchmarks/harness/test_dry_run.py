@@ -127,9 +127,7 @@ def two(question: Question) -> list[Question]:
 
 
 class TestAgainstRuns:
-    @pytest.mark.parametrize(
-        "labeler", ["json", "choice", "whole-answer", "per-document", "per-claim", "matrix"]
-    )
+    @pytest.mark.parametrize("labeler", ["json", "choice", "per-document", "matrix"])
     @pytest.mark.parametrize(
         ("question", "world"),
         [
@@ -163,9 +161,7 @@ class TestAgainstRuns:
         read = sum(count_tokens(request.prompt).n + 8 for request in server.requests)
         assert step.input_tokens.expected == pytest.approx(read, rel=0.02)
 
-    @pytest.mark.parametrize(
-        ("labeler", "calls"), [("per-document", 2 * 3), ("per-claim", 10), ("matrix", 2)]
-    )
+    @pytest.mark.parametrize(("labeler", "calls"), [("per-document", 2 * 3), ("matrix", 2)])
     def test_many_pairs_in_a_call_are_so_many_fewer_calls(self, labeler: Any, calls: int) -> None:
         many = CERTAIN.model_copy(update={"claims": sure(10), "conflict_rate": sure(0)})
         made = planned([FREE], RAG, assumptions=many, labeler=labeler, answer_judge=None)
@@ -173,7 +169,7 @@ class TestAgainstRuns:
         long = [Document(number=n, text=f"{word} " * 5000) for n, word in ((1, "so"), (2, "it"))]
         apart = planned([FREE], RAG, assumptions=many, labeler=labeler, documents=long)
         whole = planned([FREE], RAG, assumptions=many, labeler=labeler, documents=DOCUMENTS[:2])
-        more = {"per-document": 0, "per-claim": 10, "matrix": 2}[labeler]
+        more = {"per-document": 0, "matrix": 2}[labeler]
         assert apart.total.calls.expected == whole.total.calls.expected + more
 
 

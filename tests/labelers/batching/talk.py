@@ -15,7 +15,7 @@ from tests.world import compared
 
 __all__ = ["MODES", "Err", "Outcome", "asked", "judged", "pairs_of", "right", "truthful", "world"]
 
-MODES: tuple[BatchName, ...] = ("per-document", "per-claim", "matrix")
+MODES: tuple[BatchName, ...] = ("per-document", "matrix")
 Outcome = Reply | Fault | str
 Err = Callable[[list[dict[str, Any]], AskedBatch], Sequence[Any]]
 

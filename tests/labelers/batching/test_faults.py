@@ -29,9 +29,8 @@ def assert_all_right(told: Told, pairs: Sequence[Pair]) -> None:
 
 
 async def first_reply_errs(mode: BatchName, err: Err) -> tuple[Told, list[Pair], list[ChatRequest]]:
-    """Judge four pairs of one claim or one document, of which the first reply errs."""
-    shape = (1, 4) if mode == "per-claim" else (4, 1)
-    pairs = pairs_of(*world(*shape))
+    """Judge four claims against one document, of which the first reply errs."""
+    pairs = pairs_of(*world(4, 1))
     with OpenAIServer(then(truthful(err), truthful())) as server:
         told = await judged(server, mode, pairs)
     return told, pairs, server.requests
@@ -98,10 +97,7 @@ async def test_claims_and_documents_that_are_taken_for_each_other_move_no_verdic
     assert_all_right(told, pairs)
 
 
-@pytest.mark.parametrize("mode", ["per-claim", "matrix"])
-async def test_a_verdict_by_the_words_of_another_document_is_asked_for_again(
-    mode: BatchName,
-) -> None:
+async def test_a_verdict_by_the_words_of_another_document_is_asked_for_again() -> None:
     pairs = pairs_of(*world(1, 4))
 
     def misplace(verdicts: Verdicts, batch: AskedBatch) -> Verdicts:
@@ -112,7 +108,7 @@ async def test_a_verdict_by_the_words_of_another_document_is_asked_for_again(
         ]
 
     with OpenAIServer(then(truthful(misplace), truthful())) as server:
-        told = await judged(server, mode, pairs)
+        told = await judged(server, "matrix", pairs)
     assert [len(asked(request).pairs) for request in server.requests] == [4, 2]
     assert_all_right(told, pairs)
 
@@ -135,7 +131,7 @@ async def test_a_model_that_never_gives_a_verdict_is_not_asked_without_end(mode:
     with OpenAIServer(then('{"verdicts": []}')) as server:
         told = await judged(server, mode, pairs_of(*world(8, 4)), context_window=32_000)
     assert all("unreadable reply" in str(verdict.error) for verdict in told.values())
-    calls = {"per-document": 4, "per-claim": 8, "matrix": 1}[mode]
+    calls = {"per-document": 4, "matrix": 1}[mode]
     assert len(server.requests) == calls * (1 + 2 + 4) * 2
 
 
@@ -203,7 +199,7 @@ async def test_with_a_fifth_of_the_replies_malformed_no_verdict_is_lost_or_wrong
             assert_all_right(verdicts, some)
             told.update(verdict.label for verdict in verdicts.values())
         asked_for = len(server.requests)
-    needed = 12 * {"per-document": 10, "per-claim": 6, "matrix": 1}[mode]
+    needed = 12 * {"per-document": 10, "matrix": 1}[mode]
     assert told.total() == 720
     assert needed < asked_for <= 1.5 * needed
 

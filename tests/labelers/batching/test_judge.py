@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from conflictscore.errors import ProviderError
-from conflictscore.labelers import batch
 from conflictscore.labelers.batch_judge import BatchJudge, BatchName
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.table import label_table
@@ -24,7 +23,7 @@ from tests.models.calling import calling
 
 @pytest.mark.parametrize(
     ("mode", "calls", "claims", "documents"),
-    [("per-document", 10, 6, 1), ("per-claim", 6, 1, 10), ("matrix", 1, 6, 10)],
+    [("per-document", 10, 6, 1), ("matrix", 1, 6, 10)],
 )
 async def test_six_claims_and_ten_documents_take_so_many_calls(
     mode: BatchName, calls: int, claims: int, documents: int
@@ -73,16 +72,13 @@ async def test_more_documents_than_a_call_may_have_take_more_calls() -> None:
     assert sorted(len(asked(request).documents) for request in server.requests) == [4, 16]
 
 
-@pytest.mark.parametrize("mode", ["per-claim", "matrix"])
-async def test_documents_that_do_not_fit_together_are_divided_and_stay_whole(
-    mode: BatchName,
-) -> None:
+async def test_documents_that_do_not_fit_together_are_divided_and_stay_whole() -> None:
     claims, _ = world(2, 1)
     texts = [document(f"Sheet {n}. " + "Fog lay on the sea. " * 120, n) for n in range(1, 9)]
     with OpenAIServer(truthful()) as server:
-        told = await judged(server, mode, pairs_of(claims, texts), context_window=6000)
+        told = await judged(server, "matrix", pairs_of(claims, texts), context_window=6000)
     calls = len(server.requests)
-    assert calls > (1 if mode == "matrix" else 2)
+    assert calls > 1
     assert not any(verdict.document_cut for verdict in told.values())
     assert all("left out here" not in request.prompt for request in server.requests)
 
@@ -150,7 +146,7 @@ def test_the_verdicts_of_each_mode_and_of_single_pairs_are_kept_apart() -> None:
         judges = [BatchJudge(model, PROMPTS, mode) for mode in MODES]
         identities = [JsonJudge(model, PROMPTS).identity, *(judge.identity for judge in judges)]
         unknown = BatchJudge(calling(server, parameters=None), PROMPTS, "matrix")
-    assert len({json.dumps(identity, sort_keys=True) for identity in identities}) == 4
+    assert len({json.dumps(identity, sort_keys=True) for identity in identities}) == 3
     assert [judge.identity["labeler"] for judge in judges if judge.identity] == [*MODES]
     assert unknown.identity is None
     assert [judge.name for judge in judges] == [f"{mode}(test-model)" for mode in MODES]
@@ -187,24 +183,7 @@ async def test_the_form_of_a_reply_names_what_a_call_has_several_of() -> None:
         named[mode] = item["required"][:-3]
         kinds = [item["properties"][name] for name in (*named[mode], "snippet", "reason")]
         assert kinds == [{"type": "integer"}] * len(named[mode]) + [{"type": "string"}] * 2
-    assert named == {
-        "per-document": ["claim"],
-        "per-claim": ["document"],
-        "matrix": ["claim", "document"],
-    }
-
-
-def test_the_form_of_a_screen_lists_the_documents_of_each_label_for_a_claim() -> None:
-    verdict = batch.MODES["screen"].schema()["properties"]["verdicts"]["items"]
-
-    ids = {"type": "array", "items": {"type": "integer"}}
-    assert verdict["properties"] == {
-        "claim": {"type": "integer"},
-        "supports": ids,
-        "contradicts": ids,
-        "irrelevant": ids,
-    }
-    assert verdict["required"] == ["claim", "supports", "contradicts", "irrelevant"]
+    assert named == {"per-document": ["claim"], "matrix": ["claim", "document"]}
 
 
 async def test_a_reply_gets_room_by_the_number_of_its_pairs() -> None:

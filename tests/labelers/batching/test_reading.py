@@ -13,7 +13,7 @@ DOCUMENTS = tuple(Document(number=n, text=f"Words of document {n}.") for n in (4
 PAIRS = tuple((claim, document) for claim in CLAIMS for document in DOCUMENTS)
 SHOWN = {document.number: document.text for document in DOCUMENTS}
 BATCH = Batch(CLAIMS, DOCUMENTS, SHOWN, frozenset({7}), PAIRS)
-MATRIX, SCREEN = MODES["matrix"], MODES["screen"]
+MATRIX = MODES["matrix"]
 ONE, TWO = BATCH.claim_ids().values()
 FOUR, SEVEN = BATCH.document_ids().values()
 
@@ -94,38 +94,16 @@ def test_a_reply_of_which_nothing_can_be_taken_is_refused_by_its_first_pair() ->
         read_reply({"verdicts": twice}, BATCH, MATRIX)
 
 
-def test_a_screen_lists_documents_by_their_label_and_says_nothing_else() -> None:
-    listed = [
-        {"claim": int(ONE), "supports": [int(FOUR)], "contradicts": [int(SEVEN)], "irrelevant": 5},
-        {"claim": int(TWO), "irrelevant": [int(FOUR)], "supports": None},
-        "nothing of the kind",
-        None,
-    ]
-
-    verdicts, left = read_reply({"verdicts": listed}, BATCH, SCREEN)
-
-    assert [(one.claim, one.document, one.label) for one in verdicts] == [
-        (1, 4, Label.SUPPORTS),
-        (1, 7, Label.CONTRADICTS),
-        (2, 4, Label.IRRELEVANT),
-    ]
-    assert {(one.snippet, one.reasoning) for one in verdicts} == {(None, None)}
-    assert left == [(PAIRS[3], "has no verdict under its ids")]
-
-
 def test_the_form_of_a_reply_names_what_a_call_has_several_of() -> None:
     fields = {
         "snippet": {"type": "string"},
         "reason": {"type": "string"},
         "answer": {"type": "string", "enum": ["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]},
     }
-    number, numbers = {"type": "integer"}, {"type": "array", "items": {"type": "integer"}}
-    lists = dict.fromkeys(("supports", "contradicts", "irrelevant"), numbers)
+    number = {"type": "integer"}
     for name, wanted in {
         "per-document": {"claim": number, **fields},
-        "per-claim": {"document": number, **fields},
         "matrix": {"claim": number, "document": number, **fields},
-        "screen": {"claim": number, **lists},
     }.items():
         verdicts = {
             "type": "object",
@@ -144,7 +122,6 @@ def test_the_form_of_a_reply_names_what_a_call_has_several_of() -> None:
 
 def test_a_reply_has_room_for_each_of_its_verdicts() -> None:
     assert MATRIX.reply_tokens(3) == 400 + 3 * 80
-    assert SCREEN.reply_tokens(3) == 400 + 3 * 8
 
 
 def test_a_claim_that_is_held_against_some_of_the_documents_names_them() -> None:
