@@ -5,6 +5,7 @@ byte: line ends, code, tables, links and citations.
 """
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -14,63 +15,65 @@ from operator import eq
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, list_block
 
 from conflictscore.scripts import terms_in
+from conflictscore.sentences import sentence_ends
 
 __all__ = [
-    "CITATIONS",
     "Passage",
     "misfit",
     "passages",
     "place_of",
-    "sentence_ends",
     "spliced",
     "unclaimed",
 ]
 
-_BRACKETS = r"[ \t]*\[[^\[\]\n]{1,120}\]"
-CITATIONS = rf"(?:{_BRACKETS})*"
-"""Numbers or names in brackets, one after the other, as a regular expression."""
-_END = re.compile(
-    rf"[.!?\u2026\u0964\u0965\u061f\u06d4\u0589\u1362\u17d4\u104b]+[\"'\u201d\u2019\u00bb)*_]*(?P<cited>{CITATIONS})(?=\s|$)"
-    rf"|[\u3002\uff01\uff1f][\u201d\u300d\u300f\uff09]*(?P<cited_cjk>{CITATIONS})"
-)
-_NOT_THE_LAST_WORD = re.compile(
-    r"(?:^|[\s(\"'\u201c.])(?:[A-Z]|Dr|Mrs?|Ms|Prof|St|Jr|Sr|No|Yes|vs|cf|ca|approx|e\.g|i\.e)$"
-)
-"""What often goes before a full stop within a sentence: an initial, a title, an abbreviation; and
-"Yes" and "No", which belong to what they are said of."""
-_OPENS_A_SENTENCE = re.compile(
-    r"[\"'\u201c\u2018(*_]*(?:The|Th(?:en|ey|eir|ere|is|at|ese|ose)|It|Its|In|On|At|As|For|From|By|With|After"
-    r"|Before|During|Since|Until|When|While|Where|Although|However|But|And|If|Some|Most|Many|Both|Each"
-    r"|Another|Because|Later|Also|Only|Once|Not|What|Which|Who|Why|How)\b"
-)
-"""A word that no name goes on with, so that a capital before it ends a sentence: "the U.S. In"."""
-_NUMBERED = re.compile(
-    r"\b(?:[Ww]ar|[Pp]art|[Pp]hase|[Tt]ype|[Cc]lass|[Ss]tage|[Cc]hapter|[Aa]ct|[Vv]olume|[Bb]ook"
-    r"|[Gg]rade|[Gg]roup|[Tt]itle|[Aa]rticle|[Cc]ategory|[Ll]evel|[Pp]lan|[Vv]itamin|[Hh]epatitis"
-    r"|[Ii]nfluenza) [A-Z]$"
-)
-"""A capital that is a number or a kind, and no initial: "World War I", "vitamin C"."""
-_FIRST = re.compile(r"[^\W\d_]+ I$")
-_OPENS_AFTER_FIRST = re.compile(r"(?:He|She|We|You|So|An?|No)\b")
-"""What is a surname too opens a sentence only after the number or pronoun I: "Elizabeth I. She"."""
 _UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")
 """Code and links, in which no sentence ends."""
 _LINE_END = re.compile(r"\r\n?|\n")
-_BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n?|\n))*")
-_AFTER_BLANK_LINE = re.compile(r"(?:^|[\r\n])[ \t]*(?:\r\n?|\n)\Z|\A\Z")
+_BLANK_LINES = re.compile(r"(?:[ \t]*+(?:\r\n?|\n))*+")
 _PIPE = re.compile(r"(?<!\\)\|")
-_LINK = re.compile(r"\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)")
+_LINK = re.compile(r"\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9}\)")
 
+_NEARBY = 200
+"""Characters before a block in which a blank line is looked for."""
 _LEAST_TELLING = 15
 """Characters of a passage that nobody writes twice by chance."""
+_LEAST_OVERLAP, _LONGEST_OVERLAP = 2, 60
+"""Words of a replacement's end that are held against what follows it."""
 _GROWTH, _ROOM = 3, 400
 _LEAST_UNCLAIMED, _UNCLAIMED_SHARE = 8, 0.1
 """Different words, and their share of the answer's: a greeting or a closing line is less."""
 _QUESTION_MARKS = "?\u037e\u061f\uff1f"
 
+_ORDINAL = re.compile(r"^[ \t>*+-]{0,40}(\d{1,9})[.)][ \t]", re.MULTILINE)
+
+
+def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+    """The parser's rule for lists, for which "12. Mai 1932" is a list from 12.
+
+    A number is the mark of an item only where it counts: it is 1 and a 2 begins a later line, or
+    the number before it begins an earlier one.
+    """
+    start = state.bMarks[line] + state.tShift[line]
+    if state.src[start : start + 1].isdigit():
+        if "numbers" not in state.env:
+            found = [(int(m[1]), m.start(1)) for m in _ORDINAL.finditer(state.src)]
+            state.env["numbers"] = dict(found), dict(found[::-1])
+        last, first = state.env["numbers"]
+        said = re.match(r"\d{1,9}", state.src[start : start + 9])
+        number = int(said[0]) if said else 0
+        earlier = first.get(number - 1, start) < start
+        if not (earlier or (number < 2 and last.get(number + 1, 0) > start)):
+            return False
+    return list_block(state, line, end, silent)
+
+
 _parser = MarkdownIt("commonmark").enable("table").disable("inline")
+_parser.block.ruler.at(
+    "list", _list_unless_ordinal, {"alt": ["paragraph", "reference", "blockquote"]}
+)
 
 
 class Passage(NamedTuple):
@@ -87,37 +90,6 @@ class Passage(NamedTuple):
     end: int
     kind: str
     cut: tuple[int, int]
-
-
-def sentence_ends(text: str) -> Iterator[int]:
-    """Where sentences of one paragraph end, by rules for European, Chinese and Japanese text.
-
-    Numbers in brackets that follow the full stop belong to the sentence before it. The end of the
-    text is not given.
-    """
-    start = 0
-    for match in _END.finditer(text):
-        end = match.end()
-        cited = match["cited"] or match["cited_cjk"] or ""
-        rest = text[end:].lstrip()
-        goes_on = rest[:1].islower()
-        if cited and goes_on:  # what is cited begins the next sentence: "[2] says so"
-            end -= len(cited)
-        elif not cited and (goes_on or _is_within(text[start : match.start()].lstrip(), rest)):
-            continue
-        yield end
-        start = end
-
-
-def _is_within(before: str, after: str) -> bool:
-    """Whether a full stop between these is one within a sentence."""
-    if not _NOT_THE_LAST_WORD.search(before):
-        return False
-    initial = before[-1:].isupper() and not before[-2:-1].isalpha()
-    if not initial or " " not in before:
-        return True
-    first = _FIRST.search(before) and _OPENS_AFTER_FIRST.match(after)
-    return not (first or _NUMBERED.search(before) or _OPENS_A_SENTENCE.match(after))
 
 
 @lru_cache(maxsize=8)
@@ -158,7 +130,7 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
     known = passages(answer)
     if opening:
         places = [match.start() for match in re.finditer(re.escape(opening), answer)]
-        known = tuple(p for p in known if any(p.start <= at < p.end for at in places)) or known
+        known = tuple(p for p in known if _any_within(places, p.start, p.end - 1)) or known
     if len(known) == 1 and opening:
         return known[0]
     words, spread = _words_of(answer, known)
@@ -231,10 +203,8 @@ def misfit(answer: str, passage: Passage, text: str) -> str | None:
         return _BROKEN
     if passage.kind == "whole":
         return None
-    for other in passages(answer):
-        held = answer[other.start : other.end]
-        if len(held) >= _LEAST_TELLING and held in text and held not in before:
-            return "it repeats another part of the answer"
+    if _repeats(answer, passage, text):
+        return "it repeats another part of the answer"
     if passage.kind == "row" and len(_PIPE.findall(before)) != len(_PIPE.findall(text)):
         return "it has not the columns of the table"
     put_in = spliced(answer, [(passage.start, passage.end, text)])
@@ -258,6 +228,37 @@ def spliced(answer: str, changes: Iterable[tuple[int, int, str]]) -> str:
     return "".join([*kept, answer[at:]])
 
 
+def _repeats(answer: str, passage: Passage, text: str) -> bool:
+    """Whether a replacement says a sentence of the rest once more, or ends as what follows begins.
+
+    The second is how half a sentence is left standing behind its correction.
+    """
+    old, new = (set(_texts(part)) for part in (answer[passage.start : passage.end], text))
+    known = passages(answer)
+    parts = (answer[p.start : p.end] for p in known if p != passage)
+    if any(len(part) >= _LEAST_TELLING and part in new - old for part in parts):
+        return True
+    following = next((p for p in known if p.start >= passage.end), None)
+    if following is None or passage.kind != "text":
+        return False
+    first = answer[following.start : following.end]
+    words, tail = first.split(), text.split()[-_LONGEST_OVERLAP:]
+    return any(
+        tail[-count:] == words[:count]
+        for count in range(1, len(tail) + 1)
+        if count >= _LEAST_OVERLAP or count == len(words)
+    )
+
+
+def _texts(text: str) -> list[str]:
+    return [text[p.start : p.end] for p in passages(text)]
+
+
+def _any_within(places: Sequence[int], first: int, last: int) -> bool:
+    """Whether one of these ascending offsets lies between two, both included."""
+    return bisect_right(places, last) > bisect_right(places, first - 1)
+
+
 def _inside(answer: str, content: Sequence[str], row: int, lines: Sequence[int]) -> tuple[int, int]:
     """Where the lines of a block's text begin and end, without the marks around them."""
     last = row + len(content) - 1
@@ -271,7 +272,8 @@ def _inside(answer: str, content: Sequence[str], row: int, lines: Sequence[int])
 def _sentences(answer: str, start: int, end: int, block: tuple[int, int]) -> Iterator[Passage]:
     text = answer[start:end]
     uncut = [match.span() for match in _UNCUT.finditer(text)]
-    ends = [e for e in sentence_ends(text) if not any(a < e < b for a, b in uncut)]
+    opened = [first for first, _ in uncut]
+    ends = [e for e in sentence_ends(text) if not _is_in(uncut, opened, e)]
     spans = [
         _stripped(text, a, b)
         for a, b in zip([0, *ends], [*ends, len(text)], strict=True)
@@ -287,6 +289,11 @@ def _sentences(answer: str, start: int, end: int, block: tuple[int, int]) -> Ite
         yield Passage(start + a, start + b, "text", cut)
 
 
+def _is_in(spans: Sequence[tuple[int, int]], starts: Sequence[int], place: int) -> bool:
+    number = bisect_right(starts, place - 1) - 1
+    return number >= 0 and place < spans[number][1]
+
+
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
     part = text[start:end]
     start += len(part) - len(part.lstrip())
@@ -296,7 +303,8 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 def _end_of_gap(text: str, start: int, end: int) -> int:
     """The end of a block's lines, or of the blank ones after them if there are some before too."""
     gap = _BLANK_LINES.match(text, end)
-    return gap.end() if gap and _AFTER_BLANK_LINE.search(text, 0, start) else end
+    begins = start == 0 or text[max(0, start - _NEARBY) : start].splitlines()[-1].strip() == ""
+    return gap.end() if gap and begins else end
 
 
 @lru_cache(maxsize=8)

@@ -11,10 +11,10 @@ from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.labelers import NliLabeler
 from conflictscore.labelers.quotes import passage_of
-from conflictscore.markdown import sentence_ends
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval import open_retrieval
 from conflictscore.scripts import script_of, spaced_out, terms_in
+from conflictscore.sentences import sentence_ends
 from tests.fakes.openai_server import OpenAIServer
 from tests.world import World, scripted_model
 

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from conflictscore.prompts import material
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
-from conflictscore.retrieval.token_windows import MARK, sentence_starts
+from conflictscore.retrieval.token_windows import MARK
 from conflictscore.scripts import terms_in
+from conflictscore.sentences import sentence_starts
 
 __all__ = ["LONGEST_PASSAGE", "Span", "found_in", "passage_of", "quoted_spans", "stands_in"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from conflictscore.errors import InputError
+from conflictscore.sentences import sentence_starts
 from conflictscore.tokens import count_tokens, token_starts
 
 __all__ = [
@@ -16,7 +17,6 @@ __all__ = [
     "Vocabulary",
     "check_size",
     "cut_windows",
-    "sentence_starts",
 ]
 
 MARK = " […] "
@@ -25,11 +25,6 @@ MARK = " […] "
 LEAST_TOKENS = 16
 """The smallest window: fewer tokens say nothing, and one character alone can take four."""
 
-_SENTENCE_END = re.compile(
-    r"[.!?\u2026\u0964\u0965\u061f\u06d4\u0589\u1362\u17d4\u104b][\"'\u201d\u2019\u00bb)\]]*\s+"
-    r"|\n\s*"
-    r"|[\u3002\uff01\uff1f][\u201d\u300d\u300f\uff09]*\s*"  # Chinese and Japanese
-)
 _WORD_END = re.compile(r"\s+")
 
 
@@ -116,11 +111,6 @@ def cut_windows(
             windows.append(TokenWindow(start, end, first, bisect_right(tokens, end - 1)))
         start = _break_before(min(tokens[min(first + stride, total)], end), start, breaks)
     return windows
-
-
-def sentence_starts(text: str) -> list[int]:
-    """Where the sentences and lines of a text begin, from 0, ascending."""
-    return [0, *(match.end() for match in _SENTENCE_END.finditer(text))]
 
 
 def _breaks(text: str) -> tuple[list[int], list[int]]:
