@@ -3,18 +3,26 @@
 Keys are the long names of options. Those at the top are for every command that has the option,
 those in a table such as ``[ask]`` or ``[bench.truthfulqa]`` for that command. An option on the
 command line wins over the environment, the environment over the file.
+
+A file that was merely found in the working folder may come from somebody else. While an API key is
+set it sets no endpoint, no prompts and no file to write, unless ``--config`` names it or the user
+has agreed to this content once.
 """
 
+import hashlib
+import os
 import re
-import tomllib
+import sys
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
+from platformdirs import user_config_path
 
 from conflictscore.errors import ConfigurationError
+from conflictscore.storage.toml_file import parse_toml
 
 __all__ = ["with_config_file"]
 
@@ -24,6 +32,9 @@ _OPTION = "config"
 _NAMED_ONLY = frozenset({"mcp"})
 """Commands that are started in any folder, such as one with somebody else's files: a file there
 must not choose the endpoint that the key is sent to, where nobody reads what stderr says."""
+_KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
+_READ_ONLY = frozenset({"annotations", "calibration", "data", "docs", "made", "prices", "rated"})
+"""Options with a path that is only read."""
 _SECRET_NAME = re.compile(r"(?:^|[-_])(?:key|keys|secret|password|token|credentials?)$", re.I)
 _SECRET_VALUE = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\s@]+@")
 
@@ -67,6 +78,8 @@ def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> No
     merged = {**settings, **(table if isinstance(table, Mapping) else {})}
     options = _options(ctx.command)
     wanted = {k: v for k, v in merged.items() if k in options and not isinstance(v, Mapping)}
+    if given is None:
+        _require_consent(path, {k: v for k, v in wanted.items() if _redirects(options[k], k, v)})
     ctx.default_map = {
         str(options[key].name): _value(path, key, value, options[key], ctx)
         for key, value in wanted.items()
@@ -75,12 +88,46 @@ def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> No
         click.echo(f"Settings of {path}: {', '.join(wanted)}", err=True)
 
 
+def _redirects(option: click.Option, key: str, value: Any) -> bool:
+    """Whether a setting decides where calls go, which prompts are used or which file is written."""
+    values = value if isinstance(value, list) else [value]
+    has_url = "url" in key.split("-") or any("://" in str(one) for one in values)
+    writes = isinstance(option.type, click.Path) and key not in _READ_ONLY
+    return has_url or writes or key in ("out", "prompts")
+
+
+def _require_consent(path: Path, settings: Mapping[str, Any]) -> None:
+    """Ask once whether a file that was found may redirect calls while a key is set.
+
+    Raises:
+        ConfigurationError: The user refused, or nobody can be asked.
+    """
+    if not settings or not any(os.environ[k] for k in os.environ if _KEY_VARIABLE.search(k)):
+        return
+    agreed = user_config_path("conflictscore") / "agreed-config"
+    content = hashlib.sha256(f"{path.resolve()}\0".encode() + path.read_bytes()).hexdigest()
+    if agreed.exists() and content in agreed.read_text("utf-8").split():
+        return
+    shown = ", ".join(f"{key} = {value!r}" for key, value in settings.items())
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        asked = f"{path} in this folder sets {shown}. Use it while your API key is set?"
+        if click.confirm(asked, err=True):
+            agreed.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with agreed.open("a", encoding="utf-8") as file:
+                file.write(f"{content}\n")
+            return
+    raise ConfigurationError(
+        f"{path}: sets {', '.join(settings)}, which a file found in the working folder may not do"
+        f" while an API key is set; if you trust it, name it: --config {path}"
+    )
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
-        read = tomllib.loads(path.read_text("utf-8-sig"))
+        read = parse_toml(path)
     except OSError as error:
         raise ConfigurationError(f"--config {path}: cannot be read ({error.strerror})") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:
         raise ConfigurationError(f"{path}: is not valid TOML: {error}") from None
     if path.name == _PROJECT.name:
         tools = read.get("tool")

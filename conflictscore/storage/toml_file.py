@@ -6,18 +6,38 @@ from typing import Any
 
 from conflictscore.errors import InputError
 
-__all__ = ["read_toml"]
+__all__ = ["parse_toml", "read_toml"]
+
+_MOST_BYTES = 1_000_000
+"""Far above any file that a person writes; tomllib needs seconds a megabyte."""
+
+
+def parse_toml(path: Path) -> dict[str, Any]:
+    """Parse a TOML file of at most 1 MB, with a byte order mark in front or without.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is not TOML in UTF-8, is too large or is nested too deeply.
+    """
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise ValueError(f"it has more than {_MOST_BYTES:,} bytes")
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The content of a TOML file, with a byte order mark in front or without.
+    """Read a TOML file for a user.
 
     Raises:
-        InputError: It cannot be read, or is not TOML in UTF-8; the line names the file.
+        InputError: It cannot be read, or :func:`parse_toml` refuses it; the line names the file.
     """
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
+        return parse_toml(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or 'it cannot be read'}") from None
-    except ValueError as error:  # not UTF-8, or no TOML
+    except ValueError as error:
         raise InputError(f"{path}: it is not a TOML file: {error}") from None

@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
-from conflictscore.cli import main
+from conflictscore.cli import config_file, main
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +103,84 @@ def test_a_file_that_an_editor_on_windows_wrote_is_read() -> None:
     Path("conflictscore.toml").write_bytes(b"\xef\xbb\xbf[search]\r\ntop-k = 0\r\n")
 
     assert "top-k: 0 is not in the range" in search("--docs", "notes").stderr
+
+
+def ask(*args: str) -> Result:
+    return CliRunner().invoke(main, ["ask", "When was the lamp lit?", "--docs", "notes", *args])
+
+
+@pytest.fixture
+def _with_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
+    monkeypatch.setattr(config_file, "user_config_path", lambda _: tmp_path / "config")
+
+
+@pytest.mark.usefixtures("_with_a_key")
+@pytest.mark.parametrize(
+    "text",
+    [
+        'base-url = "http://127.0.0.1:9/v1"',
+        '[ask]\nbase-url = "http://127.0.0.1:9/v1"',
+        'search = ["searxng:http://127.0.0.1:9"]',
+        'prompts = "theirs"',
+        'log = "../stolen.jsonl"',
+    ],
+)
+def test_a_file_that_was_found_redirects_nothing_while_a_key_is_set(text: str) -> None:
+    Path("conflictscore.toml").write_text(text)
+    refused = ask()
+    assert refused.exit_code == 2
+    [line] = refused.stderr.splitlines()
+    assert line.startswith("conflictscore: conflictscore.toml: sets ")
+    assert "--config conflictscore.toml" in line
+    assert "may not do" not in ask("--config", "conflictscore.toml").stderr, "named, so trusted"
+
+
+@pytest.mark.usefixtures("_with_a_key")
+def test_harmless_settings_of_a_found_file_count_and_consent_is_asked_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path("conflictscore.toml").write_text('docs = "notes"\ntop-k = 2\n')
+    assert found() == 2
+    Path("conflictscore.toml").write_text('log = "run.jsonl"\nbase-url = "http://127.0.0.1:9/v1"')
+    asked: list[str] = []
+    monkeypatch.setattr(config_file, "sys", SimpleNamespace(stdin=_Terminal, stderr=_Terminal))
+
+    def agree(text: str, **_: object) -> bool:
+        asked.append(text)
+        return True
+
+    monkeypatch.setattr(click, "confirm", agree)
+    for _ in range(2):
+        assert "may not do" not in ask("--max-calls", "1").stderr
+    assert len(asked) == 1, "the second time it is known"
+    Path("conflictscore.toml").write_text('base-url = "http://127.0.0.1:10/v1"')
+    ask("--max-calls", "1")
+    assert len(asked) == 2, "a changed file is asked about again"
+
+
+class _Terminal:
+    @staticmethod
+    def isatty() -> bool:
+        return True
+
+
+def test_every_option_with_a_path_is_either_read_only_or_needs_consent() -> None:
+    paths = {
+        name
+        for _, command in config_file._commands(main)
+        for name, option in config_file._options(command).items()
+        if isinstance(option.type, click.Path)
+    }
+    read = config_file._READ_ONLY
+    assert read <= paths, "an option that is gone"
+    assert not {name for name in paths - read if name in ("docs", "data")}
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "# " + "x" * 1_000_001])
+def test_a_deep_or_huge_file_is_one_line(text: str) -> None:
+    Path("conflictscore.toml").write_text(text)
+    refused = search("--docs", "notes")
+    assert refused.exit_code == 2
+    [line] = refused.stderr.splitlines()
+    assert line.startswith("conflictscore: conflictscore.toml: is not valid TOML: it ")
