@@ -1,4 +1,4 @@
-"""How far long work is: a live picture at a terminal, plain lines now and then in a log."""
+"""Progress of long work: a live display at a terminal, occasional lines in a log."""
 
 import time
 from abc import ABC, abstractmethod
@@ -27,31 +27,31 @@ __all__ = ["CountBar", "Display", "bar_beside", "counting_bar", "transfer"]
 
 _TENTHS = 10
 _LINE_SECONDS = 60.0
-"""In a log, a line stands at most so often, but for a display that counts ``every`` few."""
+"""The longest that a log goes without a line."""
 _SHOWN_REASONS = 5
 
 
 class Display(ABC):
-    """A line that says how far work is; a context manager.
+    """A line of progress; a context manager.
 
-    At a terminal it is redrawn with a bar until the work ends; in a log it stands now and then,
+    At a terminal it is redrawn with a bar until the work ends; in a log it is printed now and then,
     and in both once more at the end.
     """
 
     every: ClassVar[int | None] = None
-    """In a log a line also stands after so many; None for none but by time."""
+    """In a log, also print a line after so many items; None to go by time alone."""
     reasons: ClassVar[int] = _SHOWN_REASONS
-    """How many different failures are said; their number is in the line."""
+    """How many different failures are printed; the line has their number."""
 
     def __init__(
         self, console: Console, *, enabled: bool, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Prepare a display; it shows from ``with`` on.
+        """Prepare the display; it shows from ``with`` on.
 
         Args:
-            console: Where to, as a rule stderr.
-            enabled: Whether anything is shown at all.
-            clock: Seconds from any start, for the rate.
+            console: Where to show it, usually stderr.
+            enabled: Whether anything is shown.
+            clock: A monotonic clock in seconds, for the rate.
         """
         self._console, self._enabled, self._clock = console, enabled, clock
         self._said: set[str] = set()
@@ -61,11 +61,11 @@ class Display(ABC):
 
     @abstractmethod
     def line(self) -> str:
-        """How far the work is; empty where there is nothing to say yet."""
+        """The progress as one line; empty if there is nothing to show yet."""
 
     @abstractmethod
     def panel(self) -> RenderableType:
-        """What a terminal shows now."""
+        """The live display at a terminal."""
 
     def __enter__(self) -> Self:
         self._start()
@@ -95,7 +95,7 @@ class Display(ABC):
         return self._clock() - self._started
 
     def _tick(self, done: int) -> None:
-        """In a log, say the line where it is time."""
+        """In a log, print the line if it is time."""
         if not self._enabled or self._console.is_terminal:
             return
         now = self._clock()
@@ -105,7 +105,7 @@ class Display(ABC):
             self._say(self.line())
 
     def _say_once(self, reason: str, line: str) -> None:
-        """Say a failure, every reason once and only the first few."""
+        """Print a failure, each reason once and only the first few."""
         if self._enabled and reason not in self._said and len(self._said) < self.reasons:
             self._said.add(reason)
             self._say(line, "yellow")
@@ -115,7 +115,7 @@ class Display(ABC):
 
 
 def bar_beside(text: str, done: int, total: int) -> RenderableType:
-    """A bar as wide as the terminal has room for, and a text beside it."""
+    """A bar that fills the terminal's width, with a text beside it."""
     grid = Table.grid(padding=(0, 1), expand=True)
     grid.add_column(ratio=1, min_width=8)
     grid.add_column(overflow="fold")
@@ -124,20 +124,26 @@ def bar_beside(text: str, done: int, total: int) -> RenderableType:
 
 
 class CountBar:
-    """Counts what a verb is done to: a bar at a terminal, in a log a line at each tenth."""
+    """Counts items: a bar at a terminal, in a log a line at each tenth and each minute."""
 
-    def __init__(self, console: Console, verb: str, nouns: str) -> None:
-        """Prepare it; it shows from ``with`` on.
+    def __init__(
+        self, console: Console, verb: str, nouns: str, *, enabled: bool = True, reasons: int = 5
+    ) -> None:
+        """Prepare the bar; it shows from ``with`` on.
 
         Args:
-            console: Where to, as a rule stderr.
+            console: Where to show it, usually stderr.
             verb: What is done, such as ``recording``.
-            nouns: To what, such as ``questions``.
+            nouns: The items, such as ``questions``.
+            enabled: Whether anything is shown.
+            reasons: How many different failures are printed.
         """
         self._console, self._verb, self._nouns = console, verb, nouns
-        self._bar = counting_bar(console, _Rate(), enabled=console.is_terminal)
+        self._enabled, self._reasons = enabled, reasons
+        self._bar = counting_bar(console, _Rate(), enabled=enabled and console.is_terminal)
         self._task = self._bar.add_task(verb, start=False)
-        self._tenth = -1
+        self._tenth, self._last_line = -1, 0.0
+        self._printed: set[str] = set()
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -146,25 +152,33 @@ class CountBar:
     def __exit__(self, *raised: object) -> None:
         self._bar.stop()
 
-    def show(self, done: int, total: int, failed: str = "") -> None:
-        """Show how many are done; ``failed`` is put after it where there is something to put."""
-        failed = failed and f", {failed}"
+    def show(self, done: int, total: int, detail: str = "") -> None:
+        """Show how many are done, with a detail such as ``3 failed``."""
+        detail = detail and f", {detail}"
         self._bar.start_task(self._task)
         self._bar.update(
-            self._task, description=f"{self._verb}{failed}", completed=done, total=total
+            self._task, description=f"{self._verb}{detail}", completed=done, total=total
         )
-        tenth = done * _TENTHS // max(1, total)
-        if not self._console.is_terminal and tenth != self._tenth:
-            self.say(f"{self._verb}: {done} of {total} {self._nouns}{failed}")
-        self._tenth = tenth
+        tenth, now = done * _TENTHS // max(1, total), time.monotonic()
+        if tenth != self._tenth or now - self._last_line >= _LINE_SECONDS:
+            self._tenth, self._last_line = tenth, now
+            if not self._console.is_terminal:
+                self.say(f"{self._verb}: {done:,} of {total:,} {self._nouns}{detail}")
 
     def say(self, line: str) -> None:
         """Print a line that stays."""
-        self._console.print(Text(line), soft_wrap=True)
+        if self._enabled:
+            self._console.print(Text(line), soft_wrap=True)
+
+    def fail(self, reason: str, line: str) -> None:
+        """Print a failure, each reason once and only the first few."""
+        if reason not in self._printed and len(self._printed) < self._reasons:
+            self._printed.add(reason)
+            self.say(line)
 
 
 def counting_bar(console: Console, *columns: ProgressColumn, enabled: bool) -> Progress:
-    """A bar with what is done, how many of how many, and the time left; gone when it ends."""
+    """A transient bar with a description, the count, and the time left."""
     return Progress(
         TextColumn("  {task.description}"),
         BarColumn(),
@@ -179,15 +193,15 @@ def counting_bar(console: Console, *columns: ProgressColumn, enabled: bool) -> P
 
 @contextmanager
 def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str, int, int], None]]:
-    """Bytes of a transfer: a bar at a terminal, in a log a line at each tenth of a stage.
+    """Show a transfer in bytes: a bar at a terminal, in a log a line at each tenth of a stage.
 
     Args:
-        console: Where to, as a rule stderr.
-        title: What is transferred.
-        size: Its bytes.
+        console: Where to show it, usually stderr.
+        title: Name of the file.
+        size: Bytes in all.
 
     Yields:
-        To be called with a stage, the bytes done and the bytes in all.
+        A function of the stage, the bytes done and the bytes in all.
     """
     if not console.is_terminal:
         last = ("", -1)
@@ -210,7 +224,7 @@ def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str,
 
 
 class _Rate(ProgressColumn):
-    """So many a minute."""
+    """Items a minute."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{60 * task.speed:.0f}/min" if task.speed else "")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from conflictscore.reporting.failing_claims import FailingAnswer
     from conflictscore.scoring_files.engine import Engine
     from conflictscore.scoring_files.rows import Columns, Source
-    from conflictscore.scoring_files.scoring import Summary
+    from conflictscore.scoring_files.run import Summary
 
 __all__ = ["score_file"]
 
@@ -60,7 +60,8 @@ Examples:
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The output, .jsonl or .parquet; FILE.run beside it holds what it takes to resume.",
+    help="The output: .jsonl, or .parquet for a Parquet input. It is written once all rows ended;"
+    " FILE.run beside it keeps them until then.",
 )
 @click.option(
     "--columns",
@@ -151,8 +152,8 @@ def score_file(
     With --fail-over the exit code says whether every row passed: 0, or 1 where one exceeds it, has
     no score, or has too few labels.
     """
-    from conflictscore.scoring_files.engine import rows_at_a_time
-    from conflictscore.scoring_files.scoring import open_source
+    from conflictscore.scoring_files.engine import default_concurrency
+    from conflictscore.scoring_files.run import open_source
 
     if workers is not None and engine != "ray":
         raise InputError("--workers goes with --engine ray")
@@ -168,7 +169,7 @@ def score_file(
     context = open_context(settings)
     if context.trust and "dates" in context.trust.described:
         raise InputError(f"--trust {settings['trust']}, field dates: a file's documents have none")
-    rows = concurrency or rows_at_a_time(context, worker=engine == "ray")
+    rows = concurrency or default_concurrency(context, worker=engine == "ray")
     chosen = _engine(engine, context, settings, concurrency=rows, workers=workers)
     result = _run(opened, out, context, chosen, retry_failed=retry_failed, quiet=quiet)
     verdict = gate.judge(opened, out) if gate else None
@@ -215,7 +216,7 @@ def _run(
     from rich.console import Console
 
     from conflictscore.reporting.displays import ScoreFileProgress
-    from conflictscore.scoring_files.scoring import ascore_file
+    from conflictscore.scoring_files.run import ascore_file
 
     console = Console(stderr=True, highlight=False)
     with ScoreFileProgress(console, enabled=not quiet) as progress:
@@ -272,7 +273,7 @@ class _Gate:
         """Hold a file to it, and add to the page."""
         from conflictscore.reporting.failing_claims import failing_markdown
         from conflictscore.reporting.figure_text import counted
-        from conflictscore.scoring_files.scoring import outcomes_of
+        from conflictscore.scoring_files.run import outcomes_of
 
         failing: dict[int, str] = {}
         shown: dict[int, Mapping[str, Any]] = {}
@@ -341,8 +342,6 @@ def _gate(
 
 def _deliver(summary: "Summary", verdict: _Verdict | None, out: Path, *, as_json: bool) -> None:
     """Print the result of the run, and raise where rows failed."""
-    for note in summary.notes:
-        click.echo(f"Note: {note}", err=True)
     counts: dict[str, Any] = {
         "rows": summary.rows,
         "scored_now": summary.scored,

@@ -1,1 +1,1 @@
-"""What people and programs look at: the JSON of a run, its log line, the terminal."""
+"""Output for people and programs: the terminal, progress, tables, the log of runs."""

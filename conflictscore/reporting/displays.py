@@ -1,21 +1,19 @@
-"""What runs, files and pairs show of themselves on stderr while they are worked on."""
+"""Progress of runs, files, pairs and recordings on stderr."""
 
-import time
-from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from typing import Any, Self
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.text import Text
 
-from conflictscore.progress import CountBar, Display, bar_beside, counting_bar
+from conflictscore.progress import CountBar, counting_bar
 from conflictscore.records import FurtherSearch
-from conflictscore.reporting.figure_text import counted, one_line, seconds
+from conflictscore.reporting.figure_text import counted, one_line
 from conflictscore.reporting.terminal import looked_further
 from conflictscore.retrieval.recording.recorder import RecordingReport
 from conflictscore.scoring_files.engine import Result
 
-__all__ = ["PairProgress", "RecordingProgress", "RunProgress", "ScoreFileProgress", "how_far"]
+__all__ = ["PairProgress", "RecordingProgress", "RunProgress", "ScoreFileProgress"]
 
 _VERBS = {
     "SUPPORTS": "supports",
@@ -27,7 +25,7 @@ _NEXT = {"regenerate": "looking again", "look_further": "looking further"}
 
 
 class RunProgress:
-    """Shows each event of a graph's ``custom`` stream; the labels as a bar with time left."""
+    """Prints each event of a graph's ``custom`` stream, and shows labelling as a bar."""
 
     def __init__(self, console: Console, *, enabled: bool) -> None:
         self._console = console
@@ -71,11 +69,11 @@ class RunProgress:
                 self._say(f"{event['decision']}: {event['reason']}")
                 self._now(_NEXT.get(event["decision"], "finishing"))
             case "look_further":
-                self._searched(event)
+                self._show_searches(event)
             case "flip":
                 self._say("the answer changed")
 
-    def _searched(self, event: Mapping[str, Any]) -> None:
+    def _show_searches(self, event: Mapping[str, Any]) -> None:
         for search in event["searches"]:
             self._say(f"  {looked_further(FurtherSearch.model_validate(search))}")
         if found := len(event["documents"]):
@@ -95,131 +93,53 @@ def _scores(known: Mapping[str, Any]) -> str:
     return f"CS-C {cs_c}, CS-R {cs_r}"
 
 
-def how_far(
-    total: int,
-    noun: str,
-    *,
-    earlier: int,
-    new: int,
-    passed: float,
-    rate: Callable[[float], str],
-) -> list[str]:
-    """How much is done, what of it earlier sessions did, how fast it goes, and the time left.
+class PairProgress(CountBar):
+    """Counts pairs of claim and document; the first failure's reason is printed."""
 
-    Args:
-        total: How many there are.
-        noun: Of what, in the singular.
-        earlier: How many ended in earlier sessions.
-        new: How many ended in this session.
-        passed: Seconds of this session.
-        rate: So many a second, in words.
-    """
-    done = min(earlier + new, total)
-    parts = [f"{done:,} of {counted(total, noun)}"]
-    if earlier:
-        parts.append(f"{earlier:,} from earlier")
-    if new and passed > 0:
-        parts.append(rate(new / passed))
-        if left := total - done:
-            parts.append(f"{seconds(left * passed / new)} left")
-    return parts
-
-
-class _Counted(Display):
-    """Counts what ends, and what of it failed."""
-
-    noun: ClassVar[str]
-    faultless: ClassVar[str]
-    """What stands in place of the number of failures while there is none."""
-
-    def __init__(
-        self,
-        console: Console,
-        *,
-        enabled: bool,
-        total: int = 0,
-        done: int = 0,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Prepare a display; it shows from ``with`` on.
+    def __init__(self, console: Console, *, enabled: bool, total: int, done: int = 0) -> None:
+        """Prepare the bar.
 
         Args:
-            console: Where to, as a rule stderr.
-            enabled: Whether anything is shown at all.
-            total: How many there are; 0 while nobody knows.
-            done: Of these, those that an earlier run did.
-            clock: Seconds from any start, for the rate.
+            console: Where to show it, usually stderr.
+            enabled: Whether anything is shown.
+            total: All pairs.
+            done: Those that an earlier run judged.
         """
-        super().__init__(console, enabled=enabled, clock=clock)
-        self._total, self._earlier = total, done
-        self._new = self._failed = 0
-
-    @abstractmethod
-    def rate(self, a_second: float) -> str:
-        """So many a second, in words."""
-
-    def line(self) -> str:
-        """How far it is, as one line; empty before it is known how many there are."""
-        if not self._total:
-            return ""
-        parts = how_far(
-            self._total,
-            self.noun,
-            earlier=self._earlier,
-            new=self._new,
-            passed=self._passed,
-            rate=self.rate,
-        )
-        failed = f"{self._failed:,} failed" if self._failed else self.faultless
-        return ", ".join(filter(None, [*parts, failed]))
-
-    def panel(self) -> RenderableType:
-        """What a terminal shows now."""
-        return bar_beside(self.line(), self._earlier + self._new, self._total)
-
-    def _count(self, what: str, error: str | None) -> None:
-        self._new += 1
-        if error is not None:
-            self._failed += 1
-            self._say_once(one_line(error), f"{what} failed: {one_line(error)}")
-        self._tick(self._new)
-
-
-class PairProgress(_Counted):
-    """Counts pairs of claim and document; told of each verdict, in the event loop's thread."""
-
-    reasons, noun, faultless = 1, "pair", ""
-
-    def rate(self, a_second: float) -> str:
-        """See the base."""
-        return f"{1 / a_second:.2f} s a pair"
+        super().__init__(console, "judging", "pairs", enabled=enabled, reasons=1)
+        self._total, self._done, self._failed = total, done, 0
 
     def pair(self, error: str | None = None) -> None:
-        """A pair was judged, or why it was not; the first reason is shown."""
-        self._count("a pair", error)
+        """Count a pair, with the error if it could not be judged."""
+        self._done += 1
+        if error is not None:
+            self._failed += 1
+            self.fail(one_line(error), f"a pair failed: {one_line(error)}")
+        self.show(self._done, self._total, f"{self._failed:,} failed" if self._failed else "")
 
 
-class ScoreFileProgress(_Counted):
-    """Shows how far a file is; told by the run, as its ``RowListener``."""
+class ScoreFileProgress(CountBar):
+    """Counts the rows of a file; a :class:`~conflictscore.scoring_files.run.RowListener`."""
 
-    noun, faultless = "row", "0 failed"
+    def __init__(self, console: Console, *, enabled: bool) -> None:
+        super().__init__(console, "scoring", "rows", enabled=enabled)
+        self._total = self._done = self._failed = 0
 
-    def rate(self, a_second: float) -> str:
-        """See the base."""
-        return f"{a_second:.1f} a second"
+    def started(self, *, total: int, done: int) -> None:
+        """A run starts, or resumes with ``done`` rows from earlier sessions."""
+        self._total, self._done = total, done
+        self.show(done, total, "resumed" if done else "")
 
-    def begun(self, *, total: int, ended: int) -> None:
-        """A run starts, or resumes where so many rows ended in earlier sessions."""
-        self._total, self._earlier = total, ended
-        self._start()
-
-    def ended(self, result: Result) -> None:
-        """A row ended; why, where it failed."""
-        self._count(f"row {result.outcome['row']:,}", result.outcome["error"])
+    def row_done(self, result: Result) -> None:
+        """A row was scored, or failed."""
+        self._done += 1
+        if error := result.outcome["error"]:
+            self._failed += 1
+            self.fail(one_line(error), f"row {result.outcome['row']:,} failed: {one_line(error)}")
+        self.show(self._done, self._total, f"{self._failed:,} failed")
 
 
 class RecordingProgress(CountBar):
-    """Shows each report of a recording that it is called with, and each failure once."""
+    """Shows each report of a recording, and each failure once."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console, "recording", "questions")
@@ -227,7 +147,7 @@ class RecordingProgress(CountBar):
         self._cancelled = False
 
     def __call__(self, report: RecordingReport) -> None:
-        """Show how far the recording is."""
+        """Show a report."""
         for failure in report.failures[self._failures :]:
             self.say(one_line(f"failed: {failure.question}: {failure.error}", limit=1_000))
         self._failures = len(report.failures)

@@ -1,4 +1,4 @@
-"""Answers held to a threshold: which of them fail, by which claims, and on what evidence."""
+"""Applies a threshold to scored answers, and names the claims that fail with their evidence."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 from conflictscore.nodes.conflict_details import witnesses
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label, Run
 from conflictscore.reporting.figure_text import counted, one_line
-from conflictscore.scoring_files.engine import why_unscored
+from conflictscore.scoring_files.engine import unscored_reason
 
 __all__ = ["FailingAnswer", "FailingClaim", "failing_markdown", "failing_row", "failing_run"]
 
 _SHOWN_WITNESSES = 3
 _SHOWN_CHARS = 160
 _SAME = 1e-9
-"""A mean of shares may miss the threshold that it equals by a rounding error."""
+"""Rounding tolerance: a mean that equals the threshold must pass."""
 _PAGE_CHARS = 200_000
-"""GitHub shows a summary of 1 MiB at most, in bytes."""
+"""GitHub shows at most 1 MiB of a job summary."""
 _SIDES = (("contradicted by", Label.CONTRADICTS), ("supported by", Label.SUPPORTS))
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
@@ -27,41 +27,41 @@ class FailingClaim(NamedTuple):
     number: int
     text: str
     sides: tuple[tuple[str, str], ...]
-    """``contradicted by`` and ``supported by``, each with the documents and what they say."""
+    """``contradicted by`` and ``supported by``, each with its documents and quotations."""
 
 
 class FailingAnswer(NamedTuple):
-    """Why an answer fails."""
+    """The reason why an answer fails."""
 
     why: str
-    """In a sentence, with its scores."""
+    """A sentence with its scores."""
     brief: str
-    """In a few words."""
+    """A few words."""
     claims: tuple[FailingClaim, ...] = ()
 
     def lines(self) -> list[str]:
-        """The reason, then one line a failing claim with its evidence."""
-        told = [
+        """The reason, then a line for each failing claim with its evidence."""
+        lines = [
             f"claim {claim.number} “{claim.text}” "
             + "; ".join(f"{word}: {side}" for word, side in claim.sides)
             for claim in self.claims
         ]
-        return [self.why, *told]
+        return [self.why, *lines]
 
 
 def failing_run(run: Run, threshold: float) -> FailingAnswer | None:
-    """Why a scored answer fails; None where it passes.
+    """Check a scored answer against a threshold; None if it passes.
 
-    An answer fails where its CS-R is above the threshold, and where it could not be checked. A
-    claim fails where its own share of contradiction, |D-| / (|D+| + |D-|), is above it: CS-R is the
-    mean of these shares, so an answer that fails has such a claim.
+    An answer fails if its CS-R is above the threshold, or if it could not be checked. A claim fails
+    if its own share of contradiction, |D-| / (|D+| + |D-|), is above it. CS-R is the mean of these
+    shares, so every failing answer has a failing claim.
 
     Args:
         run: The scored answer.
         threshold: The highest CS-R that passes, in [0, 1].
     """
     report = run.report
-    unscored = run.reason if report is None else why_unscored(report)
+    unscored = run.reason if report is None else unscored_reason(report)
     summary = report.summary() if report else None
     return _failing(summary, run.documents, threshold, unscored, too_few=run.checked == "no")
 
@@ -73,13 +73,13 @@ def failing_row(
     threshold: float,
     min_coverage: float,
 ) -> FailingAnswer | None:
-    """Why a row of a scored file fails, as :func:`failing_run`; None where it passes.
+    """Check a row of a scored file against a threshold; None if it passes.
 
     Args:
-        outcome: What ``score-file`` added to the row.
-        documents: Those of the row; without them, its claims come without evidence.
+        outcome: The field that ``score-file`` added to the row.
+        documents: The row's documents; without them, failing claims have no evidence.
         threshold: The highest CS-R that passes, in [0, 1].
-        min_coverage: The least share of labelled pairs that passes, in [0, 1].
+        min_coverage: The smallest share of labelled pairs that passes, in [0, 1].
     """
     report = outcome["report"]
     too_few = ((report or {}).get("coverage") or 0) < min_coverage
@@ -101,7 +101,7 @@ def _failing(
     scores = f"CS-R {cs_r:.2f}, CS-C {report['cs_c']:.2f}, {coverage}"
     if cs_r > threshold + _SAME:
         claims = tuple(
-            _told(number, claim, documents)
+            _failing_claim(number, claim, documents)
             for number, claim in enumerate(report["claims"], start=1)
             if _share(claim, each=report["duplicates_vote"]) > threshold + _SAME
         )
@@ -115,13 +115,15 @@ def _failing(
 
 
 def _share(claim: Mapping[str, Any], *, each: bool) -> float:
-    """|D-| / (|D+| + |D-|), where near-duplicates count ``each`` or once; 0 without evidence."""
+    """|D-| / (|D+| + |D-|), near-duplicates counted each or once; 0 without evidence."""
     names = ("supports", "contradicts")
     sides = [len(claim[name]) if each else claim[f"independent_{name}"] for name in names]
     return sides[1] / sum(sides) if sum(sides) else 0.0
 
 
-def _told(number: int, claim: Mapping[str, Any], documents: Sequence[Document]) -> FailingClaim:
+def _failing_claim(
+    number: int, claim: Mapping[str, Any], documents: Sequence[Document]
+) -> FailingClaim:
     labels = tuple(EvidenceLabel(claim=number, **label) for label in claim["labels"])
     evidence = ClaimEvidence(claim=Claim(number=number, text=claim["text"]), labels=labels)
     sides = [(word, _side(evidence, label, documents)) for word, label in _SIDES]
@@ -143,12 +145,12 @@ def _side(evidence: ClaimEvidence, label: Label, documents: Sequence[Document]) 
 def failing_markdown(
     title: str, failing: Iterable[tuple[str, FailingAnswer]], left_out: int
 ) -> str:
-    """A Markdown page of what fails; nothing of the texts in it acts as markup.
+    """A Markdown page of failing answers, with all markup in their texts escaped.
 
     Args:
-        title: What was checked, and with what result.
-        failing: Those that fail, each with what it is called.
-        left_out: How many more fail.
+        title: The file and the result.
+        failing: Name and reason of each failing answer.
+        left_out: Number of further failing answers.
     """
     parts = [f"## {_plain(title)}\n"]
     length = 0
@@ -172,5 +174,5 @@ def _item(name: str, answer: FailingAnswer) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """A line of text as Markdown that shows it letter by letter."""
+    """Escape Markdown."""
     return _PUNCTUATION.sub(r"\\\1", text)

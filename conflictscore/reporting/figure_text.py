@@ -1,4 +1,4 @@
-"""Figures as short words: what cannot be had reads ``none`` or ``unknown``, never 0."""
+"""Formats figures. A missing value reads ``none`` or ``unknown``, never 0."""
 
 from collections.abc import Sequence
 
@@ -20,22 +20,22 @@ NONE = "none"
 
 
 def percent(value: float | None) -> str:
-    """A proportion in [0, 1] as ``78.7``, without the sign."""
+    """A proportion in [0, 1] as ``78.7``, without the percent sign."""
     return NONE if value is None else f"{100 * value:.1f}"
 
 
 def published(value: float) -> str:
-    """A paper's proportion in [0, 1] as ``78.7`` or ``84.21``, with the digits that it gives."""
+    """A published proportion in [0, 1] as ``78.7`` or ``84.21``, with its own digits."""
     return f"{100 * value:.2f}".removesuffix("0")
 
 
 def points(value: float | None) -> str:
-    """A difference of proportions, in [-1, 1], as percentage points with its sign."""
+    """A difference of proportions in [-1, 1] as signed percentage points."""
     return NONE if value is None else f"{round(100 * value, 1) + 0.0:+.1f}"
 
 
 def span(low: str, high: str) -> str:
-    """An interval; ``none`` where it has no bounds."""
+    """An interval; ``none`` if it has no bounds."""
     return NONE if NONE in (low, high) else f"{low} to {high}"
 
 
@@ -47,11 +47,11 @@ def p_value(value: float | None) -> str:
 
 
 def money(value: float | None, unknown: Sequence[str] = ()) -> str:
-    """US dollars, with four decimals below ten cents, or what is missing to know them.
+    """US dollars, with four decimals below ten cents; ``unknown`` and why if there is no price.
 
     Args:
-        value: The amount; None where it is not known.
-        unknown: Names of the models whose price is not known.
+        value: The amount; None if it is unknown.
+        unknown: Names of the models without a price.
     """
     if value is not None:
         if 0 < value < 0.0001:
@@ -77,6 +77,6 @@ def counted(number: int, noun: str) -> str:
 
 
 def one_line(value: object, limit: int = 200) -> str:
-    """Untrusted text on one line: cannot steer a terminal, and cut visibly at ``limit``."""
+    """Untrusted text on one line, without control characters, cut visibly at ``limit``."""
     folded = " ".join(printable(value).split())
     return folded if len(folded) <= limit else f"{folded[: limit - 1]}…"

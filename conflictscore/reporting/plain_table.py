@@ -1,4 +1,4 @@
-"""Small tables of numbers at a terminal, whose texts are never read as markup."""
+"""Small tables at a terminal, whose texts are never read as markup."""
 
 from dataclasses import dataclass
 
@@ -12,26 +12,26 @@ __all__ = ["Card", "add_row", "aside", "heading", "plain_table", "print_card"]
 
 @dataclass(frozen=True)
 class Card:
-    """A table of texts with what stands around it."""
+    """A table with its title and notes."""
 
     title: str
     """Empty for a table that belongs to the one above."""
     columns: tuple[str, ...] = ()
-    """None for rows without a head."""
+    """Empty for a table without a header."""
     rows: tuple[tuple[str, ...], ...] = ()
-    """As many cells as there are columns."""
+    """Each with as many cells as there are columns."""
     note: str = ""
-    """What explains it, a line each."""
+    """Explanation, one remark a line."""
     after: tuple[str, ...] = ()
-    """Sentences that belong to it."""
+    """Sentences below it."""
     free_text: bool = False
-    """Whether the first column may hold long text, which folds; names of methods stay whole."""
+    """Whether the first column may wrap; names of methods must not."""
     faint: frozenset[int] = frozenset()
-    """Rows that are another's, such as a paper's."""
+    """Rows shown dim, such as a paper's."""
     bold: bool = True
     """Whether the title is a heading."""
     gap: int = 1
-    """Spaces between the cells of rows without a head."""
+    """Spaces between cells if there is no header."""
 
 
 def print_card(card: Card, console: Console) -> None:
@@ -51,13 +51,12 @@ def print_card(card: Card, console: Console) -> None:
 
 
 def plain_table(first: str, *others: str, free_text: bool = False) -> Table:
-    """A table of numbers, so narrow that eight columns of them fit 80 characters.
+    """A table of numbers, narrow enough for eight columns in 80 characters.
 
     Args:
-        first: The first column's name.
-        others: The names of the others, which stand to the right.
-        free_text: Whether the first column may hold long text, which folds; names of methods stay
-            whole.
+        first: Header of the first column.
+        others: Headers of the others, which are right-aligned.
+        free_text: Whether the first column may wrap; names of methods must not.
     """
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(Text(first), overflow="fold", no_wrap=not free_text)
@@ -67,15 +66,15 @@ def plain_table(first: str, *others: str, free_text: bool = False) -> Table:
 
 
 def add_row(table: Table, *cells: str, style: str = "") -> None:
-    """Add cells as they are: Rich would read markup in a plain string."""
+    """Add cells as plain text: Rich would read markup in a string."""
     table.add_row(*(Text(cell, style=style) for cell in cells))
 
 
 def heading(console: Console, words: str) -> None:
-    """Print what comes next, below an empty line."""
+    """Print a heading below an empty line."""
     console.print(Text(f"\n{words}", style="bold"))
 
 
 def aside(console: Console, words: str) -> None:
-    """Print what explains the table above."""
+    """Print a remark on the table above."""
     console.print(Text(words, style="dim"))

@@ -1,4 +1,4 @@
-"""A finished run as a line of a log, and logged runs read back."""
+"""Writes finished runs to a log, and reads them back."""
 
 import json
 import sqlite3
@@ -24,12 +24,11 @@ _PACKAGES = ("conflictscore", "langgraph", "langchain-core", "langchain-openai",
 
 
 def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
-    """Everything of a run: what is printed, and the texts, attempts and settings behind it.
+    """The log entry of a run: its summary, texts, attempts and settings.
 
     Args:
-        run: What the run resulted in.
-        context: What the run worked with; models, prompts and settings are named, by hash where
-            they are texts.
+        run: The finished run.
+        context: Its models, prompts and settings; the entry has prompts by their hash.
         seconds: Wall time of the run.
     """
     return {
@@ -58,10 +57,10 @@ def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
 
 
 def check_log(path: Path) -> None:
-    """Make sure that a log can be appended to, before anything is paid for.
+    """Check that a log can be appended to, before anything is paid for.
 
     Raises:
-        InputError: It cannot.
+        InputError: It cannot be written.
     """
     try:
         with open(path, "ab", opener=owner_only):
@@ -71,7 +70,7 @@ def check_log(path: Path) -> None:
 
 
 def append_log(path: Path, entry: Mapping[str, Any]) -> None:
-    """Append one JSON line; half a line that an earlier kill left is closed off first.
+    """Append one JSON line; a partial line left by a kill is terminated first.
 
     Raises:
         InputError: It cannot be written.
@@ -83,17 +82,17 @@ def append_log(path: Path, entry: Mapping[str, Any]) -> None:
 
 
 class LoggedRun(NamedTuple):
-    """A run that was kept."""
+    """A stored run."""
 
     run: Run
     about: Mapping[str, Any]
-    """The whole entry: with when it was, how long it took, and by which models."""
+    """The whole entry, with time, duration and models."""
 
 
 def read_runs(path: Path) -> list[LoggedRun]:
     """Read the runs of a ``--log`` file, or of a service's ``--runs-file``, oldest first.
 
-    Of a log, lines that a kill left half written are passed over.
+    Partial lines left by a kill are skipped.
 
     Raises:
         InputError: The file cannot be read, holds no run, or holds something else; names the line
@@ -114,11 +113,11 @@ def logged_run(entry: Mapping[str, Any], where: str) -> LoggedRun:
     """A run from its entry.
 
     Args:
-        entry: What a log or a service kept of it.
-        where: What errors call it.
+        entry: The stored JSON object.
+        where: Name of its place, for errors.
 
     Raises:
-        InputError: A field is wrong, and which.
+        InputError: A field is invalid; names it.
     """
     return LoggedRun(_run_in(entry, where), entry)
 
@@ -134,7 +133,7 @@ def _logged_entries(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for line in RecordLines(path):
         where = f"{path}, line {line.number}"
         if not line.text.rstrip().endswith(b"}"):
-            continue  # half of it, or nothing
+            continue  # partial or blank
         yield where, _entry(line.text, where)
 
 
@@ -154,5 +153,5 @@ def _run_in(entry: Mapping[str, Any], where: str) -> Run:
     except ValidationError as error:
         field, why = first_fault(error)
         raise InputError(f"{where}, field {field}: {why}") from None
-    known = entry.get("status")  # of a served run; of any other it follows from the run
+    known = entry.get("status")  # stored by the service; otherwise it follows from the run
     return run.model_copy(update={"status": RunStatus(known)}) if known else run

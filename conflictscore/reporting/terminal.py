@@ -1,6 +1,6 @@
-"""A finished run for a person at a terminal.
+"""Prints a finished run at a terminal.
 
-Everything shown is untrusted text: no markup, no control characters.
+All texts are untrusted: markup is escaped and control characters are removed.
 """
 
 from collections import Counter
@@ -19,28 +19,28 @@ from conflictscore.records import ConflictReport, Document, FurtherSearch, Label
 __all__ = ["looked_further", "print_documents", "print_run", "printable", "tokens_in"]
 
 _SHOWN_CHARS = 400
-"""How much of a found document is shown."""
+"""Characters shown of a document that was found."""
 
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 _BIDI = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
 
 
 def printable(value: object) -> str:
-    """Text that cannot steer a terminal: no escape sequences, no direction overrides."""
+    """Text without escape sequences and direction overrides."""
     return str(value).translate(_CONTROLS | _BIDI).strip()
 
 
 def tokens_in(usage: Usage) -> str:
-    """How many tokens went in, and how many of them were in the provider's prompt cache, if any."""
+    """Input tokens, and how many of them the provider had in its prompt cache, if any."""
     found = usage.cache_read_tokens
     known = f" ({found:,} from the provider's cache)" if found else ""
     return f"{usage.input_tokens:,} tokens in{known}"
 
 
 def print_run(run: Run, console: Console) -> None:
-    """Answer, what changed and why, claims with both sides, documents.
+    """Print the answer, its changes and their reasons, claims with both sides, and documents.
 
-    Of an answer that was only scored: claims and documents.
+    For an answer that was only scored: claims and documents.
     """
     if run.question is not None:
         _heading(console, "Answer")
@@ -77,7 +77,7 @@ def print_run(run: Run, console: Console) -> None:
 
 
 def looked_further(search: FurtherSearch) -> str:
-    """One more search on a line: for what, and what came of it."""
+    """One further search on a line: its query and its result."""
     told = [
         f"{name} {', '.join(map(str, numbers))}"
         for name, numbers in (("new", search.found), ("known", search.known))
@@ -91,7 +91,7 @@ def looked_further(search: FurtherSearch) -> str:
 
 
 def print_documents(documents: Sequence[Document], notes: Sequence[str], console: Console) -> None:
-    """What a search found: each document with where it came from, and how its text begins."""
+    """Print the documents of a search, each with its source and the beginning of its text."""
     for document in documents:
         known = document.metadata
         facts = [str(known[key]) for key in ("provider", "date", "passage") if known.get(key)]
@@ -163,12 +163,12 @@ def _print_claims(
 
 
 def _judged(report: ConflictReport) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
-    """What a reader of a report would find to be another one."""
+    """The part of a report by which a reader tells two reports apart."""
     return [(e.claim.text, e.supports, e.contradicts) for e in report.claims]
 
 
 def _shown(witness: Witness) -> Text:
-    """A document's own words on a disputed claim, where they are from, and how they were read."""
+    """A document's own words on a disputed claim, their source, and the judge's reason."""
     source = f"{witness.document.number}. {printable(witness.source)}"
     passage = f"\n“{printable(witness.passage)}”" if witness.passage else ""
     reason = f"\n{printable(witness.reason)}" if witness.reason else ""
@@ -203,19 +203,19 @@ def _print_sources(run: Run, console: Console) -> None:
 
 
 def _answer(console: Console, text: str) -> None:
-    """The answer as its Markdown says at a terminal, and word for word elsewhere."""
+    """Print the answer, as rendered Markdown at a terminal and verbatim elsewhere."""
     if not console.is_terminal:
         _indented(console, text)
         return
     laid_out = Markdown(printable(text), hyperlinks=False)
-    # Rich's own parser takes HTML for markup, and shows nothing of it
+    # Rich's own parser reads HTML as markup and hides it
     plain = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     laid_out.parsed = plain.parse(laid_out.markup)
     console.print(Padding(laid_out, (0, 2), expand=False))
 
 
 def _text(value: object) -> Text:
-    """A cell as it is: Rich would read markup in a plain string."""
+    """A cell of plain text: Rich would read markup in a string."""
     return Text(printable(value))
 
 

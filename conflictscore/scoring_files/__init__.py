@@ -1,6 +1,6 @@
-"""Files of answers and documents, scored row by row into files of the same rows with their scores.
+"""Scores files of answers and documents row by row.
 
-A run is streaming and can be stopped at any instant: the rows of the input, in their order, are
-added to a file of lines one by one, a row that ends before its turn waits in a small database
-beside it, and the same command resumes where it was.
+A run streams its input and may be stopped at any moment. Each row that ends is appended to a
+journal beside the output, so the same command resumes; once all rows ended, the output is written
+with the rows of the input in their order, each with its scores.
 """

@@ -1,4 +1,4 @@
-"""Scoring one row, and an engine that scores a few of them at a time in this process."""
+"""Scores one row, or several rows at a time in this process."""
 
 import asyncio
 import time
@@ -27,34 +27,34 @@ from conflictscore.scoring_files.rows import Row, task_of
 from conflictscore.threads import together
 
 __all__ = [
-    "Ended",
     "Engine",
     "LocalEngine",
+    "OnResult",
     "Outcome",
     "Result",
+    "default_concurrency",
     "failed_result",
-    "flawed",
-    "rows_at_a_time",
+    "is_flawed",
     "score_answer",
     "score_row",
-    "why_unscored",
+    "unscored_reason",
 ]
 
 _LOCAL_ROWS, _WORKER_ROWS, _ROWS = 1, 4, 16
 
 
 class Outcome(TypedDict):
-    """What is added to a row, as plain JSON.
+    """The field that is added to a row, as plain JSON.
 
-    It depends on the row and the settings alone, and not on how often the run was stopped: so it
-    says nothing of calls and caches.
+    It leaves out calls and cache hits, so that a run that was stopped and resumed gives the same
+    bytes as one that was not.
     """
 
     row: int
     error: str | None
-    """Why the row has no scores; None where it has."""
+    """Why the row has no scores; None if it has."""
     report: dict[str, Any] | None
-    """The scores with every label, as ``conflictscore score --json`` gives them."""
+    """The scores with every label, as in ``conflictscore score --json``."""
     notes: list[str]
 
 
@@ -63,9 +63,9 @@ class Result:
     """The result of scoring a row.
 
     Attributes:
-        outcome: What is added to the row.
-        usage: What it cost now.
-        tried: Whether a model was asked; false where the row itself has a fault.
+        outcome: The field that is added to the row.
+        usage: Calls and tokens of this session.
+        tried: Whether a model was called; false if the row itself is invalid.
     """
 
     outcome: Outcome
@@ -73,57 +73,50 @@ class Result:
     tried: bool = True
 
 
-Ended = Callable[[Row, Result], None]
+OnResult = Callable[[Row, Result], None]
 
 
 class Engine(Protocol):
-    """Scores rows, in whatever order."""
+    """Scores rows, in any order."""
 
-    async def run(self, rows: Iterator[Row], ended: Ended) -> None:
+    async def run(self, rows: Iterator[Row], on_result: OnResult) -> None:
         """Score all rows.
 
         Args:
-            rows: Taken one by one, and only as many as are in flight: there may be millions.
-            ended: To be called once for each row, as soon as its result is there, in the thread
-                of the caller.
+            rows: Consumed lazily, only as many as are in flight: there may be millions.
+            on_result: Called once a row, as soon as it is scored, in the caller's thread.
 
         Raises:
-            ConfigurationError: A setting is wrong, so that no row can be scored.
+            ConfigurationError: A setting is wrong, so no row can be scored.
             BudgetError: The budget is used up.
         """
 
 
 class LocalEngine:
-    """Scores a few rows at a time in this process."""
+    """Scores rows in this process, ``concurrency`` (at least 1) at a time."""
 
     def __init__(self, context: RunContext, concurrency: int) -> None:
-        """Take what rows are scored with.
-
-        Args:
-            context: The collaborators.
-            concurrency: Rows at a time, at least 1.
-        """
         self._context = context
         self._concurrency = concurrency
 
-    async def run(self, rows: Iterator[Row], ended: Ended) -> None:
+    async def run(self, rows: Iterator[Row], on_result: OnResult) -> None:
         """Score all rows; see :class:`Engine`."""
 
         async def work() -> None:
             for row in rows:
-                ended(row, await score_row(self._context, row))
-                await asyncio.sleep(0)  # cached replies alone would never let Ctrl-C in
+                on_result(row, await score_row(self._context, row))
+                await asyncio.sleep(0)  # if every reply is cached, nothing else lets Ctrl-C in
 
         async with together() as start:
             for _ in range(self._concurrency):
                 start(work)
 
 
-def rows_at_a_time(context: RunContext, *, worker: bool = False) -> int:
-    """How many rows are scored at a time unless the user says: one by a model on this machine.
+def default_concurrency(context: RunContext, *, worker: bool = False) -> int:
+    """Rows to score at a time unless the user says otherwise: one by a model on this machine.
 
-    As many as there may be calls in flight, so that a labeler in this process always has a row
-    whose claims are there; fewer by one worker of many, whose batches are made of them.
+    As many as there may be calls in flight, so that a labeler in this process never waits for
+    claims; fewer on one Ray worker of many, whose batches are a multiple of them.
     """
     if context.decomposer.is_local:
         return _LOCAL_ROWS
@@ -131,10 +124,10 @@ def rows_at_a_time(context: RunContext, *, worker: bool = False) -> int:
 
 
 async def score_row(context: RunContext, row: Row) -> Result:
-    """Score a row; a failure of the row stands in its outcome.
+    """Score a row. If the row fails, its outcome has the error.
 
     Raises:
-        ConfigurationError: A setting is wrong, so that no row can be scored.
+        ConfigurationError: A setting is wrong, so no row can be scored.
         BudgetError: The budget is used up.
     """
     try:
@@ -147,14 +140,17 @@ async def score_row(context: RunContext, row: Row) -> Result:
 
 
 async def score_answer(context: RunContext, state: RagState) -> RagState | str:
-    """Score an answer: the scoring graph's last state, or why the answer has no scores.
+    """Score an answer.
 
     Args:
-        context: The collaborators.
-        state: The answer and its documents, as ``ScorerInput`` has them.
+        context: Models, labeler and settings.
+        state: The answer and its documents, as in ``ScorerInput``.
+
+    Returns:
+        The scoring graph's final state, or the reason why the answer has no scores.
 
     Raises:
-        ConfigurationError: A setting is wrong, so that nothing can be scored.
+        ConfigurationError: A setting is wrong, so nothing can be scored.
         BudgetError: The budget is used up.
     """
     try:
@@ -165,25 +161,26 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
         return str(stop)
     except Exception as failure:  # noqa: BLE001 - a plugged-in part may raise anything
         text = " ".join(str(failure).split())
-        named = isinstance(failure, ConflictScoreError)
-        return text if named else f"{type(failure).__name__}: {text}"
+        if isinstance(failure, ConflictScoreError):
+            return text
+        return f"{type(failure).__name__}: {text}"
 
 
 def failed_result(row: Row, reason: str, *, tried: bool = True) -> Result:
-    """The result of a row that has no scores."""
+    """The result of a row without scores."""
     return Result(Outcome(row=row.number, error=reason, report=None, notes=[]), tried=tried)
 
 
-def flawed(outcome: Mapping[str, Any]) -> bool:
-    """Whether a row failed, or has a pair without a verdict."""
+def is_flawed(outcome: Mapping[str, Any]) -> bool:
+    """Whether a row failed or has an unlabelled pair."""
     report = outcome["report"]
     return outcome["error"] is not None or (report or {}).get("coverage") not in (None, 1)
 
 
 async def _scored(context: RunContext, state: RagState) -> RagState:
-    """The scoring graph's nodes one after the other.
+    """Run the scoring graph's nodes one after the other.
 
-    Without LangGraph around them, which takes longer than all that they do beside calling models.
+    LangGraph is left out because it takes longer than all that the nodes do beside model calls.
     """
     runtime = Runtime(context=context)
     for node in (receive, decompose, label, score, record):
@@ -200,13 +197,13 @@ def _result(row: Row, state: RagState) -> Result:
     pairs = [pair for claim in report["claims"] for pair in claim["labels"]]
     for pair in pairs:
         del pair["cached"]
-    why = why_unscored(ConflictReport.model_validate(state["attempts"][0]["report"]))
-    outcome = Outcome(row=row.number, error=why, report=report, notes=state["notes"])
+    error = unscored_reason(ConflictReport.model_validate(state["attempts"][0]["report"]))
+    outcome = Outcome(row=row.number, error=error, report=report, notes=state["notes"])
     return Result(outcome, Usage.model_validate(state["usage"]))
 
 
-def why_unscored(report: ConflictReport) -> str | None:
-    """Why an answer has no scores although the run ended; None where it has."""
+def unscored_reason(report: ConflictReport) -> str | None:
+    """Why a finished run gave the answer no scores; None if it did."""
     if report.error is None and report.coverage == 0:
         pair = report.claims[0].labels[0]
         return f"no claim could be labelled against any document: {pair.error}"

@@ -1,7 +1,7 @@
-"""Scoring rows on a Ray cluster. Needs the extra ``[ray]``.
+"""Scores rows on a Ray cluster. Needs the extra ``[ray]``.
 
-Rows go out in batches as Ray tasks, which Ray starts wherever a processor is free, and anew where
-a worker or its machine dies. Results come back to the one process that writes.
+Rows go out in batches as Ray tasks, which Ray starts on free processors and restarts if a worker or
+its machine dies. Results come back to the one process that writes.
 """
 
 import asyncio
@@ -17,42 +17,41 @@ from uuid import uuid4
 
 from conflictscore.errors import ConfigurationError, ConflictScoreError, InputError, install_hint
 from conflictscore.nodes.state import RunContext
-from conflictscore.scoring_files.engine import Ended, LocalEngine, Result, failed_result
+from conflictscore.scoring_files.engine import LocalEngine, OnResult, Result, failed_result
 from conflictscore.scoring_files.rows import ADDED, Row
 from conflictscore.threads import together
 
 __all__ = ["RayEngine", "score_batch"]
 
 _QUEUED = 2
-"""Batches a worker: one is under way, and the next one is there when it ends."""
+"""Batches a worker: one is running, and the next is ready when it ends."""
 _ROUNDS = 4
-"""A batch has so many rows for each that is scored at a time: the slowest row of a batch is waited
-for, and all of them are scored again where the worker dies."""
+"""Rows in a batch for each one scored at a time. More would mean longer waits for the slowest row
+and more rows to score again when a worker dies."""
 _RETRIES = 1
-"""Where a worker dies, each row of its batch is scored again alone, and so often once more."""
+"""If a worker dies, each row of its batch is scored alone, with so many retries."""
 
 _opened: dict[str, RunContext] = {}
-"""In a worker: what the rows of a run are scored with, by the run; that of the last one only."""
+"""In a worker: the context of the current run, by the run's name."""
 
 
 class RayEngine:
     """Scores batches of rows on the workers of a Ray cluster.
 
-    The cluster is that of ``RAY_ADDRESS``; without it, one is started on this machine for as long
-    as the run takes. Each worker opens its own models, with the keys of its own machine's
-    environment, and its own bound on calls in flight. Verdicts are kept in the cache of the machine
-    where they were judged: a batch that is done again on the same machine pays for none twice.
+    Joins the cluster at ``RAY_ADDRESS``, or starts one on this machine for the duration of the run.
+    Each worker opens its own models, with the keys in its own machine's environment, and has its
+    own limit on calls in flight. Verdicts are cached on the machine where they were judged.
     """
 
     def __init__(
         self, open_context: Callable[[], RunContext], *, concurrency: int, workers: int | None
     ) -> None:
-        """Take what rows are scored with.
+        """Check that Ray is installed; nothing is started yet.
 
         Args:
-            open_context: Opens the collaborators; it is pickled, and called once in each worker.
+            open_context: Opens models and labeler; it is pickled, and called once in each worker.
             concurrency: Rows at a time on each worker, at least 1.
-            workers: How many; None for one a processor of the cluster.
+            workers: Number of workers; None for one per processor of the cluster.
 
         Raises:
             ConfigurationError: Ray is not installed.
@@ -62,12 +61,12 @@ class RayEngine:
         self._concurrency = concurrency
         self._workers = workers
 
-    async def run(self, rows: Iterator[Row], ended: Ended) -> None:
+    async def run(self, rows: Iterator[Row], on_result: OnResult) -> None:
         """Score all rows; see :class:`~.engine.Engine`."""
-        with redirect_stdout(sys.stderr):  # Ray tells of dead workers on what may be piped on
-            await self._run(rows, ended)
+        with redirect_stdout(sys.stderr):  # Ray reports dead workers on stdout
+            await self._run(rows, on_result)
 
-    async def _run(self, rows: Iterator[Row], ended: Ended) -> None:
+    async def _run(self, rows: Iterator[Row], on_result: OnResult) -> None:
         ray, own = self._ray, not self._ray.is_initialized()
         if own:
             _connect(ray, self._workers)
@@ -78,7 +77,7 @@ class RayEngine:
             alone = ray.remote(num_cpus=1, max_retries=_RETRIES)(score_batch)
 
             def start(batch: list[Row]) -> Any:
-                sent = [_without_the_rest(row) for row in batch]
+                sent = [_scored_fields(row) for row in batch]
                 task = alone if len(batch) == 1 else batches
                 return task.remote(name, opener, sent, self._concurrency)
 
@@ -86,7 +85,7 @@ class RayEngine:
                 while batch := list(islice(rows, self._concurrency * _ROUNDS)):
                     results = await self._scored(start, batch)
                     for row, result in zip(batch, results, strict=True):
-                        ended(row, result)
+                        on_result(row, result)
 
             async with together() as start_feed:
                 for _ in range(workers * _QUEUED):
@@ -116,17 +115,17 @@ class RayEngine:
 def score_batch(
     run: str, open_context: Callable[[], RunContext], batch: list[Row], concurrency: int
 ) -> list[Result] | str:
-    """Score rows in a worker, on models that stay open.
+    """Score rows in a worker, with models that stay open between batches.
 
     Args:
-        run: Tells the runs of a cluster apart.
-        open_context: Opens the collaborators; it is called for the first batch of a run.
+        run: Name of the run.
+        open_context: Opens models and labeler; called for the first batch of a run.
         batch: The rows.
-        concurrency: How many of them at a time.
+        concurrency: Rows at a time.
 
     Returns:
-        One result a row, in order; or why no row can be scored, as a text, since an error of ours
-        may not survive the way between two processes.
+        One result a row, in order; or the reason why no row can be scored, as a string, since not
+        every exception survives pickling.
     """
     results: dict[int, Result] = {}
     try:
@@ -144,22 +143,22 @@ def score_batch(
 
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
-    """The one that the models' clients belong to."""
+    """The event loop that the models' clients belong to."""
     return asyncio.new_event_loop()
 
 
-def _without_the_rest(row: Row) -> Row:
-    """The row without what is only carried through, and need not travel."""
+def _scored_fields(row: Row) -> Row:
+    """The row without the fields that are only carried through and need not travel."""
     try:
         names = row.columns.of([name for name, value in row.fields.items() if value is not None])
     except InputError:
-        return row  # it is refused there, as here
+        return row  # the worker refuses it with the same error
     seen = {name: row.fields[name] for name in (*names, ADDED) if name in row.fields}
     return replace(row, fields=seen)
 
 
 def _connect(ray: Any, workers: int | None) -> None:
-    """Join the cluster of ``RAY_ADDRESS``, or start one here that tells nobody of itself."""
+    """Join the cluster at ``RAY_ADDRESS``, or start one here without usage statistics."""
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
         if os.environ.get("RAY_ADDRESS"):

@@ -1,4 +1,4 @@
-"""The rows of an input: what of them is scored, and how JSON lines and CSV are read."""
+"""Reads rows from JSON lines and CSV, and finds the answer and documents of a row."""
 
 import ast
 import csv
@@ -17,10 +17,10 @@ from conflictscore.errors import InputError
 __all__ = ["ADDED", "Columns", "CsvRows", "JsonLines", "Row", "Source", "Task", "task_of"]
 
 ADDED = "conflictscore"
-"""The field that is added to a row; every other one is carried through as it is."""
+"""The field that is added to a row; all others are carried through unchanged."""
 _ANSWERS: Final = ("answer", "response")
 _DOCUMENTS: Final = ("documents", "retrieved_contexts", "contexts")
-"""What the two fields are called, here and by RAGAS; the first that a row has is read."""
+"""Names of the two fields, ours and RAGAS's; the first that a row has is read."""
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _LONGEST_CELL: Final = 1 << 30
 _OTHER_SEPARATOR: Final = re.compile("[;\t]")
@@ -36,16 +36,13 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which fields of a row are scored; None for the first known name that it has."""
+    """The fields of a row that are scored; None for the first known name that it has."""
 
     answer: str | None = None
     documents: str | None = None
 
     def of(self, names: Collection[str]) -> tuple[str, str]:
-        """The fields with the answer and with the documents.
-
-        Args:
-            names: Those that there are.
+        """Names of the answer field and the documents field among ``names``.
 
         Raises:
             InputError: One of the two is missing.
@@ -67,9 +64,9 @@ class Row:
 
     Attributes:
         number: From 1, in the order of the input.
-        fields: What stands in it, as JSON values, or as Python values of Parquet columns.
-        fault: Why it could not be read; then it has no fields.
-        columns: Which fields are scored.
+        fields: Its JSON values.
+        fault: Why it could not be read; such a row has no fields.
+        columns: The fields that are scored.
     """
 
     number: int
@@ -79,37 +76,37 @@ class Row:
 
 
 class Source(Protocol):
-    """An input that is read again and again, a few rows at a time."""
+    """An input file that can be read repeatedly, a few rows at a time."""
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """The file."""
 
     @property
     def columns(self) -> Columns:
-        """Which fields of its rows are scored."""
+        """The fields that are scored."""
 
     @property
     def total(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
 
     @property
     def sha256(self) -> str:
-        """Of its bytes, in hexadecimal."""
+        """Hexadecimal SHA-256 of the file."""
 
     def rows(self, wanted: Callable[[int], bool]) -> Iterator[Row]:
-        """The rows whose numbers are wanted, in order.
+        """Yield the rows whose numbers are wanted, in order.
 
         Raises:
-            InputError: The file cannot be read any more.
+            InputError: The file can no longer be read.
         """
 
 
 class JsonLines:
-    """A file of JSON lines, one object a row; see :class:`Source`. Blank lines are no rows."""
+    """JSON lines, one object a row; see :class:`Source`. Blank lines are skipped."""
 
     def __init__(self, path: Path, columns: Columns) -> None:
-        """Count the rows, which reads the file once.
+        """Read the file once to count its rows.
 
         Raises:
             InputError: The file cannot be read.
@@ -123,7 +120,7 @@ class JsonLines:
         self.sha256 = digest.hexdigest()
 
     def rows(self, wanted: Callable[[int], bool]) -> Iterator[Row]:
-        """The rows whose numbers are wanted, in order; one that is not an object has a fault."""
+        """Yield the wanted rows, in order; one that is not a JSON object has a fault."""
         number = 0
         for line in self._lines():
             if line.isspace():
@@ -167,13 +164,13 @@ def _finite(text: str) -> float:
 
 
 class CsvRows:
-    """A file of comma-separated values with a header; see :class:`Source`. Blank lines are no rows.
+    """Comma-separated values with a header; see :class:`Source`. Blank lines are skipped.
 
-    The documents' cell holds a list, as JSON or as Python writes it, or the text of one document.
+    The documents cell holds a list as JSON or as Python writes it, or the text of one document.
     """
 
     def __init__(self, path: Path, columns: Columns) -> None:
-        """Read the header and count the rows, which reads the file once.
+        """Read the header, then the file once to count its rows.
 
         Raises:
             InputError: The file cannot be read, or its header lacks a column or has one twice.
@@ -192,7 +189,7 @@ class CsvRows:
             self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
 
     def rows(self, wanted: Callable[[int], bool]) -> Iterator[Row]:
-        """The rows whose numbers are wanted, in order; one with other cells has a fault."""
+        """Yield the wanted rows, in order; one with too many or too few cells has a fault."""
         records = self._records()
         next(records)
         for number, cells in enumerate(records, start=1):
@@ -208,7 +205,9 @@ class CsvRows:
             yield Row(number, fields, columns=self.columns)
 
     def _records(self) -> Iterator[list[str]]:
-        usual = csv.field_size_limit(_LONGEST_CELL)  # of the whole process, so it is put back
+        usual = csv.field_size_limit(
+            _LONGEST_CELL
+        )  # it holds for the whole process, so it is restored below
         try:
             with self.path.open(encoding="utf-8-sig", newline="") as file:
                 reader = csv.reader(file, strict=True)
@@ -234,7 +233,7 @@ def _headed(header: Sequence[str], missing: InputError) -> str:
 
 
 def _listed(cell: str) -> Any:
-    """The list that a cell holds; what begins as one and is none stays a text, and is refused."""
+    """The list in a cell; text that looks like a list and is none stays text, and is refused."""
     if not cell.lstrip().startswith("["):
         return [cell] if cell.strip() else []
     try:
@@ -245,7 +244,7 @@ def _listed(cell: str) -> Any:
         value = ast.literal_eval(cell.strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return cell
-    # NumPy leaves out the commas, and Python then reads many texts as one
+    # NumPy prints no commas, so Python would read adjacent strings as one
     return value if str(value) == cell.strip() else cell
 
 
@@ -258,10 +257,10 @@ class Task:
 
 
 def task_of(row: Row) -> Task:
-    """What is to be scored of a row.
+    """The answer and documents of a row.
 
     Raises:
-        InputError: It is missing, empty or of another form; names the field or document.
+        InputError: A field is missing, empty or of another type; names the field or document.
     """
     if row.fault is not None:
         raise InputError(row.fault)

@@ -1,4 +1,4 @@
-"""Answers and documents that Python holds, in lists or in a frame, scored into a table."""
+"""Scores answers and documents held in lists or in a data frame."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from conflictscore.nodes.state import RagState, RunContext, run_of
 from conflictscore.progress import CountBar
 from conflictscore.records import Run, RunStatus, Usage
 from conflictscore.retrieval.documents import DocumentLike
-from conflictscore.scoring_files.engine import rows_at_a_time, score_answer, why_unscored
+from conflictscore.scoring_files.engine import default_concurrency, score_answer, unscored_reason
 from conflictscore.scoring_files.rows import Columns
 from conflictscore.threads import together
 
@@ -26,11 +26,10 @@ __all__ = ["Scores", "ascore", "score", "score_frame"]
 
 @dataclass(frozen=True)
 class Scores(Sequence[Run]):
-    """The scored answers, each as a run with its whole evidence, in the order they were given.
+    """Scored answers in the order of the input, each as a run with all its evidence.
 
     Attributes:
-        runs: One an answer; one that has no scores has the status ``failed``, and says why in
-            ``reason``.
+        runs: One an answer. A run without scores has the status ``failed`` and a ``reason``.
     """
 
     runs: tuple[Run, ...]
@@ -47,16 +46,16 @@ class Scores(Sequence[Run]):
 
     @property
     def usage(self) -> Usage:
-        """What all of them cost."""
+        """Calls and tokens of all answers together."""
         return reduce(add, (run.usage for run in self.runs), Usage())
 
     def columns(self) -> dict[str, list[Any]]:
-        """One value an answer and column, as ``pandas.DataFrame`` and ``frame.assign`` take them.
+        """Columns for ``pandas.DataFrame`` and ``frame.assign``, with one value an answer.
 
-        ``cs_c``, ``cs_r`` and ``coverage`` in [0, 1], the numbers of ``claims``, of those with
-        evidence on both sides (``conflicting``) and of those that no document speaks to
-        (``uncovered``), and ``error``. What is not known is None. Where documents were weighed,
-        ``weighted_cs_c`` and ``weighted_cs_r`` too.
+        ``cs_c``, ``cs_r`` and ``coverage`` in [0, 1]; the number of ``claims``, of those with
+        evidence on both sides (``conflicting``) and of those without any (``uncovered``); and
+        ``error``. Unknown values are None. If documents have weights, also ``weighted_cs_c`` and
+        ``weighted_cs_r``.
         """
         rows = [_row(run) for run in self.runs]
         columns = {name: [row[name] for row in rows] for name in _COLUMNS}
@@ -92,7 +91,7 @@ def _row(run: Run) -> dict[str, Any]:
         "claims": len(report.claims),
         "conflicting": len(report.conflicting),
         "uncovered": len(report.uncovered),
-        "error": why_unscored(report),
+        "error": unscored_reason(report),
     }
 
 
@@ -106,27 +105,27 @@ def score(
     progress: bool = True,
     **settings: Unpack[ScoringOptions],
 ) -> Scores:
-    """Score answers that exist already, each against its own documents.
+    """Score existing answers, each against its own documents.
 
     ```python
     scores = conflictscore.score(["Lit in 1871."], [["Lit in 1871.", "Lit in 1874."]])
     print(scores[0].report.cs_r, scores.to_pandas())
     ```
 
-    An answer that cannot be scored fails alone. Verdicts are cached by content: what a stopped
-    call paid for is found again.
+    An answer that cannot be scored fails alone. Verdicts are cached by content, so a call that was
+    stopped pays for nothing twice.
 
     Args:
         answers: The answers, or a single one.
-        contexts: For each answer its documents: texts, LangChain ``Document``s, or mappings with a
+        contexts: The documents of each answer: texts, LangChain ``Document``s, or mappings with a
             ``text``. For a single answer, its documents.
-        judge: What decomposes and labels, as for :func:`create_conflict_scorer`.
+        judge: The model that decomposes and labels, as for :func:`create_conflict_scorer`.
         concurrency: Answers at a time; by default 16, and 1 with the local model.
         progress: Whether progress is shown on stderr.
 
     Raises:
-        InputError: There are more answers than lists of documents, or fewer; or a setting is out
-            of range.
+        InputError: The numbers of answers and of lists of documents differ, or a setting is out of
+            range.
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
     """
     context = run_context(judge, None, LoopSettings(**settings))
@@ -144,7 +143,7 @@ async def ascore(
     progress: bool = True,
     **settings: Unpack[ScoringOptions],
 ) -> Scores:
-    """Score answers as :func:`score` does, in the caller's event loop."""
+    """Async version of :func:`score`."""
     context = run_context(judge, None, LoopSettings(**settings))
     return await _scored(context, _states(answers, contexts), concurrency, progress=progress)
 
@@ -160,14 +159,14 @@ def score_frame(
     progress: bool = True,
     **settings: Unpack[ScoringOptions],
 ) -> Scores:
-    """Score the rows of a frame, as :func:`score` does.
+    """Score the rows of a data frame; see :func:`score`.
 
-    ``frame.assign(**scores.columns())`` puts the scores beside the rows of a pandas frame.
+    ``frame.assign(**scores.columns())`` adds the scores to a pandas frame.
 
     Args:
         frame: A pandas or polars ``DataFrame``, a Hugging Face ``Dataset``, an Arrow table, a RAGAS
             ``EvaluationDataset``, or a mapping of columns.
-        judge: What decomposes and labels.
+        judge: The model that decomposes and labels.
         answer: The column with the answers; by default ``answer`` or ``response``.
         documents: The column with a list of documents a row; by default ``documents``,
             ``retrieved_contexts`` or ``contexts``.
@@ -175,7 +174,7 @@ def score_frame(
         progress: Whether progress is shown on stderr.
 
     Raises:
-        InputError: It is no frame, or lacks a column.
+        InputError: It is not a data frame, or lacks a column.
     """
     if not any(hasattr(frame, name) for name in ("column_names", "columns", "keys")):
         frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame  # RAGAS
@@ -192,7 +191,9 @@ def _column_names(frame: Any) -> Collection[Any]:
     named = getattr(frame, "column_names", None)  # Arrow's ``columns`` are the values
     if named is None:
         named = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
-    if named is None or isinstance(named, Mapping):  # of several splits each has its own
+    if named is None or isinstance(
+        named, Mapping
+    ):  # a dataset of several splits has columns for each
         kind = type(frame).__name__
         raise InputError(f"{kind} is not a frame with columns; of a dataset, give one split")
     return list(named)
@@ -215,7 +216,7 @@ def _states(answers: str | Iterable[str], contexts: Iterable[Any]) -> list[RagSt
 
 
 def _documents(given: Any) -> Sequence[DocumentLike]:
-    """A row's documents; what is none is refused where its row is scored."""
+    """A row's documents; anything else is refused when the row is scored."""
     single = isinstance(given, str | Mapping | BaseModel)
     return list(given) if isinstance(given, Iterable) and not single else given
 
@@ -239,7 +240,7 @@ async def _scored(
                 bar.show(len(runs), len(states), f"{failed} failed" if failed else "")
 
         async with together() as start:
-            for _ in range(concurrency or rows_at_a_time(context)):
+            for _ in range(concurrency or default_concurrency(context)):
                 start(work)
     return Scores(tuple(runs[place] for place in range(len(states))))
 

@@ -66,8 +66,7 @@ def test_a_file_is_scored_row_by_row_and_its_fields_are_carried_through() -> Non
         (n, 3) for n in range(8)
     ]
     assert [row["report"]["cs_c"] for row in outcomes(Path("out.jsonl"))] == [1.0] * 8
-    assert last_line(result).startswith("8 of 8 rows, ")
-    assert last_line(result).endswith(" a second, 0 failed")
+    assert last_line(result) == "scoring: 8 of 8 rows, 0 failed"
 
 
 def test_one_of_anything_is_said_as_one(tmp_path: Path) -> None:
@@ -249,7 +248,7 @@ def test_a_command_that_is_killed_goes_on_and_pays_for_no_verdict_twice(tmp_path
         all_held.wait(60)  # two rows wait for three verdicts each, and those before them ended
         child.send_signal(signal.SIGKILL)
         assert child.wait(60) == -signal.SIGKILL
-        assert len(lines(Path("out.jsonl"))) == 5
+        assert len(lines(Path("out.jsonl.run/rows.jsonl"))) == 5
         release.set()
         result = run(*command(server))
         asked = Counter(request.prompt for request in server.requests)
@@ -274,7 +273,7 @@ def test_a_spent_budget_stops_the_command_and_the_same_one_goes_on(
 ) -> None:
     with OpenAIServer(World()) as server:
         stopped = run(*command(server, *limit))
-        calls, rows = len(server.requests), len(lines(Path("out.jsonl")))
+        calls, rows = len(server.requests), len(lines(Path("out.jsonl.run/rows.jsonl")))
         going_on = run(*command(server))
         asked = Counter(request.prompt for request in server.requests)
 

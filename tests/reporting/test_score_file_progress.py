@@ -1,78 +1,63 @@
-"""What a run shows of itself, by a clock that the test turns."""
+"""Progress of a file and of pairs, at a terminal and in a log."""
 
 import io
 
 from rich.console import Console
 
-from conflictscore.reporting.displays import ScoreFileProgress
+from conflictscore.reporting.displays import PairProgress, ScoreFileProgress
 from conflictscore.scoring_files.engine import Outcome, Result
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def result(row: int, error: str | None = None) -> Result:
     return Result(Outcome(row=row, error=error, report=None, notes=[]))
 
 
-def display(clock: Clock, **settings: bool) -> tuple[ScoreFileProgress, io.StringIO]:
+def console(*, terminal: bool = False) -> tuple[Console, io.StringIO]:
     out = io.StringIO()
-    console = Console(file=out, width=200, force_terminal=settings.pop("terminal", False))
-    return ScoreFileProgress(console, enabled=settings.pop("enabled", True), clock=clock), out
+    return Console(file=out, width=200, force_terminal=terminal), out
 
 
-def test_the_rate_and_the_time_left_count_what_ended_in_this_session() -> None:
-    clock = Clock()
-    progress, _ = display(clock)
-    progress.begun(total=1_000, ended=400)
-    assert progress.line() == "400 of 1,000 rows, 400 from earlier, 0 failed"
+def test_a_log_has_a_line_at_each_tenth_and_each_reason_once() -> None:
+    log, out = console()
+    with ScoreFileProgress(log, enabled=True) as progress:
+        progress.started(total=1_000, done=800)
+        for row in range(801, 901):
+            progress.row_done(result(row, "no such luck\x1b[31m" if row < 804 else None))
 
-    clock.now = 50
-    for row in range(401, 501):
-        progress.ended(result(row))
-
-    assert progress.line() == (
-        "500 of 1,000 rows, 400 from earlier, 2.0 a second, 4 min 10 s left, 0 failed"
-    )
-
-
-def test_a_log_gets_a_line_a_minute_and_one_at_the_end_and_each_reason_once() -> None:
-    clock = Clock()
-    progress, out = display(clock)
-    with progress:
-        progress.begun(total=4, ended=0)
-        progress.ended(result(1, "no such luck\x1b[31m"))
-        clock.now = 30
-        progress.ended(result(2, "no such luck\x1b[31m"))
-        clock.now = 61
-        progress.ended(result(3))
-        progress.ended(result(4))
-
-    first, second, third = out.getvalue().splitlines()
-    assert first.startswith("row 1 failed: no such luck")
     assert "\x1b" not in out.getvalue()
-    assert second == "3 of 4 rows, 0.0 a second, 20 s left, 2 failed"
-    assert third == "4 of 4 rows, 0.1 a second, 2 failed"
+    assert out.getvalue().splitlines() == [
+        "scoring: 800 of 1,000 rows, resumed",
+        "row 801 failed: no such luck [31m",
+        "scoring: 900 of 1,000 rows, 3 failed",
+    ]
 
 
-def test_at_a_terminal_the_bar_shows_the_line() -> None:
-    progress, out = display(Clock(), terminal=True)
-    with progress:
-        progress.begun(total=3, ended=2)
-        progress.ended(result(3))
+def test_pairs_that_an_earlier_run_judged_count_and_one_reason_is_printed() -> None:
+    log, out = console()
+    with PairProgress(log, enabled=True, total=4, done=2) as progress:
+        progress.pair("broken")
+        progress.pair("broken otherwise")
 
-    assert "3 of 3 rows, 2 from earlier" in out.getvalue()
+    assert out.getvalue().splitlines() == [
+        "a pair failed: broken",
+        "judging: 3 of 4 pairs, 1 failed",
+        "judging: 4 of 4 pairs, 2 failed",
+    ]
 
 
-def test_nothing_is_shown_where_that_is_not_wanted() -> None:
-    progress, out = display(Clock(), enabled=False)
-    with progress:
-        progress.begun(total=1, ended=0)
-        progress.ended(result(1, "no such luck"))
+def test_a_terminal_shows_a_bar() -> None:
+    terminal, out = console(terminal=True)
+    with ScoreFileProgress(terminal, enabled=True) as progress:
+        progress.started(total=3, done=2)
+        progress.row_done(result(3))
+
+    assert "3/3" in out.getvalue()
+
+
+def test_nothing_is_shown_if_that_is_not_wanted() -> None:
+    log, out = console()
+    with ScoreFileProgress(log, enabled=False) as progress:
+        progress.started(total=1, done=0)
+        progress.row_done(result(1, "no such luck"))
 
     assert out.getvalue() == ""

@@ -84,5 +84,5 @@ def test_a_file_is_scored_by_the_columns_that_are_named(tmp_path: Path) -> None:
     assert (summary.rows, summary.failed) == (1, 0)
     assert lines(out)[0]["found"] == ["One."]
     assert outcomes(out)[0]["report"]["claims"][0]["text"] == "Lit."
-    with pytest.raises(InputError, match="begun with something else"):
+    with pytest.raises(InputError, match="started with something else"):
         score(source, out, columns=Columns("answer", "found"))

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import ConfigurationError, InputError, install_hint
-from conflictscore.scoring_files.parquet import ParquetOutput, ParquetRows
+from conflictscore.scoring_files.engine import Outcome
+from conflictscore.scoring_files.parquet import ParquetRows
+from conflictscore.scoring_files.parquet import write_parquet as write_parquet_file
 from conflictscore.scoring_files.rows import Columns
-from conflictscore.scoring_files.scoring import open_source
+from conflictscore.scoring_files.run import open_source
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
 
 arrow = pytest.importorskip("pyarrow")
@@ -57,19 +59,15 @@ def test_the_columns_of_a_parquet_file_keep_their_types_and_get_one_more(tmp_pat
 
 def test_parquet_and_json_lines_come_to_the_same(tmp_path: Path) -> None:
     rows = [answer_row(n, 1) for n in range(12)]
-    sources = (
-        write_lines(tmp_path / "a.jsonl", rows),
-        write_parquet(tmp_path / "b.parquet", rows),
-    )
-    for number, source in enumerate(sources):
-        for suffix in ("jsonl", "parquet"):
-            score(source, tmp_path / f"out{number}.{suffix}")
+    score(write_lines(tmp_path / "a.jsonl", rows), tmp_path / "a_out.jsonl")
+    source = write_parquet(tmp_path / "b.parquet", rows)
+    for suffix in ("jsonl", "parquet"):
+        score(source, tmp_path / f"b_out.{suffix}")
 
-    assert lines(tmp_path / "out0.jsonl") == lines(tmp_path / "out1.jsonl")
-    first, second = (parquet.read_table(tmp_path / f"out{n}.parquet") for n in (0, 1))
-    assert first.to_pylist() == second.to_pylist()
-    reports = [json.loads(row["conflictscore"]["report"]) for row in first.to_pylist()]
-    assert reports == [row["report"] for row in outcomes(tmp_path / "out0.jsonl")]
+    assert lines(tmp_path / "a_out.jsonl") == lines(tmp_path / "b_out.jsonl")
+    added = parquet.read_table(tmp_path / "b_out.parquet").column("conflictscore").to_pylist()
+    reports = [json.loads(row["report"]) for row in added]
+    assert reports == [row["report"] for row in outcomes(tmp_path / "a_out.jsonl")]
 
 
 def test_what_json_does_not_have_is_carried_in_its_place(tmp_path: Path) -> None:
@@ -99,64 +97,35 @@ def test_only_the_row_groups_with_wanted_rows_are_read(tmp_path: Path) -> None:
     ]
 
 
-def test_rows_that_fail_stand_in_the_parquet_file_and_can_be_scored_again(tmp_path: Path) -> None:
-    rows: list[Any] = [answer_row(0, 1), "[1]", answer_row(2, 1) | {"answer": " "}]
-    source = write_lines(tmp_path / "in.jsonl", rows)
-    out = tmp_path / "out.parquet"
+def test_a_row_that_fails_has_its_error_in_the_parquet_file(tmp_path: Path) -> None:
+    rows = [answer_row(0, 1), answer_row(1, 1) | {"answer": " "}]
+    source, out = write_parquet(tmp_path / "in.parquet", rows), tmp_path / "out.parquet"
 
-    for retry_failed in (False, True):
-        assert score(source, out, retry_failed=retry_failed).failed == 2
-        written = parquet.read_table(out).to_pylist()
-        assert [row["id"] for row in written] == ["q0", None, "q2"]
-        assert [row["conflictscore"]["error"] for row in written] == [
-            None,
-            "is not an object",
-            "field answer: empty",
-        ]
-        assert written[1]["conflictscore"]["report"] is None
+    assert score(source, out).failed == 1
+
+    first, second = parquet.read_table(out).column("conflictscore").to_pylist()
+    assert (first["error"], second["error"]) == (None, "field answer: empty")
+    assert second["report"] is None
 
 
 def test_half_a_character_of_a_judge_does_not_cost_the_file(tmp_path: Path) -> None:
-    source = write_lines(tmp_path / "in.jsonl", [answer_row(0, 1), answer_row(1, 1)])
-    score(source, tmp_path / "rows.jsonl")
-    broken = (tmp_path / "rows.jsonl").read_text().replace("The lamp number 1", "\\ud83d")
-    (tmp_path / "rows.jsonl").write_text(broken)
+    source = ParquetRows(write_parquet(tmp_path / "in.parquet", [answer_row(0, 1)]), Columns())
+    report = {"cs_c": 0.0, "cs_r": 0.0, "coverage": 1.0, "claims": [{"text": "\ud83d was lit"}]}
+    outcome = Outcome(row=1, error=None, report=report, notes=["\ud83d"])
 
-    ParquetOutput(open_source(source)).write(tmp_path / "rows.jsonl", tmp_path / "out.parquet")
+    with (tmp_path / "out.parquet").open("wb") as file:
+        write_parquet_file(source, iter([outcome]), file)
 
-    written = parquet.read_table(tmp_path / "out.parquet").column("conflictscore").to_pylist()
-    claims = json.loads(written[1]["report"])["claims"]
-    assert claims[0]["text"].startswith("\ud83d was lit")
-
-
-def test_an_input_without_any_field_still_becomes_parquet(tmp_path: Path) -> None:
-    score(write_lines(tmp_path / "in.jsonl", ["{}", "[]"]), tmp_path / "out.parquet")
-
-    written = parquet.read_table(tmp_path / "out.parquet")
-    assert written.column_names == ["conflictscore"]
-    assert written.num_rows == 2
+    [written] = parquet.read_table(tmp_path / "out.parquet").column("conflictscore").to_pylist()
+    assert json.loads(written["report"]) == report
+    assert written["notes"] == ["?"]
 
 
-@pytest.mark.parametrize(
-    ("values", "reason"),
-    [
-        ([1, "one"], "field mine: "),
-        ([2**70, 1], "field mine: "),
-        (["\ud83d", "x"], "field mine: "),
-        ([{}, {}], "cannot be carried into Parquet"),
-        ([2**60] * 1024 + [0.5], "field mine: "),
-    ],
-)
-def test_a_field_without_one_type_is_refused_before_anything_is_scored(
-    tmp_path: Path, values: list[Any], reason: str
-) -> None:
-    rows = [answer_row(n, 1) | {"mine": value} for n, value in enumerate(values)]
-    source = write_lines(tmp_path / "in.jsonl", rows)
+def test_only_a_parquet_input_has_a_parquet_output(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "in.jsonl", [answer_row(0)])
 
-    with pytest.raises(InputError, match=reason) as raised:
+    with pytest.raises(InputError, match="only a Parquet input"):
         score(source, tmp_path / "out.parquet")
-
-    assert str(raised.value).endswith("; write --out FILE.jsonl")
     assert not (tmp_path / "out.parquet.run").exists()
 
 
@@ -195,5 +164,5 @@ def test_without_pyarrow_parquet_is_refused_and_json_lines_are_not(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
     with pytest.raises(ConfigurationError, match=re.escape(install_hint("bench"))):
-        score(source, tmp_path / "out.parquet")
+        open_source(tmp_path / "in.parquet")
     assert score(source, tmp_path / "out.jsonl").failed == 0

@@ -21,7 +21,7 @@ from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.nodes.state import RunContext
-from conflictscore.scoring_files.engine import Ended, LocalEngine, Result, score_row
+from conflictscore.scoring_files.engine import LocalEngine, OnResult, Result, score_row
 from conflictscore.scoring_files.rows import Row
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.locking import lock
@@ -48,7 +48,7 @@ class Shuffled:
         self._context, self._draw, self._left = context, random.Random(seed), most
         self.seen: list[int] = []
 
-    async def run(self, rows: Iterator[Row], ended: Ended) -> None:
+    async def run(self, rows: Iterator[Row], on_result: OnResult) -> None:
         taken = list(rows)
         self._draw.shuffle(taken)
         for row in taken:
@@ -56,7 +56,7 @@ class Shuffled:
                 raise KeyboardInterrupt
             self._left -= 1
             self.seen.append(row.number)
-            ended(row, await score_row(self._context, row))
+            on_result(row, await score_row(self._context, row))
 
 
 def one_line(work: Any, *arguments: Any, **more: Any) -> str:
@@ -141,18 +141,15 @@ def test_a_run_that_ended_is_left_as_it_is(source: Path, out: Path) -> None:
     assert out.read_bytes() == before
 
 
-def test_half_a_line_at_the_end_of_the_output_is_cut_off_and_its_row_scored(
-    source: Path, out: Path
-) -> None:
+def test_a_kill_before_the_output_was_written_costs_nothing(source: Path, out: Path) -> None:
     score(source, out)
     whole = out.read_bytes()
-    out.write_bytes(whole[:-100])
+    out.unlink()
 
     summary = score(source, out)
 
     assert out.read_bytes() == whole
-    assert (summary.scored, summary.usage.calls, summary.usage.cached_calls) == (1, 0, 5)
-    assert "half a line at the end of the output" in summary.notes[0]
+    assert summary.scored == 0
 
 
 def test_rows_with_faults_fail_and_say_why_and_stay_where_they_are(
@@ -197,7 +194,7 @@ def test_a_run_is_not_gone_on_with_under_other_settings(
 
     message = one_line(score, source, out, context=replace(context, **change))
 
-    assert f"out.jsonl.run: the run was begun with something else: {shown}; resume" in message
+    assert f"out.jsonl.run: the run was started with something else: {shown}; resume" in message
     assert out.read_bytes() == before
 
 
@@ -223,18 +220,22 @@ def test_a_file_of_ones_own_is_never_written_to(source: Path, out: Path) -> None
     out.write_text("mine\n")
     before = source.read_bytes()
 
-    assert "is there already" in one_line(score, source, out)
+    assert "exists, but not as the output of a run" in one_line(score, source, out)
     assert "is the input" in one_line(score, source, source)
     assert (out.read_text(), source.read_bytes()) == ("mine\n", before)
     assert "ends neither in .jsonl nor" in one_line(score, source, out.with_suffix(".csv"))
 
 
-def test_an_output_that_was_changed_is_not_added_to(source: Path, out: Path) -> None:
+def test_a_damaged_journal_or_one_of_another_version_is_refused(source: Path, out: Path) -> None:
     score(source, out)
-    kept = out.read_bytes().splitlines(keepends=True)
-    out.write_bytes(b"".join(kept[:4] + kept[5:]))
+    journal = out.with_name("out.jsonl.run") / "rows.jsonl"
+    kept = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([*kept[:4], b"{}\n", *kept[5:]]))
+    assert "rows.jsonl, line 5: damaged, or changed since" in one_line(score, source, out)
 
-    assert "out.jsonl, row 5: damaged, or changed since" in one_line(score, source, out)
+    manifest = journal.with_name("manifest.json")
+    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 1'))
+    assert "written by another version of conflictscore" in one_line(score, source, out)
 
 
 BROKEN = Fault(500, message="engine trouble", should_retry=False)
@@ -331,7 +332,7 @@ def test_a_retry_that_is_stopped_keeps_what_it_scored(tmp_path: Path, out: Path)
                 engine=Shuffled(judged_by(server, tmp_path / "cache.sqlite"), 1, most=4),
                 retry_failed=True,
             )
-        assert {row["report"]["cs_c"] for row in outcomes(out)} == {None}
+        assert {row["report"]["cs_c"] for row in outcomes(out)} == {None}, "until all are scored"
         world.asked.clear()
         summary = score(
             source, out, context=judged_by(server, tmp_path / "cache.sqlite"), retry_failed=True
@@ -453,8 +454,8 @@ def test_on_a_full_disk_the_output_stays_sound_and_the_same_command_goes_on(
 
     assert done.stdout.count("\n") == 1
     assert f"{out}: cannot be written (File too large); make room there" in done.stdout
-    assert [row["row"] for row in outcomes(out)] == [1, 2, 3, 4, 5, 6]
-    assert score(source, out).scored == 6
+    assert sorted(path.name for path in out.parent.glob("out*")) == ["out.jsonl.run"]
+    assert score(source, out).scored == 0
     assert [row["conflictscore"]["row"] for row in lines(out)] == list(range(1, 13))
 
 

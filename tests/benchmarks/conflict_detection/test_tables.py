@@ -15,7 +15,6 @@ from conflictscore.benchmarks.conflict_detection.display import (
 )
 from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures, detection_figures
 from conflictscore.errors import InputError
-from conflictscore.reporting.displays import PairProgress
 from tests.benchmarks.conflict_detection.claims import C, N, S, U, claim_group, judged
 
 
@@ -111,25 +110,3 @@ def test_an_earlier_page_is_replaced_whole(tmp_path: Path) -> None:
     assert out.read_text() == render_detection_page(figures())
     with pytest.raises(InputError, match="cannot be written"):
         write_detection_page(figures(), tmp_path / "none" / "page.html")
-
-
-def test_progress_in_a_log_is_a_line_a_minute() -> None:
-    out, now = StringIO(), [0.0]
-    console = Console(file=out, width=200)
-    with PairProgress(console, enabled=True, total=9, done=2, clock=lambda: now[0]) as shown:
-        for seconds in (10.0, 61.0, 62.0):
-            now[0] = seconds
-            shown.pair()
-        shown.pair("the judge failed")
-    assert out.getvalue().splitlines() == [
-        "4 of 9 pairs, 2 from earlier, 30.50 s a pair, 2 min 32 s left",
-        "a pair failed: the judge failed",
-        "6 of 9 pairs, 2 from earlier, 15.50 s a pair, 46 s left, 1 failed",
-    ]
-
-
-def test_progress_can_be_kept_quiet() -> None:
-    out = StringIO()
-    with PairProgress(Console(file=out), enabled=False, total=1, done=0) as shown:
-        shown.pair("the judge failed")
-    assert out.getvalue() == ""

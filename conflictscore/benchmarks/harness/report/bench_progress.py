@@ -13,8 +13,7 @@ from conflictscore.benchmarks.harness.records import QuestionResult, StepRecord
 from conflictscore.benchmarks.harness.report.flips import FlipKind, flip_kind
 from conflictscore.progress import Display, bar_beside
 from conflictscore.records import Usage
-from conflictscore.reporting.displays import how_far
-from conflictscore.reporting.figure_text import counted, money, one_line
+from conflictscore.reporting.figure_text import counted, money, one_line, seconds
 
 __all__ = ["BenchProgress"]
 
@@ -119,16 +118,16 @@ class BenchProgress(Display):
             return Group(bar, *lines, Text(self._now(), style="dim"))
 
     def _progress(self) -> str:
-        return ", ".join(
-            how_far(
-                self._total,
-                "question",
-                earlier=self._resumed,
-                new=self._done - self._resumed,
-                passed=self._passed,
-                rate=lambda a_second: f"{60 * a_second:.1f} a minute",
-            )
-        )
+        done = min(self._done, self._total)
+        parts = [f"{done:,} of {counted(self._total, 'question')}"]
+        if self._resumed:
+            parts.append(f"{self._resumed:,} from earlier")
+        new, passed = self._done - self._resumed, self._passed
+        if new and passed > 0:
+            parts.append(f"{60 * new / passed:.1f} a minute")
+            if left := self._total - done:
+                parts.append(f"{seconds(left * passed / new)} left")
+        return ", ".join(parts)
 
     def _spending(self) -> str:
         if self._spent is None:

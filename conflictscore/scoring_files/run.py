@@ -1,0 +1,303 @@
+"""One run over a file: open the input, score what is missing, write the output.
+
+```
+OUT.jsonl              the rows of the input in their order, written when all of them ended
+OUT.jsonl.run/
+  .conflictscore.lock  held by the running command
+  manifest.json        input and settings of the run
+  rows.jsonl           the journal: outcomes of the rows that ended
+```
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Literal, Protocol
+
+from pydantic import ValidationError
+
+from conflictscore.errors import InputError, ProviderError
+from conflictscore.nodes.state import RunContext
+from conflictscore.records import Record, Usage
+from conflictscore.scoring_files.engine import Engine, Outcome, Result
+from conflictscore.scoring_files.journal import Journal, unwritable
+from conflictscore.scoring_files.parquet import ParquetRows, write_parquet
+from conflictscore.scoring_files.rows import ADDED, Columns, CsvRows, JsonLines, Row, Source
+from conflictscore.storage.locking import lock_folder
+from conflictscore.storage.manifests import differences, write_whole
+from conflictscore.storage.private_files import owner_only
+from conflictscore.storage.record_file import json_line
+
+__all__ = ["RowListener", "Summary", "ascore_file", "open_source", "outcomes_of"]
+
+_MAX_FAILED_IN_A_ROW = 50
+"""So many consecutive failures are not the fault of single rows."""
+
+
+class RowListener(Protocol):
+    """Receives the progress of a run, in the thread of its event loop."""
+
+    def started(self, *, total: int, done: int) -> None:
+        """A run starts, or resumes with ``done`` rows from earlier sessions."""
+
+    def row_done(self, result: Result) -> None:
+        """A row was scored, or failed."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The result of a run.
+
+    Attributes:
+        rows: All rows of the input.
+        scored: Rows that ended in this session.
+        failed: Rows without scores.
+        incomplete: Rows with scores and an unlabelled pair.
+        usage: Calls and tokens of this session.
+    """
+
+    rows: int
+    scored: int
+    failed: int
+    incomplete: int
+    usage: Usage
+
+
+def open_source(path: Path, columns: Columns | None = None) -> Source:
+    """Open an input by its suffix: ``.jsonl``, ``.csv`` or ``.parquet``.
+
+    Args:
+        path: The file.
+        columns: The fields of a row that are scored.
+
+    Raises:
+        InputError: It has another suffix, or cannot be read.
+        ConfigurationError: It is Parquet, and pyarrow is not installed.
+    """
+    kinds: dict[str, type[JsonLines | CsvRows | ParquetRows]] = {
+        ".jsonl": JsonLines,
+        ".csv": CsvRows,
+        ".parquet": ParquetRows,
+    }
+    kind = kinds.get(path.suffix)
+    if kind is None:
+        raise InputError(f"{path}: ends in none of {', '.join(kinds)}")
+    return kind(path, columns or Columns())
+
+
+async def ascore_file(
+    source: Source,
+    out: Path,
+    context: RunContext,
+    engine: Engine,
+    *,
+    retry_failed: bool = False,
+    listener: RowListener | None = None,
+) -> Summary:
+    """Score the rows that have no scores yet, and write all rows to a file.
+
+    Args:
+        source: The input.
+        out: The output: ``.jsonl``, or ``.parquet`` for a Parquet input. A run that is there is
+            resumed.
+        context: Models, labeler and settings; a resumed run must have been started with the same.
+        engine: Scores rows with this context.
+        retry_failed: Also score rows again that failed or have an unlabelled pair.
+        listener: Receives the progress.
+
+    Raises:
+        InputError: The run was started with another input or other settings, another command is
+            working on it, or its journal is damaged.
+        ConfigurationError: A setting is wrong, or a file cannot be written.
+        BudgetError: The budget is used up.
+        ProviderError: Too many rows in a row failed.
+    """
+    _check_out(source, out)
+    folder = _folder_of(out)
+    with _locked(source, out, folder):
+        _start_or_compare(folder / "manifest.json", _manifest(source, context))
+        with Journal(folder / "rows.jsonl") as journal:
+            session = _Session(source, journal, listener)
+            await session.run(engine, retry_failed=retry_failed)
+            # also if nothing was scored: a kill may have come between the journal and the output
+            _write(source, journal.outcomes(), out)
+    return session.summary()
+
+
+def outcomes_of(out: Path) -> Iterator[Outcome]:
+    """The outcomes of the rows of a finished run, in order.
+
+    Raises:
+        InputError: The run's journal cannot be read, or was changed.
+    """
+    with Journal(_folder_of(out) / "rows.jsonl") as journal:
+        yield from journal.outcomes()
+
+
+def _folder_of(out: Path) -> Path:
+    return out.with_name(f"{out.name}.run")
+
+
+class _Session:
+    """One command's work on a run."""
+
+    def __init__(self, source: Source, journal: Journal, listener: RowListener | None) -> None:
+        self._source, self._journal, self._listener = source, journal, listener
+        self._scored = self._failed_in_a_row = 0
+        self._usage = Usage()
+
+    async def run(self, engine: Engine, *, retry_failed: bool) -> None:
+        journal, total = self._journal, self._source.total
+        again = frozenset(journal.flawed) if retry_failed else frozenset()
+
+        def wanted(row: int) -> bool:
+            return row in again or row not in journal
+
+        done = len(journal) - len(again)
+        if self._listener is not None:
+            self._listener.started(total=total, done=done)
+        if done < total:
+            await engine.run(self._source.rows(wanted), self._row_done)
+        if len(journal) < total:
+            raise InputError(f"{self._source.path}: has fewer rows than when it was opened")
+
+    def summary(self) -> Summary:
+        failed, flawed = len(self._journal.failed), len(self._journal.flawed)
+        return Summary(self._source.total, self._scored, failed, flawed - failed, self._usage)
+
+    def _row_done(self, row: Row, result: Result) -> None:
+        self._journal.append(result.outcome)
+        self._scored += 1
+        self._usage += result.usage
+        if self._listener is not None:
+            self._listener.row_done(result)
+        if not result.tried:
+            return
+        error = result.outcome["error"]
+        self._failed_in_a_row = 0 if error is None else self._failed_in_a_row + 1
+        if self._failed_in_a_row == _MAX_FAILED_IN_A_ROW:
+            raise ProviderError(
+                f"the last {_MAX_FAILED_IN_A_ROW} rows all failed, so no further row was tried"
+                f" ({error}); run the same command to resume, with --retry-failed to score these"
+                " rows again too",
+                provider="judge",
+            )
+
+
+def _write(source: Source, outcomes: Iterator[Outcome], out: Path) -> None:
+    """Write the output, whole or not at all."""
+    part = out.with_name(f"{out.name}.part")
+    try:
+        with open(part, "wb", opener=owner_only) as file:
+            if isinstance(source, ParquetRows) and out.suffix == ".parquet":
+                write_parquet(source, outcomes, file)
+            else:
+                rows = source.rows(lambda number: True)
+                for row, outcome in zip(rows, outcomes, strict=True):
+                    file.write(json_line({**row.fields, ADDED: outcome}, escape=False))
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(out)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise unwritable(out, error.strerror or error) from None
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+class _Manifest(Record):
+    """Input and settings of a run; plain JSON without secrets."""
+
+    format: Literal[2] = 2
+    created: str
+    """When the run was started, in UTC and ISO 8601; not compared."""
+    input: dict[str, Any]
+    """Number of rows, and SHA-256 of the file."""
+    configuration: dict[str, Any]
+    """Settings that decide the scores. Engine, workers and concurrency are left out, so that a run
+    may be resumed with others."""
+
+
+def _manifest(source: Source, context: RunContext) -> _Manifest:
+    model, labeler, prompts = context.decomposer, context.labeler, context.prompts
+    configuration: dict[str, Any] = {
+        "judge": {
+            "name": model.name,
+            "endpoint": model.endpoint,
+            "parameters": None if model.parameters is None else dict(model.parameters),
+            "context_window": model.context_window,
+        },
+        "labeler": {
+            "name": labeler.name,
+            "identity": None if labeler.identity is None else dict(labeler.identity),
+        },
+        "prompts": {"set": prompts.name, "sha256": prompts.sha256},
+        "duplicates": context.duplicates,
+        **({} if context.duplicates_by == "words" else {"duplicates_by": context.duplicates_by}),
+        **({"trust": context.trust.described} if context.trust else {}),
+        "max_claims": context.max_claims,
+        "budget_seconds": context.budget_seconds,
+    }
+    if source.columns != Columns():
+        configuration["columns"] = asdict(source.columns)
+    return _Manifest(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        input={"rows": source.total, "sha256": source.sha256},
+        configuration=json.loads(json.dumps(configuration)),  # as it is read back from a file
+    )
+
+
+def _start_or_compare(path: Path, now: _Manifest) -> None:
+    """Write the manifest of a new run, or compare it with that of the run to resume."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        try:
+            write_whole(path, json.dumps(now.to_json(), indent=2) + "\n")
+        except OSError as error:
+            raise unwritable(path.parent, error.strerror) from None
+        return
+    except OSError as error:
+        raise unwritable(path.parent, error.strerror) from None
+    try:
+        started = _Manifest.model_validate_json(text)
+    except ValidationError:
+        raise InputError(
+            f"{path}: damaged, or written by another version of conflictscore (this one writes"
+            f" format {now.format}); finish the run with that version, or give another --out"
+        ) from None
+    if changes := differences(_compared(started), _compared(now)):
+        raise InputError(
+            f"{path.parent}: the run was started with something else: {'; '.join(changes)}; resume"
+            " it with the same input and settings, or give another --out"
+        )
+
+
+def _compared(manifest: _Manifest) -> Mapping[str, Any]:
+    return {name: value for name, value in manifest.to_json().items() if name != "created"}
+
+
+def _check_out(source: Source, out: Path) -> None:
+    if out.suffix not in (".jsonl", ".parquet"):
+        raise InputError(f"{out}: ends neither in .jsonl nor in .parquet")
+    if out.suffix == ".parquet" and not isinstance(source, ParquetRows):
+        raise InputError(f"--out {out}: only a Parquet input has a Parquet output; give .jsonl")
+
+
+def _locked(source: Source, out: Path, folder: Path) -> IO[bytes]:
+    """Keep other commands away from the output until the returned file is closed."""
+    if out.exists() and out.samefile(source.path):
+        raise InputError(f"--out {out}: is the input; give another file")
+    if out.exists() and not (folder / "manifest.json").exists():
+        raise InputError(
+            f"--out {out}: exists, but not as the output of a run (there is no {folder.name}"
+            " beside it); give another file, or delete this one"
+        )
+    try:
+        return lock_folder(folder, otherwise="--out")
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be written ({error.strerror})") from None
