@@ -11,10 +11,9 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from conflictscore.benchmarks.harness.play import NotedPrompts
 from conflictscore.prompts import PromptSet
 from measurements.people_labels import LabelledQuestion
-from measurements.scripted_model import ScriptedModel
+from measurements.scripted_model import NotedPrompts, ScriptedModel
 
 __all__ = ["NOTHING", "first_answer", "obedient_model", "sentences", "settled"]
 

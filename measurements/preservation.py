@@ -24,7 +24,6 @@ from typing import Any
 import click
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.benchmarks.harness.play import NotedPrompts
 from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.labelers.nli.labeler import NliLabeler
@@ -37,7 +36,7 @@ from conflictscore.storage.cache import ContentCache
 from measurements.intervals import mean_interval
 from measurements.kept_replies import unpacked
 from measurements.long_answers import CITED, DENIED, HEDGED, LongAnswer, long_answers
-from measurements.scripted_model import ScriptedModel
+from measurements.scripted_model import NotedPrompts, ScriptedModel
 
 __all__ = [
     "Tally",

@@ -9,10 +9,35 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import ConfigDict
 
-from conflictscore.benchmarks.harness.play import NotedPrompts
+from conflictscore.prompts import PromptSet
 from conflictscore.tokens import count_tokens
 
-__all__ = ["ScriptedModel"]
+__all__ = ["NotedPrompts", "ScriptedModel"]
+
+
+class NotedPrompts(PromptSet):
+    """Templates that note what each text was made of."""
+
+    def __init__(self, prompts: PromptSet) -> None:
+        """Take the templates of a set."""
+        vars(self).update(vars(prompts))
+        self._noted = prompts
+        self.rendered: dict[str, tuple[str, Mapping[str, Any]]] = {}
+
+    def render(self, name: str, **fields: str | int) -> str:
+        """Fill a template, and note it."""
+        text = self._noted.render(name, **fields)
+        self.rendered[text] = name, fields
+        return text
+
+    def made(self, prompt: str) -> tuple[str, Mapping[str, Any]]:
+        """The template that a prompt was made of, or its beginning, and what it was filled with."""
+        known = (
+            prompt
+            if prompt in self.rendered
+            else max(filter(prompt.startswith, self.rendered), key=len, default="")
+        )
+        return self.rendered.get(known, ("", {}))
 
 
 class ScriptedModel(BaseChatModel):

@@ -246,7 +246,7 @@ def _dry_run(
     settings: Mapping[str, Any],
 ) -> None:
     from conflictscore.benchmarks.conflict_detection.detect import VerdictFile
-    from conflictscore.cli.bench_dry_run import Unjudged, dry_run_detection
+    from conflictscore.cli.bench_dry_run import dry_run_detection
     from conflictscore.models.prices import PriceTable
 
     missing = [group for group in groups if writer is not None and group.question]
@@ -259,8 +259,8 @@ def _dry_run(
         (group, [number for number in range(1, len(group.documents) + 1) if number not in known])
         for group, known in zip(groups, done, strict=True)
     ]
-    left = Unjudged([(group, numbers) for group, numbers in pairs if numbers], missing)
-    dry_run_detection(opened, writer, left, PriceTable.load(prices), settings)
+    left = [(group, numbers) for group, numbers in pairs if numbers]
+    dry_run_detection(opened, writer, left, missing, PriceTable.load(prices), settings)
 
 
 def judged_by(

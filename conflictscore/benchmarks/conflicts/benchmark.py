@@ -17,7 +17,7 @@ from conflictscore.benchmarks.conflicts.judges import (
     BEHAVIOUR,
     GROUNDING,
     RECALL,
-    STAND_INS,
+    REPLY_FORMS,
     TEMPLATES,
     judge_answer,
 )
@@ -26,7 +26,6 @@ from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.selection import question_id
-from conflictscore.benchmarks.harness.stand_ins import cited_text
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
@@ -198,7 +197,6 @@ _CITED = {
 }
 """All methods are asked for citations, and claims are told without them: otherwise grounding could
 not be compared, and ``rag`` would not be the paper's *vanilla*."""
-_ANSWERS = tuple(name for name in _CITED if name.startswith("free_form_"))
 
 
 def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
@@ -229,7 +227,7 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
         measures=(BEHAVIOUR, RECALL, GROUNDING),
         graded=frozenset({GROUNDING}),
         judge=judge_answer,
-        stand_ins={**STAND_INS, **dict.fromkeys(_ANSWERS, cited_text)},
+        reply_forms=REPLY_FORMS,
         templates=TEMPLATES,
         wording=_CITED,
         offered=ENTRY.methods,

@@ -24,7 +24,7 @@ __all__ = [
     "GROUNDING",
     "GROUNDING_TEMPLATE",
     "RECALL",
-    "STAND_INS",
+    "REPLY_FORMS",
     "TEMPLATES",
     "GroundingJudge",
     "SentenceVerdict",
@@ -230,12 +230,7 @@ TEMPLATES = (
 
 _FOLLOWS, _GIVEN = "FOLLOWS", "GIVEN"
 
-STAND_INS = {
-    "conflicts_behaviour": f"{_FOLLOWS}: True",
-    "conflicts_recall": f"{_GIVEN}: True",
-    GROUNDING_TEMPLATE: f"GROUNDING: {Support.SUPPORTED}",
-}
-"""What stands in for the judges' replies in a dry run."""
+REPLY_FORMS = (f"{_FOLLOWS}: True\n{_GIVEN}: True\nGROUNDING: {Support.SUPPORTED}",)
 
 _REPLY_TOKENS = 320
 

@@ -4,12 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from conflictscore.benchmarks.harness.estimate import Assumptions
 from conflictscore.benchmarks.harness.methods.method import Form
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.harness.selection import select
-from conflictscore.benchmarks.harness.stand_ins import StandIn
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
@@ -71,9 +69,10 @@ class Benchmark:
     question; ``measures`` are then :data:`SCORES`, and there is no judge."""
     templates: tuple[str, ...] = ()
     """Names of the prompt templates that the judge reads."""
-    stand_ins: Mapping[str, StandIn] = field(default_factory=dict)
-    """What stands in for replies in a dry run, by template, for those that the judge reads and for
-    answers that need a form of their own. Without any, the judge is taken to ask no model."""
+    reply_forms: tuple[str, ...] = ()
+    """Replies of the forms that the judge asks for, for a dry run."""
+    usual_claims: int = 3
+    """Claims, of a sentence each, that an answer usually has, for a dry run."""
     prompt_set: str = "default"
     """The prompt set that its figures are reported with, unless a user asks for another."""
     wording: Mapping[str, str] = field(default_factory=dict)
@@ -85,8 +84,6 @@ class Benchmark:
     reply_tokens: int | None = None
     """The most that an answer in free form may have, where that is more than an answer has
     otherwise; of first answers, second samples and reports."""
-    assumptions: Assumptions | None = None
-    """What a dry run cannot count, where that is other than usual."""
     offered: tuple[str, ...] = COMMON_METHODS
     """The methods that make sense here; ``--methods all`` is these."""
     hashes: Mapping[str, str] = field(default_factory=dict)

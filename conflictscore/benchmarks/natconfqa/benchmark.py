@@ -10,7 +10,6 @@ from typing import NamedTuple
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question, QuestionResult, Verdict
-from conflictscore.benchmarks.harness.stand_ins import Scene
 from conflictscore.benchmarks.judging import Judge
 from conflictscore.benchmarks.natconfqa import ENTRY, NO_CONFLICT
 from conflictscore.benchmarks.natconfqa.data import (
@@ -28,7 +27,7 @@ from conflictscore.benchmarks.natconfqa.error_types import (
 )
 from conflictscore.benchmarks.natconfqa.judges import (
     JUDGE_TEMPLATES,
-    STAND_INS,
+    REPLY_FORMS,
     Judgement,
     judge_natconfqa,
 )
@@ -44,7 +43,7 @@ from conflictscore.benchmarks.natconfqa.metrics import (
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet, material_line
+from conflictscore.prompts import PromptSet
 
 __all__ = [
     "MEASURE_NAMES",
@@ -100,22 +99,6 @@ class NatConfJudge:
             verdicts[TOLD] = await told_in_full(asked, answer, judgement, judge)
         return verdicts
 
-    def taken_apart(self, scene: Scene) -> str:
-        """What stands in for an answer taken apart, in a dry run.
-
-        It gives as many short answers as there are references, and as many conflicts. In a yes/no
-        question they are the references word for word, so that nothing is left to decide; elsewhere
-        none is, so that everything is. Where types of error are told, the conflict of a yes/no
-        question is in the answer in all but the upper bound.
-        """
-        question = self._asked(scene.question)
-        known = question.question_type == "boolean"
-        silent = known and self.error_types and scene.level == "high"
-        short = [one.text if known else scene.text(3) for one in question.answers]
-        listed = "\n".join(f"{n}. {material_line(text)}" for n, text in enumerate(short, start=1))
-        pairs = "\n".join(f"{one + 1} - {other + 1}" for one, other in question.conflicts)
-        return f"ANSWERS:\n{listed}\nCONFLICTS:\n{'none' if silent else pairs or 'none'}"
-
     def _asked(self, question: Question) -> NatConfQuestion:
         """What people say of the question, with the passages as they are shown: maybe cut."""
         shown = tuple(document["text"] for document in question.documents)
@@ -145,12 +128,12 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
         benchmark,
         measures=(*benchmark.measures, TOLD),
         templates=(*benchmark.templates, ERROR_TEMPLATE),
-        stand_ins={
-            **benchmark.stand_ins,
-            # of a conflict that is told no type is asked for
-            "natconfqa_conflict_in_answer": lambda scene: f"CONFLICT: {scene.level == 'low'}",
-            ERROR_TEMPLATE: f"ERROR: {ErrorType.RESOLVES}",
-        },
+        # no type is asked for a conflict that the answer reports
+        reply_forms=(
+            REPLY_FORMS[0],
+            "FOUND: True\nCONFLICT: False",
+            f"ERROR: {ErrorType.RESOLVES}",
+        ),
     )
 
 
@@ -195,7 +178,7 @@ def _of_subsets(
         graded=frozenset(MEASURE_NAMES),
         templates=JUDGE_TEMPLATES,
         offered=ENTRY.methods,
-        stand_ins={**STAND_INS, "natconfqa_decompose": judge.taken_apart},
+        reply_forms=REPLY_FORMS,
         wording={
             "free_form_rag": "natconfqa_default",
             "free_form_control_rag": "natconfqa_conflict_aware",

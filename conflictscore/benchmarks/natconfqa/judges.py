@@ -22,7 +22,7 @@ from conflictscore.records import Record
 
 __all__ = [
     "JUDGE_TEMPLATES",
-    "STAND_INS",
+    "REPLY_FORMS",
     "Decomposition",
     "Judgement",
     "decompose",
@@ -39,10 +39,7 @@ JUDGE_TEMPLATES = (
 )
 """What the judge is asked with; a judgement belongs to these texts."""
 
-STAND_INS = {
-    name: f"{'FOUND' if 'found' in name else 'CONFLICT'}: True" for name in JUDGE_TEMPLATES[1:]
-}
-"""What stands in for the replies to decisions in a dry run."""
+REPLY_FORMS = ("ANSWERS:\n1. one\n2. another\nCONFLICTS:\n1 - 2", "FOUND: True", "CONFLICT: True")
 
 _DECOMPOSED_TOKENS = 768
 _DECIDED_TOKENS = 160

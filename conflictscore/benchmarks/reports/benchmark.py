@@ -17,7 +17,6 @@ from pydantic import Field
 
 from conflictscore.benchmarks.conflict_detection.data import FORMATS
 from conflictscore.benchmarks.harness.definition import SCORES, Benchmark, Form
-from conflictscore.benchmarks.harness.estimate import Assumptions, Range
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
@@ -159,12 +158,6 @@ def _told(topic: Topic) -> tuple[str, ...]:
 REPLY_TOKENS = 1024
 """The most that a report may have; three paragraphs need half of it."""
 
-_ASSUMED = Assumptions(
-    answer_tokens=Range(low=150, expected=350, high=700),
-    claims=Range(low=6, expected=14, high=30),
-)
-"""Of three paragraphs; estimates of ours."""
-
 
 def reports(
     data: Sequence[str | Path], form: Form, seed: int, *, any_topic: bool = False
@@ -208,7 +201,7 @@ def reports(
         prompt_set="paper",
         wording={"free_form_rag": "report_rag"},
         reply_tokens=REPLY_TOKENS,
-        assumptions=_ASSUMED,
+        usual_claims=14,
         offered=ENTRY.methods,
         hashes=hashes,
         notes=(left_out,) if agreeing else (),

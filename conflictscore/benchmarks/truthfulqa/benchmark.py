@@ -5,7 +5,7 @@ from pathlib import Path
 from conflictscore.benchmarks.harness.definition import ACCURACY, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
-from conflictscore.benchmarks.truthfulqa.judges import STAND_INS, judge_answer
+from conflictscore.benchmarks.truthfulqa.judges import REPLY_FORMS, judge_answer
 
 __all__ = ["truthfulqa"]
 
@@ -29,7 +29,7 @@ def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
         measures=("truthful", "informative") if free else (ACCURACY,),
         judge=judge_answer if free else None,
         templates=("judge_truthful", "judge_informative") if free else (),
-        stand_ins=STAND_INS if free else {},
+        reply_forms=REPLY_FORMS if free else (),
         prompt_set="paper",
         hashes={"data": sha256_of_file(data)},
     )

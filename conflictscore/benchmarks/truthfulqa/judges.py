@@ -13,7 +13,7 @@ from conflictscore.prompts import PromptSet, material, material_line
 
 __all__ = [
     "JUDGES",
-    "STAND_INS",
+    "REPLY_FORMS",
     "JudgedLine",
     "Quality",
     "judge_answer",
@@ -36,8 +36,7 @@ JUDGES: Mapping[Quality, JudgedLine] = {
     "informative": JudgedLine("judge_informative", "HELPFUL"),
 }
 
-STAND_INS = {judge.template: f"{judge.word}: True" for judge in JUDGES.values()}
-"""What stands in for the judges' replies in a dry run."""
+REPLY_FORMS = tuple(f"{judge.word}: True\nEXPLANATION: It agrees." for judge in JUDGES.values())
 
 _REPLY_TOKENS = 320
 

@@ -54,7 +54,6 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
         "agreeing-pair": partial(judge_both_views, passages=1),
         "asked-agreeing": partial(judge_both_views, template=AGREEMENT_TEMPLATE, passages=1),
     }
-    judged_by = (TEMPLATE, CONFLICT_TEMPLATE, AGREEMENT_TEMPLATE)
     benchmark = Benchmark(
         name="wikicontradict",
         form=form,
@@ -63,7 +62,7 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
         judge=judge_both_views,
         judges=own,
         templates=(TEMPLATE,),
-        stand_ins=dict.fromkeys(judged_by, f"RATING: {Rating.CORRECT}"),
+        reply_forms=(f"RATING: {Rating.CORRECT}",),
         wording={
             "free_form_rag": "wikicontradict_passages",
             "free_form_control_rag": "wikicontradict_both_views",
@@ -96,7 +95,7 @@ def _rated_by_nli(benchmark: Benchmark) -> Benchmark:
         judge=rating,
         judges=own,
         templates=(),
-        stand_ins={},
+        reply_forms=(),
         hashes={**benchmark.hashes, "nli judge": model.sha256},
         notes=(*benchmark.notes, f"answers are rated by {rating.labeler.name}"),
     )

@@ -1,7 +1,6 @@
 """The judges of CONFLICTS, over a loopback server."""
 
 import re
-from itertools import count
 
 import pytest
 from hypothesis import assume, given
@@ -11,14 +10,10 @@ from conflictscore.benchmarks.conflicts.judges import (
     BEHAVIOUR,
     GROUNDING,
     RECALL,
-    STAND_INS,
     Support,
-    judge_answer,
     read_support,
 )
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
-from conflictscore.benchmarks.harness.estimate import Assumptions, Range
-from conflictscore.benchmarks.harness.stand_ins import Scene, cited_text
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.usage import UsageMeter
 from tests.benchmarks.conflicts.judging import (
@@ -30,7 +25,6 @@ from tests.benchmarks.conflicts.judging import (
     scripted,
     word_asked,
 )
-from tests.benchmarks.harness.dry import judge_prompts
 from tests.fakes.openai_server import Fault, OpenAIServer
 
 ANSWER = "It was lit in 1874 [2]. It had been planned for 1871 [1]."
@@ -239,37 +233,3 @@ def test_what_stands_around_the_line_decides_nothing(
     line = f"GROUNDING: {decoration}{support}{decoration}"
     assume("grounding" not in before.lower())
     assert read_support(f"{before}\n{line}\n{before}").support is support
-
-
-# The estimate of a dry run
-
-
-async def test_the_prompts_of_a_dry_run_are_those_of_an_answer_of_its_length() -> None:
-    length = Range(low=60, expected=60, high=60)
-    scene = Scene(
-        template="free_form_rag",
-        fields={},
-        question=LAMP,
-        documents=3,
-        prompts=PROMPTS,
-        assumptions=Assumptions(answer_tokens=length),
-        level="expected",
-        fresh=count(),
-    )
-    answer = cited_text(scene)
-    asked = await judge_prompts(judge_answer, STAND_INS, LAMP, answer)
-    assert [word_asked(prompt) for prompt in asked] == ["FOLLOWS", "GIVEN", *["GROUNDING"] * 3]
-
-    without = LAMP.model_copy(update={"correct": ()})
-    *_, last = await judge_prompts(judge_answer, STAND_INS, without, answer)
-    assert between(last, "claim") == "So a b a b a b a b a b, [1][2]."
-    assert re.findall(r'<document number="(\d)"', last) == ["1", "2"]
-
-
-async def test_a_dry_run_asks_what_a_run_asks() -> None:
-    answer = " ".join(["lit"] * 24) + " [1][2]."
-    with OpenAIServer(scripted()) as server:
-        await judged(server, answer)
-        asked = {first_prompt(request) for request in server.requests}
-
-    assert asked == set(await judge_prompts(judge_answer, STAND_INS, LAMP, answer))

@@ -1,16 +1,12 @@
-"""Dry runs as tests make them: models that are known by name only, and what a judge would ask."""
+"""Models that are known by name only, and the prompts that a judge asks a counting model with."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.language_models import FakeListChatModel
 
-from conflictscore.benchmarks.harness.definition import AnswerJudge
-from conflictscore.benchmarks.harness.estimate import Assumptions
-from conflictscore.benchmarks.harness.methods.registry import GRADE
-from conflictscore.benchmarks.harness.play import CountingModel, NotedPrompts, Play
+from conflictscore.benchmarks.harness.definition import Benchmark
+from conflictscore.benchmarks.harness.dry_run import Calls, CountingModel
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.stand_ins import StandIn
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.usage import UsageMeter
@@ -31,35 +27,18 @@ def named(name: str = "test-model", **fields: Any) -> LanguageModel:
     return LanguageModel(**{**known, **fields})
 
 
-class _Heard(Play):
-    prompts: list[str]
+async def judge_prompts(benchmark: Benchmark, question: Question, answer: str) -> list[str]:
+    """The prompts of a benchmark's judge about an answer, in a dry run."""
+    prompts: list[str] = []
 
-    def reply(self, model: LanguageModel, prompt: str) -> str:
-        self.prompts.append(prompt)
-        return super().reply(model, prompt)
+    class Listening(Calls):
+        def count(self, model: LanguageModel, prompt: str, reply_tokens: float) -> None:
+            prompts.append(prompt)
+            super().count(model, prompt, reply_tokens)
 
-
-async def judge_prompts(
-    judge: AnswerJudge | None,
-    stand_ins: Mapping[str, StandIn],
-    question: Question,
-    answer: str,
-) -> list[str]:
-    """What a judge asks in a dry run about an answer."""
-    prompts = NotedPrompts(PromptSet.load())
-    play = _Heard(
-        "expected",
-        Assumptions(),
-        prompts,
-        lambda call, of: None,
-        questions=[question],
-        recorded=(),
-        max_rounds=1,
-        stand_ins=stand_ins,
+    assert benchmark.judge is not None
+    model = CountingModel.of(named(), Listening(replies=benchmark.reply_forms))
+    await benchmark.judge(
+        question, answer, model=model, prompts=PromptSet.load(), meter=UsageMeter()
     )
-    play.prompts = []
-    play.started(question.id, GRADE)
-    assert judge is not None
-    model = CountingModel.of(named(), play)
-    await judge(question, answer, model=model, prompts=prompts, meter=UsageMeter())
-    return play.prompts
+    return prompts

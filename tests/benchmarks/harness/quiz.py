@@ -16,7 +16,7 @@ from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup
 from conflictscore.benchmarks.running import Limits, arun_benchmark
-from conflictscore.benchmarks.truthfulqa.judges import STAND_INS, judge_answer
+from conflictscore.benchmarks.truthfulqa.judges import REPLY_FORMS, judge_answer
 from conflictscore.graph.settings import LoopSettings
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.typed_world import TypedWorld
@@ -45,7 +45,7 @@ def lamps(count: int, *, free_form: bool = False, disagreeing: bool = True) -> B
         questions=tuple(_question(n, free_form, disagreeing) for n in range(count)),
         measures=("truthful", "informative") if free_form else (ACCURACY,),
         judge=judge_answer if free_form else None,
-        stand_ins=STAND_INS if free_form else {},
+        reply_forms=REPLY_FORMS if free_form else (),
         offered=tuple(METHODS) if free_form else COMMON_METHODS,
     )
 

@@ -16,16 +16,14 @@ from conflictscore.benchmarks.natconfqa.benchmark import (
     natconfqa,
     verdicts_of,
 )
-from conflictscore.benchmarks.natconfqa.data import Subset, read_natconfqa
-from conflictscore.benchmarks.natconfqa.judges import Decomposition, Judgement, judge_natconfqa
+from conflictscore.benchmarks.natconfqa.data import Subset
+from conflictscore.benchmarks.natconfqa.judges import Decomposition, Judgement
 from conflictscore.benchmarks.natconfqa.metrics import group_figures
 from conflictscore.errors import InputError
-from conflictscore.models.usage import UsageMeter
-from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
-from tests.benchmarks.natconfqa.lamps import REAL, Judge, asked, needs_real_data, opened, row, write
+from tests.benchmarks.natconfqa.lamps import REAL, Judge, asked, needs_real_data, row, write
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.world import World
 
@@ -83,7 +81,7 @@ async def test_the_judge_reads_the_passages_as_they_were_shown(lamps: Benchmark)
     [whole] = lamps.questions
     cut = whole.model_copy(update={"documents": ({"text": "The log says 1871."},)})
     said = {
-        shown: "\n".join(await judge_prompts(lamps.judge, lamps.stand_ins, question, ONE))
+        shown: "\n".join(await judge_prompts(lamps, question, ONE))
         for shown, question in (("whole", whole), ("cut", cut))
     }
     assert "The log says 1871." in said["cut"]
@@ -225,30 +223,3 @@ async def test_a_run_asks_in_the_benchmark_s_words_and_judges_by_its_measures(
     figures = method_figures(run.results, CONTROL)["conflict"].measures
     assert figures["conflict_recall"].micro == 0.5
     assert figures["answer_f1"].micro == pytest.approx(0.8)
-
-
-async def test_what_a_dry_run_plans_is_what_an_answer_with_all_to_decide_is_asked(
-    lamps: Benchmark, tmp_path: Path
-) -> None:
-    [question] = read_natconfqa(tmp_path / "q.jsonl").questions[:1]
-    judge = judging("1. one\n2. two\n3. three\nCONFLICTS:\n1 - 2\n1 - 3")
-    with OpenAIServer(judge) as server:
-        await judge_natconfqa(
-            question, ONE, model=opened(server), prompts=PromptSet.load(), meter=UsageMeter()
-        )
-        prompts = {request.prompt for request in server.requests}
-    planned = await judge_prompts(lamps.judge, lamps.stand_ins, lamps.questions[0], ONE)
-    assert len(planned) == len(prompts) == 1 + 3 + 3 + 2 + 2
-    about_answer = {prompt for prompt in planned if "<answer>" in prompt}
-    assert about_answer == {prompt for prompt in prompts if "<answer>" in prompt}
-
-
-async def test_of_a_yes_no_question_only_the_taking_apart_is_planned(tmp_path: Path) -> None:
-    answers: list[dict[str, object]] = [
-        {"answer": said, "evidence_ids": []} for said in (True, False)
-    ]
-    fields = {"question_type": "boolean", "conflicting_answer_pairs": [[0, 1]]}
-    file = write(tmp_path / "q.jsonl", [row(answers=answers, **fields)])
-    benchmark = natconfqa(file, "free-form", 0)
-    [question] = benchmark.questions
-    assert len(await judge_prompts(benchmark.judge, benchmark.stand_ins, question, ONE)) == 1

@@ -117,7 +117,7 @@ async def test_a_run_counts_types_beside_the_papers_and_a_dry_run_plans_the_call
         ("in the paper", "80 of 160", "42.0"),
     ]
     assert run.results[0].methods["rag"].verdicts[TOLD].explanation == "resolves: Two fires."
-    planned = await judge_prompts(benchmark.judge, benchmark.stand_ins, benchmark.questions[0], "x")
+    planned = await judge_prompts(benchmark, benchmark.questions[0], "x")
     assert sum("ERROR: [" in prompt for prompt in planned) == 1
 
 

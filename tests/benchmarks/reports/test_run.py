@@ -200,13 +200,13 @@ def test_a_dry_run_counts_the_reports_and_their_scores() -> None:
     with OpenAIServer(world) as server:
         left = json.loads(bench(server, "--dry-run", "--json").stdout)
         assert not server.requests
-        calls = {step: amount["calls"]["low"] for step, amount in left["by_step"].items()}
-        # by report: one call to take it apart, and of six claims a call for each of four documents
+        calls = {row["step"]: row["calls"] for row in left["low"] if row["model"]}
+        # by report: one call to decompose it, and of 14 claims a call for each of four documents
         assert calls == {
-            "loop": 2 * (1 + 1 + 6 * 4),
+            "loop": 2 * (1 + 1 + 14 * 4),
             "balanced": 2,
             "super-balanced": 2,
-            "grade": 2 * 2 * (1 + 6 * 4),
+            "grade": 2 * 2 * (1 + 14 * 4),
         }
         figures(server)
         assert "Nothing is left to ask." in bench(server, "--dry-run").stdout

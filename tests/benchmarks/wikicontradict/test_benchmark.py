@@ -159,7 +159,7 @@ async def test_a_dry_run_plans_the_very_prompt_of_the_judge(
         await run_quiz(tmp_path / "run", server, lamps, methods=("rag",))
         prompts = [request.prompt for request in server.requests]
     answer = TEMPLATES["rag"]
-    planned = await judge_prompts(lamps.judge, lamps.stand_ins, lamps.questions[0], answer)
+    planned = await judge_prompts(lamps, lamps.questions[0], answer)
     assert list(planned) == [prompt for prompt in prompts if "RATING: [" in prompt]
 
 
