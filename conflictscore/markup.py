@@ -14,8 +14,10 @@ __all__ = ["rendered_markdown", "shown", "web_address", "web_host", "without_mar
 _INLINE = re.compile("</?(?:a|code|em|strong)\\b[^>]*>")
 _TAG = re.compile("<[^>]*>")
 _LINE_END = re.compile("\r\n?")
-# control characters, overrides of the text's direction, and halves of surrogate pairs
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# control characters, marks and overrides of the text's direction, and halves of surrogate pairs
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def shown(value: object) -> str:

@@ -22,11 +22,12 @@ _SHOWN_CHARS = 400
 """Characters shown of a document that was found."""
 
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
-_BIDI = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
+_MARKS = (0x061C, 0x200E, 0x200F)  # ALM, LRM, RLM
+_BIDI = dict.fromkeys((*_MARKS, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
 
 
 def printable(value: object) -> str:
-    """Text without escape sequences and direction overrides."""
+    """Text without escape sequences, direction marks and overrides."""
     return str(value).translate(_CONTROLS | _BIDI).strip()
 
 

@@ -14,3 +14,9 @@ def test_what_cannot_be_written_is_one_line_with_a_way_out(tmp_path: Path, place
     with pytest.raises(InputError, match=r"cannot be written .*give a path"):
         write_whole(tmp_path / place, b"page")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_only_the_owner_may_read_what_is_written(tmp_path: Path) -> None:
+    write_whole(tmp_path / "page.html", b"page")
+    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "page.html").read_bytes() == b"page"

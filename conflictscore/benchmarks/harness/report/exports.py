@@ -58,7 +58,8 @@ _AFTER_MEASURES: dict[str, str] = {
 }
 _OF_REVIEWERS = dict.fromkeys(("reviewers", "verdicts", "comments"), "strings")
 """In the same order; only where somebody reviewed any of the runs."""
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""Some spreadsheets take full-width signs for formulas too."""
 
 
 def export_table(runs: Sequence[ReportRun], out: Path) -> int:
