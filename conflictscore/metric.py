@@ -159,7 +159,6 @@ def conflict_report(
     duplicates_vote: bool = True,
     policy: Collection[Disputed] = CONFLICT,
     weights: Mapping[int, float] | None = None,
-    weights_by: str = "table",
 ) -> ConflictReport:
     """Aggregate labels to the scores of one answer.
 
@@ -172,7 +171,6 @@ def conflict_report(
         weights: How far each document is trusted, at least 0; None where all count alike. The
             claims are then disputed and chosen by them, and the scores with them stand in
             ``weighted``, beside those without.
-        weights_by: Who gave them, for ``weighted``.
     """
     once, worth = ({} if duplicates_vote else duplicates), weights or {}
     disputed = disputed_claims(claims, policy, once, duplicates, worth)
@@ -180,7 +178,7 @@ def conflict_report(
     weighted = None
     if weights is not None:
         weighted = WeightedScores(
-            by=weights_by,
+            by="table",
             cs_c=conflictscore_count(claims, weights),
             cs_r=conflictscore_ratio(claims, once, weights),
             weights=dict(weights),

@@ -131,10 +131,10 @@ _evidence_options = [
 _trust_options = [
     click.option(
         "--trust",
-        metavar="FILE|truthfinder|accu",
-        help="Weigh documents, by a table (TOML) of hosts, domains, types and dates, or by their"
-        " agreement. The scores with weights stand beside those without; which claims are looked at"
-        " again, and what the guard lets stand, follow the weights. Default: all count alike.",
+        metavar="FILE",
+        help="Weigh documents by a table (TOML) of hosts, domains, types and dates. Scores with"
+        " weights are shown beside those without; the choice of claims to reconsider and the guard"
+        " follow the weights. Default: all count alike.",
     ),
 ]
 

@@ -104,10 +104,9 @@ def create_self_correcting_rag(
             a group too; one that says both has a voice on each side.
         duplicates_by: How near-identical documents are found: by ``words``, or also by ``meaning``
             (extra ``dense``; English only).
-        trust: How far documents are trusted; None trusts all alike. ``truthfinder`` and ``accu``
-            tell it from their agreement over the claims, as those papers do; the name of a TOML
-            file, or a mapping, is a table of weights by host, domain, type and date
-            (:mod:`conflictscore.trust.trust_table`). Reports then have ``weighted``, the scores
+        trust: How far documents are trusted; None trusts all alike. The name of a TOML file, or
+            a mapping, is a table of weights by host, domain, type and date
+            (:mod:`conflictscore.trust`). Reports then have ``weighted``, the scores
             with weights, beside those without; the choice of disputed claims, their order, the
             guard and the order of evidence in requests follow the weights.
         budget_seconds: The time that a run may take, above 0, with every step. The pairs that are

@@ -16,7 +16,7 @@ from conflictscore.labelers import Labeler, LabelerFactory, LabelerName
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.spec import ReasoningEffort
-from conflictscore.nodes.state import LookFurther, SourceTrust, Unsettled
+from conflictscore.nodes.state import LookFurther, Unsettled
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
     CONFLICT,
@@ -28,8 +28,7 @@ from conflictscore.records import (
 )
 from conflictscore.retrieval.ranking import require_dense
 from conflictscore.storage.cache import ContentCache
-from conflictscore.trust.trust_table import TrustTable
-from conflictscore.trust.truth_discovery import AgreementMethod, AgreementTrust
+from conflictscore.trust import TrustTable
 
 __all__ = [
     "CorrectionOptions",
@@ -45,7 +44,7 @@ __all__ = [
 Model = str | BaseChatModel | LanguageModel
 """A spec, a LangChain chat model, or a model that is open already."""
 Trust = str | Path | Mapping[str, Any]
-"""``truthfinder``, ``accu``, or a user's table of weights: its file, or what would stand in it."""
+"""A table of weights for documents: its TOML file, or the same as a mapping."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MOST_ROUNDS = 20
@@ -146,8 +145,8 @@ class LoopSettings:
         """
         return PromptSet.open(self.prompts)
 
-    def open_trust(self) -> SourceTrust | None:
-        """What weighs documents; None where all count alike.
+    def open_trust(self) -> TrustTable | None:
+        """The table that weighs documents; None where all count alike.
 
         Raises:
             InputError: The table cannot be read, or says what it cannot; names file and field.
@@ -157,10 +156,8 @@ class LoopSettings:
             return None
         if isinstance(given, Mapping):
             return TrustTable(given)
-        if given in get_args(AgreementMethod):
-            return AgreementTrust(cast("AgreementMethod", given))
         if not Path(given).exists():
-            raise InputError(f"trust is {str(given)!r}; give truthfinder, accu, or a file's name")
+            raise InputError(f"trust is {str(given)!r}; there is no such file")
         return TrustTable.read(Path(given))
 
     def open_cache(self) -> ContentCache | None:

@@ -8,7 +8,6 @@ from conflictscore.nodes.state import (
     RagState,
     RunContext,
     RunRuntime,
-    attempts_of,
     documents_of,
     draft_of,
     evidence_of,
@@ -57,28 +56,17 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def report_of(
     evidence: Sequence[ClaimEvidence], state: RagState, context: RunContext
 ) -> ConflictReport:
-    """The scores of labelled claims, with near-duplicates and disputes as the run counts them.
-
-    Where agreement weighs documents, it is told by all claims of the run so far: a second answer
-    is weighed by what the first one brought to light too.
-    """
+    """The scores of labelled claims, with near-duplicates and disputes as the run counts them."""
     documents, trust = documents_of(state), context.trust
     duplicates = (
         voices(documents)
         if context.duplicates == "domain"
         else {d.number: d.duplicate_of for d in documents if d.duplicate_of}
     )
-    weights = None
-    if trust is not None:
-        reports = [attempt.report for attempt in attempts_of(state) if attempt.report]
-        known = {e.claim.text: e for report in reports for e in report.claims}
-        known |= {e.claim.text: e for e in evidence}
-        weights = trust.weights(documents, list(known.values()), duplicates)
     return conflict_report(
         evidence,
         duplicates=duplicates,
         duplicates_vote=context.duplicates == "vote",
         policy=context.disputed,
-        weights=weights,
-        weights_by=trust.name if trust else "",
+        weights=None if trust is None else trust.weights(documents),
     )

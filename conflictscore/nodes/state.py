@@ -36,8 +36,7 @@ from conflictscore.records import (
 )
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.storage.cache import ContentCache
-from conflictscore.trust.trust_table import TrustTable
-from conflictscore.trust.truth_discovery import AgreementTrust
+from conflictscore.trust import TrustTable
 
 __all__ = [
     "Answerer",
@@ -50,7 +49,6 @@ __all__ = [
     "RunContext",
     "RunRuntime",
     "ScorerInput",
-    "SourceTrust",
     "Unsettled",
     "attempts_of",
     "claims_of",
@@ -67,8 +65,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-SourceTrust = TrustTable | AgreementTrust
-"""What weighs the documents of a question: a user's table, or their agreement."""
 Decision = Literal["look_further", "regenerate", "justify", "record"]
 """Where the loop goes after an answer was scored."""
 Unsettled = Literal["hedge", "keep"]
@@ -253,7 +249,7 @@ class RunContext:
     """What documents that are not independent count."""
     duplicates_by: Likeness = "words"
     """How near-duplicates are found."""
-    trust: SourceTrust | None = None
+    trust: TrustTable | None = None
     """What weighs documents; None where all count alike."""
     budget_seconds: float | None = None
     """The time that a run may take, with every step; None for no limit."""

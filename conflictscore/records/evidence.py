@@ -247,7 +247,7 @@ class WeightedScores(Record):
     """The scores where documents count by how far they are trusted."""
 
     by: str
-    """Who weighs them: ``table``, ``truthfinder`` or ``accu``."""
+    """``table``, the user's; earlier versions also weighed by ``truthfinder`` and ``accu``."""
     cs_c: Annotated[float, Field(ge=0, le=1)] | None
     """CS-C in [0, 1] where the weaker side of a claim counts as far as it is trusted; None where
     nothing was labelled against a document that has a weight."""

@@ -144,61 +144,8 @@ def test_evidence_is_shown_by_trust_and_what_has_none_is_not(
     assert [order(prompt) for prompt in world.prompts[step]] == [["1", "2"], ["2", "1"], ["2"]]
 
 
-@pytest.mark.parametrize("method", ["truthfinder", "accu"])
-def test_who_agrees_with_the_others_elsewhere_decides_a_tie(
-    model: ChatOpenAI, world: RevisingWorld, method: str
-) -> None:
-    world.answer = f"{LAMP} {TOWER.replace('1850', '1840')}"
-    documents = [
-        {"text": "The lamp was lit in 1874. The tower was built in 1840.", "title": "Log"},
-        {"text": "The lamp was lit in 1871. The tower was built in 1860.", "title": "Gazette"},
-        DEEDS,
-    ]
-
-    plain, weighed = run(model, documents), run(model, documents, trust=method)
-
-    assert plain["answer"] == world.answer, "one against one: a tie keeps"
-    assert weighed["answer"] == world.answer.replace("1871", "1874")
-    told = weighed["report"]["weighted"]
-    assert told["by"] == method
-    assert max(told["weights"].values()) == 1
-    assert told["weights"]["2"] < told["weights"]["1"]
-
-
-def test_both_answers_are_weighed_by_all_claims_of_the_run(model: ChatOpenAI) -> None:
-    state = run(model, trust="accu")
-
-    first, second = (attempt["report"] for attempt in state["attempts"])
-    assert first["claims"][0]["claim"] != second["claims"][0]["claim"]
-    before, after = (report["weighted"]["weights"]["3"] for report in (first, second))
-    assert 0 < before < 1
-    assert after == 0.01, "on both claims the Gazette stands alone"
-
-
-def test_copies_make_no_agreement_however_they_count(model: ChatOpenAI) -> None:
-    copied = [{**GAZETTE, "title": f"Reprint {n}"} for n in range(3)]
-    for duplicates in ("vote", "once"):
-        report = run(model, [LOG, ALMANAC, *copied], trust="accu", duplicates=duplicates)["report"]
-        weights = report["weighted"]["weights"]
-        assert weights["3"] == weights["4"] == weights["5"] < weights["1"]
-        ratio = report["weighted"]["cs_r"]
-        votes = 3 if duplicates == "vote" else 1
-        assert ratio == pytest.approx(2 / (2 + votes * weights["3"]))
-
-
-def test_a_domain_is_one_source_where_it_has_one_vote(model: ChatOpenAI) -> None:
-    flood = [{**LOG, "text": f"{LOG['text']} Page {n} of many.", "url": f"https://{n}.flood.test"}
-             for n in range(3)]  # fmt: skip
-    other = {**GAZETTE, "text": "Of old it is told: the lamp was lit in 1871, on a calm night."}
-
-    weights = run(model, [*flood, GAZETTE, {**other, "url": "https://other.test"}], trust="accu",
-                  duplicates="domain")["report"]["weighted"]["weights"]  # fmt: skip
-
-    assert weights["1"] == weights["2"] == weights["3"] < weights["4"], "one against two"
-
-
 def test_the_papers_loop_weighs_nothing() -> None:
-    assert LoopSettings(trust="accu").as_in_the_paper().open_trust() is None
+    assert LoopSettings(trust=GAZETTE_KNOWS).as_in_the_paper().open_trust() is None
     assert LoopSettings().open_trust() is None, "and that is the default"
 
 
@@ -208,7 +155,7 @@ def test_a_table_comes_from_a_file_and_a_wrong_name_is_refused(
     file = tmp_path / "trust.toml"
     file.write_text('[domains]\n"gazette.test" = 3\n', "utf-8")
     assert run(model, trust=file)["report"] == run(model, trust=GAZETTE_KNOWS)["report"]
-    with pytest.raises(InputError, match="trust is 'acu'; give truthfinder, accu, or a file"):
+    with pytest.raises(InputError, match="trust is 'acu'; there is no such file"):
         run(model, trust="acu")
     with pytest.raises(InputError, match="trust, field domain: Extra inputs"):
         run(model, trust={"domain": {}})

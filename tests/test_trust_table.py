@@ -8,7 +8,7 @@ import pytest
 
 from conflictscore.errors import InputError
 from conflictscore.records import Document
-from conflictscore.trust.trust_table import TrustTable, date_of
+from conflictscore.trust import TrustTable, date_of
 
 PAPER = Document(number=1, text="a", url="https://www.Paper.example.org/a/b.html?x=1")
 FORUM = Document(number=2, text="b", url="http://example.org:8080/c", metadata={"type": "Forum"})

@@ -35,7 +35,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from conflictscore.errors import InputError
-from conflictscore.records import ClaimEvidence, Document, first_fault
+from conflictscore.records import Document, first_fault
 from conflictscore.retrieval.domains import host_of, registrable_domain
 from conflictscore.storage.toml_file import read_toml
 
@@ -81,8 +81,6 @@ class _Table(_Rules):
 class TrustTable:
     """Weights for documents, from what a user wrote down about their sources."""
 
-    name = "table"
-
     def __init__(self, table: Mapping[str, Any], where: str = "trust") -> None:
         """Take a table.
 
@@ -125,18 +123,11 @@ class TrustTable:
         """The table as plain JSON, for a log; what it leaves to the defaults is not in it."""
         return self._rules.model_dump(mode="json", exclude_defaults=True)
 
-    def weights(
-        self,
-        documents: Sequence[Document],
-        claims: Sequence[ClaimEvidence] = (),
-        once: Mapping[int, int] = {},
-    ) -> dict[int, float]:
+    def weights(self, documents: Sequence[Document]) -> dict[int, float]:
         """A weight for each document, at least 0.
 
         Args:
-            documents: Those of the question; the newest of them is what age is counted from.
-            claims: Are not read: what documents say changes nothing here.
-            once: Is not read: each copy has the weight of its own source.
+            documents: Those of the question; age is counted from the newest of them.
         """
         # a page says itself when it was written; a day to come would make all others look old
         tomorrow = datetime.now(UTC).date() + timedelta(days=1)
