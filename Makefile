@@ -55,7 +55,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[bench,ddgs,dense,docs,fetch,inspect,langchain,local,mcp,nli,offline-tokens,postgres,ray,serve]' --group dev --group docs
+	$(BIN)/python -m pip install --quiet --editable '.[bench,ddgs,docs,fetch,inspect,langchain,local,mcp,nli,offline-tokens,postgres,ray,serve]' --group dev --group docs
 	touch $@ $(VENV)/.demo
 
 clean:

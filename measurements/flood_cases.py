@@ -175,7 +175,7 @@ def copies_of(case: Case, vocabulary: Sequence[str]) -> dict[str, list[str]]:
 
 
 def to_paraphrase(cases: Sequence[Case]) -> list[Case]:
-    """Those with a short document that can be compared by meaning, RAMDocs and others in turn."""
+    """Those with a short document, RAMDocs and others in turn."""
     short = [case for case in cases if 30 <= len(case.texts[-1].split()) <= 110]
     by_set = [[c for c in short if c.source == name] for name in ("ramdocs", "wikicontradict")]
     return [case for turn in zip(*by_set, strict=False) for case in turn]

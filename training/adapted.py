@@ -20,9 +20,9 @@ from onnx import TensorProto
 
 from conflictscore.labelers.nli.adapted import DATA_FILE, FOLDER, MPNET
 from conflictscore.storage.fetching import fetch_with_bar, fetched
+from training.encoder_files import open_mpnet
 from training.export import write_config
 from training.graph import Writer, onnx_graph
-from training.mpnet import open_mpnet
 from training.weights import MPNET_FIRST_POSITION, Weights, from_mpnet, load
 
 __all__ = ["Narrow", "main", "narrowed", "write_adapted"]

@@ -29,12 +29,11 @@ def main() -> None:
 def start(out: Path, encoder: str, layers: int | None) -> None:
     """Write start.npz, the weights of an encoder, and its tokenizer.json; fetched if need be."""
     from conflictscore.labelers.nli.adapted import MPNET
-    from conflictscore.retrieval.dense import MINILM, open_model_file
     from conflictscore.storage.fetching import fetch_with_bar, fetched
-    from training.mpnet import open_mpnet
+    from training.encoder_files import MINILM, open_minilm, open_mpnet
 
     if encoder == "minilm":
-        found = open_model_file(fetched(MINILM) or fetch_with_bar(MINILM))
+        found = open_minilm(fetched(MINILM) or fetch_with_bar(MINILM))
         read = weights.from_minilm(found.tensors)
     else:
         found = open_mpnet(fetched(MPNET) or fetch_with_bar(MPNET))

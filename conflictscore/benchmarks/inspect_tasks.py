@@ -40,7 +40,6 @@ from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Duplicates
 from conflictscore.retrieval.opening import PASSAGE_TOKENS, open_retrieval
-from conflictscore.retrieval.ranking import Ranking
 from conflictscore.storage.cache import ContentCache
 
 try:
@@ -81,7 +80,6 @@ def _task(
     missing: Literal["fail", "skip"] = "fail",
     top_k: int = 10,
     passage_tokens: int = 0,
-    ranking: Ranking = "bm25",
     labeler: Literal["json", "choice"] = "json",
     max_rounds: int = 1,
     max_claims: int | None = None,
@@ -105,7 +103,6 @@ def _task(
         missing: Whether questions that a recording does not have end the run or are left out.
         top_k: Documents a question.
         passage_tokens: Tokens of a passage that longer documents are cut to; 0 leaves them whole.
-        ranking: How passages and files to search are ranked.
         labeler: ``json``, or ``choice`` where the judge gives log-probabilities.
         max_rounds: The most regenerations, 1 to 20.
         max_claims: The most claims of an answer to label; None for all.
@@ -128,10 +125,9 @@ def _task(
             docs=_several(docs),
             top_k=top_k,
             passage_tokens=passage_tokens,
-            ranking=ranking,
         )
     elif passage_tokens:
-        opened = shortened(opened, passage_tokens, ranking=ranking)
+        opened = shortened(opened, passage_tokens)
     names = _several(methods)
     settings = RunSettings(
         methods=chosen_methods(opened.offered if "all" in names else names),

@@ -219,7 +219,6 @@ def run_benchmark(
         max_claims: The most claims of an answer to label; None for all.
         duplicates: Whether near-duplicate documents count each, or ``once`` on each side; with
             ``domain``, so do all documents of a registrable domain.
-        duplicates_by: How near-duplicates are found, by ``words`` or also by ``meaning``.
         guard_margin: By how much more support a flip must have to stand in ``guarded-rag``.
         resample_temperature: The sampling temperature of ``resample``.
         cache: Where replies of deterministic models are kept for other runs too.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bench"]
 
-_PASSAGES = ("passage_tokens", "passages", "ranking")
+_PASSAGES = ("passage_tokens", "passages")
 _EXCLUDES = ("exclude_sites", "exclude_benchmarks")
 """The settings of how documents are cut."""
 
@@ -146,7 +146,6 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
 def _shortened(benchmark: "Benchmark", settings: Mapping[str, Any]) -> "Benchmark":
     """The benchmark with its own documents cut as the passage options say."""
     from conflictscore.benchmarks.harness.shortening import shortened
-    from conflictscore.storage.cache import ContentCache
 
     if not settings["passage_tokens"]:
         if settings["passages"] != 1:
@@ -156,8 +155,6 @@ def _shortened(benchmark: "Benchmark", settings: Mapping[str, Any]) -> "Benchmar
         benchmark,
         settings["passage_tokens"],
         passages=settings["passages"],
-        ranking=settings["ranking"],
-        cache=None if settings["no_cache"] else ContentCache.default(),
     )
 
 

@@ -74,7 +74,6 @@ def loop_settings(settings: Mapping[str, Any], **more: Any) -> "LoopSettings":
         labeler=chosen_labeler(settings),
         **_of_models(settings),
         duplicates=settings["duplicates"],
-        duplicates_by=settings["duplicates_by"],
         max_claims=settings["max_claims"],
         trust=settings.get("trust"),
         **more,
@@ -118,10 +117,8 @@ def open_retriever(settings: Mapping[str, Any]) -> "BaseRetriever":
         read_pages=settings["read_pages"],
         passage_tokens=settings.get("passage_tokens", 0),
         passages=settings.get("passages", 1),
-        ranking=settings.get("ranking", "bm25"),
         exclude_sites=settings.get("exclude_sites", ()),
         references=settings.get("references"),
-        cache=not settings.get("no_cache", False),
     )
 
 

@@ -94,13 +94,6 @@ _passage_options = [
         metavar="N",
         help="The most passages kept of a document; it stays one document.",
     ),
-    click.option(
-        "--ranking",
-        type=click.Choice(["bm25", "dense", "both"]),
-        default="bm25",
-        show_default=True,
-        help="How --docs and passages are ranked: by words, by meaning (extra [dense]), or both.",
-    ),
 ]
 
 _evidence_options = [
@@ -111,14 +104,6 @@ _evidence_options = [
         show_default=True,
         help="Whether near-identical documents each count in CS-R (vote, as the paper), or once a"
         " side; with domain, so do all documents of one registrable domain.",
-    ),
-    click.option(
-        "--duplicates-by",
-        type=click.Choice(["words", "meaning"]),
-        default="words",
-        show_default=True,
-        help="How near-identical documents are found: by words, or also by meaning (extra [dense],"
-        " English).",
     ),
     click.option(
         "--max-claims",

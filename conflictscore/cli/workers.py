@@ -133,10 +133,6 @@ def refuse_models_of_their_own(options: Mapping[str, Any], workers: int) -> None
     own = [f"{option} {spec}" for option, spec in named if spec and _LOCAL.match(spec)]
     if kind and kind.needs != "model":
         own.append(f"--labeler {options['labeler']}")
-    if options["ranking"] != "bm25":
-        own.append(f"--ranking {options['ranking']}")
-    if options["duplicates_by"] != "words":
-        own.append(f"--duplicates-by {options['duplicates_by']}")
     if own:
         raise InputError(
             f"{own[0]} needs a model in the memory of this machine, and each of {workers} workers"

@@ -102,8 +102,6 @@ def create_self_correcting_rag(
             reconsider and for the guard: each of them (``vote``, as in the paper), or a group
             ``once`` on each side. With ``domain``, all documents of a registrable domain are such
             a group too; one that says both has a voice on each side.
-        duplicates_by: How near-identical documents are found: by ``words``, or also by ``meaning``
-            (extra ``dense``; English only).
         trust: How far documents are trusted; None trusts all alike. The name of a TOML file, or
             a mapping, is a table of weights by host, domain, type and date
             (:mod:`conflictscore.trust`). Reports then have ``weighted``, the scores
@@ -244,7 +242,6 @@ def run_context(
         min_coverage=settings.min_coverage,
         cache=store,
         duplicates=settings.duplicates,
-        duplicates_by=settings.duplicates_by,
         trust=settings.open_trust(),
         budget_seconds=settings.budget_seconds,
         max_claims=settings.max_claims,

@@ -22,11 +22,9 @@ from conflictscore.records import (
     CONFLICT,
     Disputed,
     Duplicates,
-    Likeness,
     Method,
     Regeneration,
 )
-from conflictscore.retrieval.ranking import require_dense
 from conflictscore.storage.cache import ContentCache
 from conflictscore.trust import TrustTable
 
@@ -82,7 +80,6 @@ class LoopSettings:
     min_coverage: float | None = 0.5
     cache: ContentCache | bool = True
     duplicates: Duplicates = "vote"
-    duplicates_by: Likeness = "words"
     trust: Trust | None = None
     budget_seconds: float | None = None
     max_claims: int | None = None
@@ -97,7 +94,6 @@ class LoopSettings:
             ("method", tuple(Method)),
             ("regeneration", get_args(Regeneration)),
             ("duplicates", get_args(Duplicates)),
-            ("duplicates_by", get_args(Likeness)),
             ("unsettled", get_args(Unsettled)),
             ("effort", (None, *get_args(Effort))),
             ("look_further", get_args(LookFurther)),
@@ -107,8 +103,6 @@ class LoopSettings:
                 raise InputError(
                     f"unknown {name} {given!r}; one of {', '.join(filter(None, known))}"
                 )
-        if self.duplicates_by == "meaning":
-            require_dense("duplicates_by meaning")
         if self.budget_seconds is not None and not 0 < self.budget_seconds < inf:
             raise InputError(
                 f"budget_seconds is {self.budget_seconds}; give a number of seconds above 0"
@@ -177,7 +171,6 @@ class LabelingOptions(TypedDict, total=False):
     prompts: PromptSet | str | Path | None
     cache: ContentCache | bool
     duplicates: Duplicates
-    duplicates_by: Likeness
     max_claims: int | None
 
 

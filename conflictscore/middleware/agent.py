@@ -79,7 +79,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         **settings: As for :func:`create_self_correcting_rag`: ``judge`` (by default the agent's own
             model), ``base_url`` (the judge's), ``labeler``, ``context_window``, ``prompts``,
             ``max_rounds`` (with 0 an answer is scored only), ``cache``, ``duplicates``,
-            ``duplicates_by``, ``trust``, ``budget_seconds`` (for an answer and all that is done
+            ``trust``, ``budget_seconds`` (for an answer and all that is done
             about it) and ``max_claims``.
 
     Raises:

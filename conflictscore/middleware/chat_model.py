@@ -32,7 +32,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import ReasoningEffort, default_spec
 from conflictscore.nodes.state import LookFurther, Unsettled
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Disputed, Duplicates, Likeness, Method, Regeneration
+from conflictscore.records import Disputed, Duplicates, Method, Regeneration
 from conflictscore.storage.cache import ContentCache
 
 __all__ = ["SelfCorrectingChatModel"]
@@ -118,7 +118,6 @@ class SelfCorrectingChatModel(BaseChatModel):
     """Where verdicts and replies are kept; True is the user's cache, False keeps none."""
     duplicates: Duplicates = "vote"
     """What near-identical documents count; see :func:`create_self_correcting_rag`."""
-    duplicates_by: Likeness = "words"
     """How they are found."""
     trust: SkipValidation[Trust | None] = None
     """What weighs documents; see :func:`create_self_correcting_rag`."""

@@ -118,7 +118,7 @@ def self_correct(
         **settings: As for :func:`create_self_correcting_rag`: ``judge`` (which decomposes, labels
             and gives reasons, and is opened at the first call), ``base_url`` (the judge's),
             ``labeler``, ``context_window``, ``prompts``, ``max_rounds`` (how often the function may
-            be called again), ``cache``, ``duplicates``, ``duplicates_by``, ``trust``,
+            be called again), ``cache``, ``duplicates``, ``trust``,
             ``budget_seconds`` and ``max_claims``.
 
     Raises:

@@ -91,7 +91,7 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             ],
         }
     )
-    marked = await asyncio.to_thread(mark_duplicates, documents, context.duplicates_by)
+    marked = await asyncio.to_thread(mark_duplicates, documents)
     return {
         "documents": [document.to_json() for document in marked],
         "searches": [*state.get("searches", []), *(search.to_json() for search in searches)],

@@ -29,7 +29,7 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     documents = given_documents(state)
     if not documents:
         raise InputError("there are no documents to score the answer against")
-    marked = await asyncio.to_thread(mark_duplicates, documents, runtime.context.duplicates_by)
+    marked = await asyncio.to_thread(mark_duplicates, documents)
     return {
         "documents": [document.to_json() for document in marked],
         "draft": Answer(text=text).to_json(),

@@ -11,7 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.models.calls import call
 from conflictscore.nodes.state import RagState, RunRuntime
-from conflictscore.records import Answer, Document, Likeness, differs, encodable
+from conflictscore.records import Answer, Document, differs, encodable
 from conflictscore.retrieval.documents import as_document, to_documents
 from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.retrieval.search_notes import collecting
@@ -60,17 +60,17 @@ async def _documents(
     state: RagState, runtime: RunRuntime, question: str
 ) -> tuple[tuple[Document, ...], list[str]]:
     if given := given_documents(state):
-        return await asyncio.to_thread(mark_duplicates, given, runtime.context.duplicates_by), []
+        return await asyncio.to_thread(mark_duplicates, given), []
     retriever = runtime.context.retriever
     if retriever is None:
         raise ConfigurationError(
             "nothing to answer from: give a retriever, or documents with the question"
         )
-    return await find_documents(retriever, question, runtime.context.duplicates_by)
+    return await find_documents(retriever, question)
 
 
 async def find_documents(
-    retriever: BaseRetriever, question: str, alike_by: Likeness = "words"
+    retriever: BaseRetriever, question: str
 ) -> tuple[tuple[Document, ...], list[str]]:
     """Search, number what was found, and mark near-duplicates.
 
@@ -94,7 +94,7 @@ async def find_documents(
     if not documents:
         why = f" ({'; '.join(left)})" if left else ""
         raise NoDocumentsError(f"no documents found for: {question}{why}")
-    return await asyncio.to_thread(mark_duplicates, documents, alike_by), notes
+    return await asyncio.to_thread(mark_duplicates, documents), notes
 
 
 def what_is_asked(state: RagState) -> tuple[str, list[str]]:

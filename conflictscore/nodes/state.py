@@ -26,7 +26,6 @@ from conflictscore.records import (
     Document,
     Duplicates,
     FurtherSearch,
-    Likeness,
     Method,
     Regeneration,
     Revision,
@@ -247,8 +246,6 @@ class RunContext:
     """Further call parameters of the generator where it answers, such as a caller's stop words."""
     duplicates: Duplicates = "vote"
     """What documents that are not independent count."""
-    duplicates_by: Likeness = "words"
-    """How near-duplicates are found."""
     trust: TrustTable | None = None
     """What weighs documents; None where all count alike."""
     budget_seconds: float | None = None

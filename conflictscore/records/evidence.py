@@ -18,7 +18,6 @@ __all__ = [
     "Duplicates",
     "EvidenceLabel",
     "Label",
-    "Likeness",
     "Record",
     "WeightedScores",
     "encodable",
@@ -33,8 +32,6 @@ CONFLICT: tuple[Disputed, ...] = ("conflict",)
 Duplicates = Literal["vote", "once", "domain"]
 """What documents that are not independent count: each of them (the paper's), near-copies once on
 each side, or these and all documents of a registrable domain once on each side."""
-Likeness = Literal["words", "meaning"]
-"""How near-copies are found: by shared words, or by meaning too."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAY_HOLD_TEXT = frozenset({str, dict, list, tuple})

@@ -49,7 +49,6 @@ def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
             "min_coverage": context.min_coverage,
         },
         "duplicates": context.duplicates,
-        "duplicates_by": context.duplicates_by,
         "duplicates_vote": context.duplicates == "vote",
         **({"trust": context.trust.described} if context.trust else {}),
         "versions": {package: version(package) for package in _PACKAGES},

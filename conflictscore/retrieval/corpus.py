@@ -13,8 +13,7 @@ from conflictscore.records import Document
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.document_files import read_documents
 from conflictscore.retrieval.documents import DocumentLike, as_document
-from conflictscore.retrieval.ranking import Ranker, Ranking, RankingField, open_ranker
-from conflictscore.storage.cache import ContentCache
+from conflictscore.retrieval.ranking import BM25Ranker
 
 __all__ = ["CorpusRetriever"]
 
@@ -22,70 +21,48 @@ __all__ = ["CorpusRetriever"]
 class CorpusRetriever(TopKRetriever):
     """The documents whose title and text fit the question best.
 
-    They are ranked by the words that they share with it (``bm25``; English stop words and words of
-    one letter do not count), by their meaning (``dense``), or by both orders fused (``both``).
-    Documents with the same score keep their order. A corpus of no more than ``k`` documents is
-    returned whole; of a larger one, only documents that score above 0, which by words are those
-    with a shared word. A document's metadata is its own, with ``title``, ``source``, ``rank`` from
-    1, ``score`` (from 0, and for ``dense`` the cosine, from -1) and ``provider``.
+    They are ranked by the words that they share with it (BM25; English stop words and words of one
+    letter do not count). Documents with the same score keep their order. A corpus of no more than
+    ``k`` documents is returned whole; of a larger one, only documents with a shared word. A
+    document's metadata is its own, with ``title``, ``source``, ``rank`` from 1, ``score`` from 0
+    and ``provider``.
 
     Attributes:
         k: The number of documents asked for, at least 1.
         documents: What is searched, at least one document.
         notes: What the user should know about how the documents were read.
-        ranking: ``dense`` and ``both`` need the extra ``dense``. They fetch the embedding model
-            once, and read the whole corpus at the first question.
-        cache: Where embeddings are kept for ``dense`` and ``both``; None computes them each time.
 
     Raises:
         NoDocumentsError: There are no documents.
         InputError: ``k`` is out of range.
-        ConfigurationError: The extra ``dense`` is needed and not installed.
-        ProviderError: The embedding model cannot be fetched.
     """
 
     documents: tuple[Document, ...] = Field(repr=False)
     notes: tuple[str, ...] = ()
-    ranking: RankingField = "bm25"
-    cache: ContentCache | None = Field(default=None, repr=False)
 
-    _ranker: Ranker = PrivateAttr()
+    _ranker: BM25Ranker = PrivateAttr()
 
     @classmethod
-    def from_paths(
-        cls,
-        paths: Sequence[str | Path],
-        k: int = 10,
-        *,
-        ranking: Ranking = "bm25",
-        cache: ContentCache | None = None,
-    ) -> Self:
+    def from_paths(cls, paths: Sequence[str | Path], k: int = 10) -> Self:
         """Reads files and folders; for what is read and raised see ``read_documents``."""
         read = read_documents(paths)
-        return cls(documents=read.documents, notes=read.notes, k=k, ranking=ranking, cache=cache)
+        return cls(documents=read.documents, notes=read.notes, k=k)
 
     @classmethod
-    def from_documents(
-        cls,
-        documents: Sequence[DocumentLike],
-        k: int = 10,
-        *,
-        ranking: Ranking = "bm25",
-        cache: ContentCache | None = None,
-    ) -> Self:
+    def from_documents(cls, documents: Sequence[DocumentLike], k: int = 10) -> Self:
         """Searches these documents: texts, documents of LangChain, records or mappings."""
         taken = [
             item if isinstance(item, Document) else as_document(item, number)
             for number, item in enumerate(documents, start=1)
         ]
-        return cls(documents=tuple(taken), k=k, ranking=ranking, cache=cache)
+        return cls(documents=tuple(taken), k=k)
 
     @model_validator(mode="after")
     def _build_ranker(self) -> Self:
         if not self.documents:
             raise NoDocumentsError("there are no documents to search")
         texts = [f"{document.title}\n{document.text}" for document in self.documents]
-        self._ranker = open_ranker(self.ranking, texts, cache=self.cache)
+        self._ranker = BM25Ranker(texts)
         return self
 
     def search(self, query: str, k: int) -> list[Retrieved]:

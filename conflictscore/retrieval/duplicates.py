@@ -5,11 +5,6 @@ white space aside. Two texts are near-identical where the shingles that both hav
 of those that either has (their Jaccard index). MinHash proposes the pairs, so that not every two
 texts are compared; the index itself is then taken exactly, and decides.
 
-Meaning, on request, finds what words do not: texts whose embeddings have a cosine of at least
-0.9. Of 10,778 pairs of documents of one question that are no copies by words, 91 are that close
-(``measurements.floods``), and of pairs of one text with a word in six changed at random, three in
-ten.
-
 80 % was chosen on search results: the wrong pairs among some 2,300 passages, pages of different
 videos that came back with one and the same notice of the search engine, reach 77 %. What stands at
 80 % and above is one text with another heading, another end, or a few words changed. One of these
@@ -24,24 +19,16 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 from rensa import RMinHash, RMinHashLSH
 
 from conflictscore.prompts import without_invisibles
-from conflictscore.records import Document, Likeness
-from conflictscore.retrieval.ranking import require_dense
+from conflictscore.records import Document
 from conflictscore.scripts import words_in
 
-if TYPE_CHECKING:
-    from conflictscore.retrieval.dense import Floats
-
-__all__ = ["mark_duplicates", "meanings"]
+__all__ = ["mark_duplicates"]
 
 _ALIKE = 0.8
-_SAME_MEANING = 0.9
-_LATIN = 0.9
-"""The share of letters from A to Z in a text that the embedding model can read."""
 _FEWEST = 20
 """Shingles that a text needs to be compared by them; with fewer, a single word decides."""
 
@@ -55,7 +42,7 @@ _WITH_A_LETTER = re.compile(r"\d*[^\W\d_]\w*")
 _STROKES = str.maketrans("i10", "llo")
 
 
-def mark_duplicates(documents: Sequence[Document], by: Likeness = "words") -> tuple[Document, ...]:
+def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
     """Mark each document that is a near-copy of an earlier one.
 
     A document is compared with those before it that are not copies themselves, and marked with the
@@ -66,23 +53,13 @@ def mark_duplicates(documents: Sequence[Document], by: Likeness = "words") -> tu
     Args:
         documents: The documents of one question, in order. Marks that they have already are
             replaced.
-        by: How a copy is known: by its ``words``, or also, where they tell nothing, by its
-            ``meaning`` (extra ``dense``).
 
     Returns:
         The same documents with ``duplicate_of``: the number of the first document of the group,
         None for that document itself and for one without copies.
-
-    Raises:
-        ConfigurationError: The extra that ``meaning`` needs is missing, or the cache folder cannot
-            be written.
-        ProviderError: Its model cannot be fetched.
     """
     originals = _Originals()
     first = {document.number: originals.match(document) for document in documents}
-    if by == "meaning":
-        alike = _of_one_meaning([one for one in documents if first[one.number] == one.number])
-        first = {number: alike.get(original, original) for number, original in first.items()}
     return tuple(
         one.model_copy(
             update={"duplicate_of": first[one.number] if first[one.number] != one.number else None}
@@ -122,45 +99,6 @@ class _Originals:
         self._index.insert(number, sketch)
         self._shingles[number] = shingles
         return number
-
-
-def _of_one_meaning(documents: Sequence[Document]) -> dict[int, int]:
-    """For each document that says the same as an earlier one that does not, the number of that."""
-    long = [one for one in documents if len(_shingles(_plain_letters(one.text))) >= _FEWEST]
-    vectors = meanings(long)
-    kept: list[int] = []
-    alike: dict[int, int] = {}
-    for number, vector in vectors.items():
-        cosines = {one: float(vectors[one] @ vector) for one in kept}
-        best = max(cosines, key=cosines.__getitem__, default=None)
-        if best is not None and cosines[best] >= _SAME_MEANING:
-            alike[number] = best
-        else:
-            kept.append(number)
-    return alike
-
-
-def meanings(documents: Sequence[Document]) -> "dict[int, Floats]":
-    """The meaning of each text as a vector of length 1, the mean over its pieces, by number.
-
-    Texts that are not in Latin letters have none: the model knows English only.
-
-    Raises:
-        ConfigurationError: The extra is missing, or the cache folder cannot be written.
-        ProviderError: The model cannot be fetched.
-    """
-    require_dense("comparing documents by meaning")
-    from conflictscore.retrieval.dense import shared_encoder
-
-    texts = {document.number: _latin_letters(document.text) for document in documents}
-    texts = {number: text for number, text in texts.items() if _is_latin(text)}
-    means = (pieces.mean(axis=0) for pieces in shared_encoder().encode(list(texts.values())))
-    return {number: mean / (mean @ mean) ** 0.5 for number, mean in zip(texts, means, strict=True)}
-
-
-def _is_latin(text: str) -> bool:
-    letters = [letter for letter in text if letter.isalpha()]
-    return sum(map(str.isascii, letters)) >= _LATIN * len(letters) > 0
 
 
 def _shingles(text: str) -> set[str]:

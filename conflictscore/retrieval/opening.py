@@ -4,16 +4,12 @@ import difflib
 import importlib
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configured_search
-from conflictscore.storage.cache import ContentCache
-
-if TYPE_CHECKING:  # it loads a library
-    from conflictscore.retrieval.ranking import Ranking
 
 __all__ = ["PASSAGE_TOKENS", "described", "open_retrieval", "open_search"]
 
@@ -30,10 +26,8 @@ def open_retrieval(
     read_pages: bool = False,
     passage_tokens: int = PASSAGE_TOKENS,
     passages: int = 1,
-    ranking: "Ranking" = "bm25",
     exclude_sites: Sequence[str] = (),
     references: Mapping[str, tuple[str, ...]] | None = None,
-    cache: bool = True,
 ) -> BaseRetriever:
     """The retriever that these settings describe, ready to be invoked.
 
@@ -46,11 +40,9 @@ def open_retrieval(
         passage_tokens: Tokens of a passage; a longer document is cut to its best. 0 leaves
             documents whole.
         passages: The most passages of a document that are kept, at least 1; they stay one document.
-        ranking: How your own documents and passages are ranked for the question.
         exclude_sites: Domains whose documents are left out, their subdomains too.
         references: A benchmark's questions with their reference answers; documents that hold both
             are left out.
-        cache: Whether embeddings are kept in the user's cache, for ``dense`` and ``both``.
 
     Raises:
         ConfigurationError: A key or an extra is missing, or there is nothing to search.
@@ -61,9 +53,8 @@ def open_retrieval(
         raise InputError(f"passage_tokens must be 0 or more, and is {passage_tokens}")
     if not passage_tokens and passages != 1:
         raise InputError("passages needs documents that are cut, and passage_tokens is 0")
-    kept = ContentCache.default() if cache and ranking != "bm25" else None
     docs = [docs] if isinstance(docs, str) else docs
-    retriever = open_search(search, docs=docs, top_k=top_k, ranking=ranking, cache=kept)
+    retriever = open_search(search, docs=docs, top_k=top_k)
     if read_pages:
         from conflictscore.retrieval.pages.reader import PageReadingRetriever
 
@@ -82,8 +73,6 @@ def open_retrieval(
             k=top_k,
             tokens=passage_tokens,
             windows=passages,
-            ranking=ranking,
-            cache=kept,
         )
     return retriever
 
@@ -93,8 +82,6 @@ def open_search(
     *,
     docs: Sequence[str] = (),
     top_k: int = 10,
-    ranking: "Ranking" = "bm25",
-    cache: ContentCache | None = None,
 ) -> BaseRetriever:
     """The retriever for this choice of searches, ready to be invoked.
 
@@ -104,8 +91,6 @@ def open_search(
             ``corpus`` where there are docs, else the first of ``DEFAULT_ORDER`` that is configured.
         docs: Files and folders to search, for ``corpus``.
         top_k: The number of documents a question gets, at least 1.
-        ranking: How the docs are ranked.
-        cache: Where the docs' embeddings are kept.
 
     Raises:
         ConfigurationError: There is nothing to search; or a search's key, address or package is
@@ -130,7 +115,7 @@ def open_search(
         found = importlib.import_module(f"conflictscore.retrieval.{module}")
         retriever: Any = getattr(found, class_name)
         if name == "corpus":
-            opened.append(retriever.from_paths(docs, top_k, ranking=ranking, cache=cache))
+            opened.append(retriever.from_paths(docs, top_k))
         else:
             opened.append(retriever(k=top_k, **options))
     if len(opened) == 1:

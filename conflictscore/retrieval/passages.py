@@ -1,20 +1,18 @@
 """From long documents to the passages of them that fit a question best."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
 from langchain_core.documents import Document
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from conflictscore.errors import InputError
 from conflictscore.retrieval.base import WrappingRetriever
-from conflictscore.retrieval.ranking import Ranker, RankingField, open_ranker
+from conflictscore.retrieval.ranking import BM25Ranker
 from conflictscore.retrieval.token_windows import MARK, TokenWindow, check_size, cut_windows
-from conflictscore.storage.cache import ContentCache
 
 __all__ = ["MARK", "PassageRetriever", "cut_to_passages"]
 
@@ -33,20 +31,15 @@ class PassageRetriever(WrappingRetriever):
         tokens: The most tokens of a window, at least 16.
         stride: Tokens from one window to the next, 1 to ``tokens``; None is half of ``tokens``.
         windows: The most windows of a document that are kept, at least 1.
-        ranking: How windows are ranked; ``dense`` and ``both`` need the extra ``dense``.
-        cache: Where embeddings are kept for ``dense`` and ``both``; None computes them each time.
 
     Raises:
         InputError: A setting is out of range.
-        ConfigurationError: The extra ``dense`` is needed and not installed.
-        ProviderError: The embedding model cannot be fetched; or as the other retriever raises.
+        ProviderError: As the other retriever raises.
     """
 
     tokens: int = 512
     stride: int | None = None
     windows: int = 1
-    ranking: RankingField = "bm25"
-    cache: ContentCache | None = Field(default=None, repr=False)
 
     @model_validator(mode="after")
     def _settings_are_in_range(self) -> Self:
@@ -67,7 +60,6 @@ class PassageRetriever(WrappingRetriever):
             tokens=self.tokens,
             stride=self._stride,
             windows=self.windows,
-            rank=partial(open_ranker, self.ranking, cache=self.cache),
         )
 
     async def achange(self, query: str, found: list[Document]) -> list[Document]:
@@ -82,7 +74,6 @@ def cut_to_passages(
     tokens: int,
     stride: int,
     windows: int,
-    rank: Callable[[Sequence[str]], Ranker],
 ) -> list[Document]:
     """Keep the windows of each long document that fit the question best.
 
@@ -95,7 +86,6 @@ def cut_to_passages(
         tokens: The most tokens of a window; a document that fits in it stays as it is.
         stride: The most tokens from the start of a window to the start of the next.
         windows: The most windows of a document that are kept, at least 1.
-        rank: Makes a ranker of the windows' texts.
 
     Returns:
         As many documents, in their order. The text of one that was cut is its windows in the
@@ -113,7 +103,7 @@ def cut_to_passages(
         for document, cut in zip(documents, cuts, strict=True)
         for window in cut
     ]
-    scores = rank(texts).scores(query)
+    scores = BM25Ranker(texts).scores(query)
     # Blank windows say nothing, however the others rank.
     scores = np.where([bool(text.strip()) for text in texts], scores, -np.inf)
     ends = np.cumsum([len(cut) for cut in cuts])[:-1]

@@ -237,7 +237,6 @@ def _manifest(source: Source, context: RunContext) -> _Manifest:
         },
         "prompts": {"set": prompts.name, "sha256": prompts.sha256},
         "duplicates": context.duplicates,
-        **({} if context.duplicates_by == "words" else {"duplicates_by": context.duplicates_by}),
         **({"trust": context.trust.described} if context.trust else {}),
         "max_claims": context.max_claims,
         "budget_seconds": context.budget_seconds,

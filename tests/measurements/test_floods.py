@@ -16,7 +16,6 @@ from conflictscore.retrieval.duplicates import mark_duplicates
 from measurements.flood_cases import CLEAN, changed_words, look_alikes, read_cases, read_questions
 from measurements.flood_outcomes import outcome
 from measurements.floods import main
-from tests.embedding_model import minilm_path as minilm_path
 
 TEXT = " ".join(f"word{n}" for n in range(60))
 FOR, AGAINST = Label.SUPPORTS, Label.CONTRADICTS
@@ -82,7 +81,7 @@ def test_ramdocs_questions_need_a_misinforming_document(
 
 
 @pytest.fixture
-def data(tmp_path: Path, minilm_path: Path) -> Path:
+def data(tmp_path: Path) -> Path:
     """Two questions of each set whose documents say different years, at some length."""
 
     def told(year: int, by: str) -> str:

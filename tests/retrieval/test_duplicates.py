@@ -80,29 +80,6 @@ RETOLD = (
 )
 
 
-def test_a_text_told_again_is_a_copy_by_its_meaning_only(minilm_path: Path) -> None:
-    others = [
-        path.read_text() for path in sorted(LIGHTHOUSE.iterdir()) if path.stem != "encyclopedia"
-    ]
-    papers = documents(RELEASE, *others, RETOLD, RETOLD.upper())
-    last = len(papers)
-
-    by_words = {d.number: d.duplicate_of for d in mark_duplicates(papers) if d.duplicate_of}
-    by_meaning = {
-        d.number: d.duplicate_of for d in mark_duplicates(papers, "meaning") if d.duplicate_of
-    }
-
-    assert by_words == {last: last - 1}
-    assert by_meaning == {last - 1: 1, last: 1}
-
-
-@pytest.mark.parametrize("texts", ARTICLES.values(), ids=ARTICLES)
-def test_what_the_model_cannot_read_has_no_meaning(
-    minilm_path: Path, texts: tuple[str, str]
-) -> None:
-    assert [d.duplicate_of for d in mark_duplicates(documents(*texts), "meaning")] == [None, None]
-
-
 def test_seven_documents_about_the_same_thing_are_no_copies_of_each_other() -> None:
     texts = [path.read_text() for path in sorted(LIGHTHOUSE.iterdir())]
     assert marks(*texts) == [None] * 7

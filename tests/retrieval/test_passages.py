@@ -17,11 +17,9 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from conflictscore.errors import InputError
 from conflictscore.records import Document
 from conflictscore.retrieval.corpus import CorpusRetriever
-from conflictscore.retrieval.dense import SentenceEncoder
 from conflictscore.retrieval.documents import to_documents
 from conflictscore.retrieval.passages import MARK, PassageRetriever
 from conflictscore.retrieval.ranking import BM25Ranker
-from conflictscore.storage.cache import ContentCache
 from conflictscore.tokens import count_tokens
 
 QUESTION = "When was the lighthouse lamp lit?"
@@ -237,27 +235,3 @@ def test_a_setting_out_of_range_is_refused_when_it_is_built(
 ) -> None:
     with pytest.raises(InputError, match=said):
         PassageRetriever(retriever=Fixed(documents=[]), **setting)  # type: ignore[arg-type]
-
-
-# By meaning
-
-
-@pytest.mark.usefixtures("minilm_path")
-@pytest.mark.parametrize("ranking", ["dense", "both"])
-def test_by_meaning_a_passage_needs_no_word_of_the_question(ranking: str, tmp_path: Path) -> None:
-    beacon = "In 1871 the keeper kindled the beacon on the headland for the first time."
-    cache = ContentCache(tmp_path / "cache.sqlite")
-    (found,) = passages(f"{FILLER} {beacon} {FILLER}", ranking=ranking, cache=cache)
-    assert beacon in found.page_content
-
-
-@pytest.mark.usefixtures("minilm_path")
-def test_by_meaning_white_space_is_no_passage_either() -> None:
-    blank = " \n" * 20_000
-    (found,) = passages(f"{blank}{FILLER}", ranking="dense")
-    assert found.page_content.startswith("The committee met")
-
-
-def test_documents_that_all_fit_need_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(SentenceEncoder, "encode")
-    assert passages(NEEDLE, ranking="dense")[0].page_content == NEEDLE

@@ -179,10 +179,6 @@ def test_rows_with_faults_fail_and_say_why_and_stay_where_they_are(
     [
         ({"max_claims": 3}, "configuration.max_claims null there and 3 now"),
         ({"duplicates": "once"}, 'configuration.duplicates "vote" there and "once" now'),
-        (
-            {"duplicates_by": "meaning"},
-            'configuration.duplicates_by missing there and "meaning" now',
-        ),
     ],
 )
 def test_a_run_is_not_gone_on_with_under_other_settings(

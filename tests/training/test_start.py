@@ -12,7 +12,7 @@ from tests.embedding_model import minilm_path as minilm_path
 from tests.training.toy import toy_weights
 from training import carry, weights
 from training.distances import buckets
-from training.mpnet import open_mpnet
+from training.encoder_files import open_mpnet
 from training.weights import Weights
 
 _SIZE, _LAYERS = 24, 2

@@ -207,11 +207,6 @@ class Setup:
             "max_rounds": self.loop.max_rounds,
             "max_claims": self.loop.max_claims,
             "duplicates": self.loop.duplicates,
-            **(
-                {"duplicates_by": self.loop.duplicates_by}
-                if self.loop.duplicates_by != "words"
-                else {}
-            ),
             "guard_margin": settings.guard_margin,
             "resample_temperature": settings.resample_temperature,
             "seed": settings.seed,

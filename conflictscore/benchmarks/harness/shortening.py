@@ -1,7 +1,6 @@
 """Documents that questions bring, cut to their best passages, as those of a search are."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from langchain_core.documents import Document
@@ -10,9 +9,7 @@ from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.errors import InputError
 from conflictscore.retrieval.passages import cut_to_passages
-from conflictscore.retrieval.ranking import Ranking, open_ranker
 from conflictscore.retrieval.token_windows import check_size
-from conflictscore.storage.cache import ContentCache
 
 __all__ = ["shortened"]
 
@@ -22,8 +19,6 @@ def shortened(
     tokens: int,
     *,
     passages: int = 1,
-    ranking: Ranking = "bm25",
-    cache: ContentCache | None = None,
 ) -> Benchmark:
     """The benchmark with each question's long documents cut to what fits the question best.
 
@@ -33,13 +28,9 @@ def shortened(
         benchmark: Its questions bring documents; one that brings none stays as it is.
         tokens: The most tokens of a passage, at least 16; a document that fits stays whole.
         passages: The most passages of a document that are kept, at least 1.
-        ranking: How passages are ranked; ``dense`` and ``both`` need the extra ``dense``.
-        cache: Where embeddings are kept for ``dense`` and ``both``.
 
     Raises:
         InputError: A number is out of range.
-        ConfigurationError: The extra ``dense`` is needed and not installed.
-        ProviderError: The embedding model cannot be fetched.
     """
     stride = tokens // 2
     check_size(tokens, stride)
@@ -54,7 +45,6 @@ def shortened(
             tokens=tokens,
             stride=stride,
             windows=passages,
-            rank=partial(open_ranker, ranking, cache=cache),
         )
         documents: list[dict[str, Any]] = [
             {**document, "text": passage.page_content}

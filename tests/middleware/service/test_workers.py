@@ -32,7 +32,6 @@ _TELLING = Path(__file__).with_name("telling_workers.py")
         (["--model", "local"], "--model local needs a model in the memory of this machine, and"),
         (["--judge", "local:small.gguf"], "--judge local:small.gguf needs a model in the memory"),
         (["--labeler", "cascade"], "--labeler cascade needs a model"),
-        (["--duplicates-by", "meaning"], "take --workers 1, or a model at an endpoint"),
         (["--max-calls", "1"], "--max-calls 1 is divided among 2 workers: give at least 2"),
     ],
 )

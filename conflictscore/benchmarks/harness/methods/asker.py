@@ -72,14 +72,12 @@ class Asker:
         """Find the documents, or take the question's own, and mark near-duplicates."""
         if question.documents:
             given = given_documents({"documents": list(question.documents)})
-            alike = await asyncio.to_thread(mark_duplicates, given, self.context.duplicates_by)
+            alike = await asyncio.to_thread(mark_duplicates, given)
             documents, notes = alike, list[str]()
         elif self.context.retriever is None:
             raise ValueError("a question without documents needs a retriever")
         else:
-            documents, notes = await find_documents(
-                self.context.retriever, question.question, self.context.duplicates_by
-            )
+            documents, notes = await find_documents(self.context.retriever, question.question)
         return {"documents": plain(documents), "notes": notes}
 
     async def run(

@@ -1,1 +1,0 @@
-from tests.embedding_model import minilm_path as minilm_path
