@@ -28,7 +28,6 @@ from conflictscore.records import (
 __all__ = [
     "balance",
     "better_evidence",
-    "better_supported",
     "claim_to_reconsider",
     "conflict_report",
     "conflictscore_count",
@@ -36,7 +35,6 @@ __all__ = [
     "contradiction_share",
     "coverage",
     "disputed_claims",
-    "support_share",
     "uncovered_claims",
 ]
 
@@ -195,29 +193,6 @@ def conflict_report(
         duplicates_vote=duplicates_vote,
         weighted=weighted,
     )
-
-
-def support_share(report: ConflictReport) -> float | None:
-    """How far the documents that speak to an answer stand behind it, in [0, 1].
-
-    The mean of |D+| / (|D+| + |D-|) over the claims that a document speaks to; None where there is
-    no such claim. Near-duplicates count as they did in the report's CS-R, and documents by their
-    weights where it has some.
-    """
-    once = {} if report.duplicates_vote else report.duplicates
-    shares = [contradiction_share(claim, once, report.weights) for claim in report.claims]
-    known = [1 - share for share in shares if share is not None]
-    return fsum(known) / len(known) if known else None
-
-
-def better_supported(before: ConflictReport, after: ConflictReport, margin: float = 0.0) -> bool:
-    """Whether a new answer's own evidence is better than that of the answer before it.
-
-    The rule of ``guarded-rag``, which is ours: both answers have a share of support, and the new
-    one's is above the old one's by more than ``margin``, in [0, 1). A tie keeps the old answer.
-    """
-    one, other = support_share(before), support_share(after)
-    return one is not None and other is not None and other - one > margin
 
 
 def balance(

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from conflictscore.metric import (
     balance,
     better_evidence,
-    better_supported,
     claim_to_reconsider,
     conflict_report,
     conflictscore_count,
@@ -399,25 +398,6 @@ def test_no_change_is_better_than_itself(row: str) -> None:
     assert -1 <= balance(claim) <= 1
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "margin", "better"),
-    [
-        (["+-"], ["++"], 0.0, True),
-        (["++"], ["+-"], 0.0, False),
-        (["+-"], ["-+"], 0.0, False),
-        (["+-"], ["++"], 0.5, False),
-        (["+-"], ["++"], 0.4, True),
-        (["00"], ["++"], 0.0, False),
-        (["+-"], ["00"], 0.0, False),
-    ],
-)
-def test_an_answer_is_better_supported_where_both_have_a_share_and_it_rises_by_more_than_a_margin(
-    before: list[str], after: list[str], margin: float, better: bool
-) -> None:
-    one, other = conflict_report(claims(*before)), conflict_report(claims(*after))
-    assert better_supported(one, other, margin) is better
-
-
 @st.composite
 def weighted_tables(draw: st.DrawFn) -> tuple[list[str], dict[int, int], dict[int, float]]:
     """A table, its copies, and a weight for each document."""
@@ -514,10 +494,3 @@ def test_what_nobody_trusts_disputes_nothing() -> None:
     assert report.weighted is not None
     assert (report.weighted.cs_c, report.weighted.cs_r) == (0.0, 0.0)
     assert report.weighted.by == "table", "who gives weights without a name has a table of them"
-
-
-def test_a_guard_with_weights_compares_what_the_sides_are_worth() -> None:
-    one, other = (conflict_report(claims(row), weights={1: 5.0}) for row in ("-++", "+--"))
-    assert better_supported(one, other)
-    one, other = (conflict_report(claims(row)) for row in ("-++", "+--"))
-    assert not better_supported(one, other)

@@ -229,12 +229,8 @@ def _explanation(kept: Kept) -> str:
     if result.justification:
         lines += ["", f"**Justification**: {_plain(result.justification)}"]
     if result.guard is not None and "guarded-rag" in measured.methods:
-        stands = "stands" if result.guard.stands else "is refused"
-        lines += [
-            "",
-            f"**Guard**: the flip {stands}; support {_share(result.guard.before)} before,"
-            f" {_share(result.guard.after)} after",
-        ]
+        note = result.guard.note
+        lines += ["", f"**Guard**: the flip is {f'refused: {note}' if note else 'accepted'}"]
     first = result.methods.get(BASELINE)
     if first and first.report:
         lines += ["", _scores(first.report)]
@@ -259,10 +255,6 @@ def _ended(ended: MethodResult | None, measured: Measured) -> str:
         else:
             said.append(f"{measure}: {'yes' if verdict.value else 'no'}")
     return f"{_plain(ended.answer.text)} ({'; '.join(said)})"
-
-
-def _share(share: float | None) -> str:
-    return "unknown" if share is None else f"{share:.2f}"
 
 
 def _scores(report: ConflictReport) -> str:

@@ -84,7 +84,6 @@ def _task(
     max_rounds: int = 1,
     max_claims: int | None = None,
     duplicates: Duplicates = "vote",
-    guard_margin: float = 0.0,
     resample_temperature: float = 0.7,
     context_window: int | None = None,
     prompts: str | None = None,
@@ -108,7 +107,6 @@ def _task(
         max_claims: The most claims of an answer to label; None for all.
         duplicates: Whether near-duplicate documents count each, or ``once`` on each side; with
             ``domain``, so do all documents of a registrable domain.
-        guard_margin: By how much more support a flip must have to stand in ``guarded-rag``.
         resample_temperature: The sampling temperature of ``resample``.
         context_window: Tokens of prompt and reply; by default what Inspect knows of the model.
         prompts: A folder of templates that override the default ones.
@@ -131,7 +129,6 @@ def _task(
     names = _several(methods)
     settings = RunSettings(
         methods=chosen_methods(opened.offered if "all" in names else names),
-        guard_margin=guard_margin,
         resample_temperature=resample_temperature,
         seed=seed,
     )

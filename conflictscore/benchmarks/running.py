@@ -173,7 +173,6 @@ def run_benchmark(
     limit: int | None = None,
     sample: int | None = None,
     seed: int = 0,
-    guard_margin: float = 0.0,
     resample_temperature: float = 0.7,
     concurrency: int = 4,
     rate_limit: float | None = None,
@@ -219,7 +218,6 @@ def run_benchmark(
         max_claims: The most claims of an answer to label; None for all.
         duplicates: Whether near-duplicate documents count each, or ``once`` on each side; with
             ``domain``, so do all documents of a registrable domain.
-        guard_margin: By how much more support a flip must have to stand in ``guarded-rag``.
         resample_temperature: The sampling temperature of ``resample``.
         cache: Where replies of deterministic models are kept for other runs too.
         concurrency: Questions at a time.
@@ -246,7 +244,6 @@ def run_benchmark(
     chosen, selection = benchmark.selected(limit=limit, sample=sample, seed=seed)
     decided = RunSettings(
         methods=chosen_methods(usual_methods(chosen.offered) if methods is None else methods),
-        guard_margin=guard_margin,
         resample_temperature=resample_temperature,
         seed=seed,
     )

@@ -107,7 +107,6 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     methods = chosen_methods(_names(settings["methods"], tuple(benchmark.offered)))
     refuse_methods(benchmark, methods)
     decided = RunSettings(
-        guard_margin=settings["guard_margin"],
         resample_temperature=settings["resample_temperature"],
         seed=settings["seed"],
         methods=methods,

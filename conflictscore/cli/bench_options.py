@@ -143,14 +143,6 @@ _settings = [
         help="The most times that an answer is regenerated.",
     ),
     click.option(
-        "--guard-margin",
-        type=click.FloatRange(0, 1, max_open=True),
-        default=0.0,
-        show_default=True,
-        metavar="X",
-        help="guarded-rag lets a flip stand where the share of support rises by more than X.",
-    ),
-    click.option(
         "--resample-temperature",
         type=click.FloatRange(min=0),
         default=0.7,

@@ -19,7 +19,7 @@ from conflictscore.nodes.state import (
 )
 from conflictscore.records import Attempt, ClaimEvidence, ConflictReport, Revision, Way
 
-__all__ = ["guard"]
+__all__ = ["guard", "judge_change"]
 
 _OUTNUMBERED = "more documents contradict than support"
 
@@ -39,7 +39,7 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     if before.report is None or now.report is None:
         raise ValueError("guard was reached without scores")
     judged = tuple(
-        _judged(revision, before.report, now.report) if revision.changes else revision
+        judge_change(revision, before.report, now.report) if revision.changes else revision
         for revision in now.revisions
     )
     refused = [r for r in judged if r.changes and not r.stands]
@@ -67,7 +67,14 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     }
 
 
-def _judged(revision: Revision, before: ConflictReport, now: ConflictReport) -> Revision:
+def judge_change(revision: Revision, before: ConflictReport, now: ConflictReport) -> Revision:
+    """The revision with the guard's verdict: whether it stands, and if not why.
+
+    Args:
+        revision: One that changes the answer.
+        before: The scores of the answer before it.
+        now: Those of the answer after it.
+    """
     once, weights = ({} if now.duplicates_vote else now.duplicates), now.weights
     known = {evidence.claim.text: evidence for evidence in now.claims}
     old = [e for e in before.claims if revision.whole or revision.holds(e.claim)]

@@ -64,7 +64,6 @@ def summarised(
         records,
         methods=methods,
         measures=configuration["measures"],
-        margin=configuration["guard_margin"],
     )
     endpoints = {
         described["name"]: described["endpoint"]

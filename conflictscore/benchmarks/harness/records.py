@@ -136,15 +136,11 @@ class MethodResult(Record):
 
 
 class Guard(Record):
-    """Why ``guarded-rag`` let a flip stand or refused it."""
+    """The verdict of the loop's guard on a flip, by which ``guarded-rag`` answers."""
 
-    stands: bool
-    before: float | None
-    """Share of support of the first answer, in [0, 1]; None where no document speaks to it."""
-    after: float | None
-    """Share of support of the new answer, in [0, 1]."""
-    margin: float
-    """What the second share must be above the first by more than."""
+    accepted: bool
+    note: str | None = None
+    """Why the flip was refused; None where it was accepted."""
 
 
 class QuestionResult(Record):

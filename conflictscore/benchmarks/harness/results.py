@@ -32,9 +32,18 @@ from conflictscore.benchmarks.harness.records import (
     Verdict,
 )
 from conflictscore.errors import InputError
-from conflictscore.metric import better_supported, support_share
 from conflictscore.nodes.decide import flipped_by
-from conflictscore.records import Answer, Attempt, ConflictReport, Document, Usage, first_fault
+from conflictscore.nodes.guard import judge_change
+from conflictscore.records import (
+    Answer,
+    Attempt,
+    ConflictReport,
+    Document,
+    Revision,
+    Usage,
+    Way,
+    first_fault,
+)
 
 __all__ = [
     "FREE_FORM_MEASURES",
@@ -112,7 +121,6 @@ def results(
     *,
     methods: Collection[str],
     measures: Sequence[str] = FREE_FORM_MEASURES,
-    margin: float = 0.0,
 ) -> list[QuestionResult]:
     """Join what was recorded to one result a question.
 
@@ -124,7 +132,7 @@ def results(
     - Where the second answer could not be had, ``rag`` stands and ``regenerated-rag`` and
       ``guarded-rag`` failed.
     - ``guarded-rag`` ends with the last answer where that differs from the first and is
-      :func:`better supported <conflictscore.metric.better_supported>`, otherwise with the first.
+      accepted by the loop's guard, otherwise with the first.
     - Methods that begin with the loop's first answer end with it where there was nothing to ask
       about; where the loop was taken again after them, they are still to come.
     - Where a method that was asked for the type of the conflict failed, it told none.
@@ -134,7 +142,6 @@ def results(
         records: What was recorded; records of other questions are passed over.
         methods: The methods of the run.
         measures: What its judge says of a free-form answer.
-        margin: What the share of support must rise by more than for a flip to stand, in [0, 1).
 
     Raises:
         InputError: A record's value has not the form of its step.
@@ -145,7 +152,7 @@ def results(
             by_question[record.question].append(record)
     wanted = {name: method_of(name) for name in METHODS if name in methods}
     return [
-        Recorded(question, by_question[question.id], measures, margin).result(wanted)
+        Recorded(question, by_question[question.id], measures).result(wanted)
         for question in questions
     ]
 
@@ -183,12 +190,10 @@ class Recorded:
         question: Question,
         records: list[StepRecord],
         measures: Sequence[str],
-        margin: float,
     ) -> None:
         self.measures = measures
         self.question = question
         self.records = records
-        self.margin = margin
         settled = {
             (record.step, record.key): record
             for record in sorted(_current(records), key=lambda r: (r.error is None, r.time))
@@ -251,7 +256,7 @@ class Recorded:
 
     @cached_property
     def guard(self) -> Guard | None:
-        """Whether the last answer may stand in the place of the first."""
+        """The loop's guard on the change from the first answer to the last."""
         if self.first is None or self.last is None:
             return None
         pair = {"rag": self.first, "regenerated-rag": self.last}
@@ -259,12 +264,24 @@ class Recorded:
         if not both.flipped("regenerated-rag"):
             return None
         before, after = self.first.report, self.last.report
-        return Guard(
-            stands=bool(before and after and better_supported(before, after, self.margin)),
-            before=support_share(before) if before else None,
-            after=support_share(after) if after else None,
-            margin=self.margin,
+        if before is None or after is None or not self.first.answer or not self.last.answer:
+            return Guard(accepted=False, note="one of the answers has no score")
+        old, new = self.first.answer.text, self.last.answer.text
+        change = judge_change(
+            Revision(
+                round=1,
+                start=0,
+                end=len(old),
+                before=old,
+                after=new,
+                way=Way.REPLACE,
+                whole=True,
+                claims=tuple(before.evidence(number) for number in before.disputed),
+            ),
+            before,
+            after,
         )
+        return Guard(accepted=change.stands, note=change.note)
 
     def answer_of(
         self, step: str, *, after_first: bool = False, grade_key: Callable[[str], str] = str

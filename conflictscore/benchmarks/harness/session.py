@@ -330,7 +330,6 @@ class Session:
             self._records[question.id],
             methods=self._settings.methods,
             measures=self._measures,
-            margin=self._settings.guard_margin,
         )
         return result
 

@@ -55,17 +55,12 @@ class RunSettings:
 
     methods: tuple[str, ...] = COMMON_METHODS
     """``rag`` is always among them, since the others are paired with it."""
-    guard_margin: float = 0.0
-    """What ``guarded-rag`` asks of a flip: the new answer's share of support is above the first
-    one's by more than this, in [0, 1)."""
     resample_temperature: float = 0.7
     """The sampling temperature of ``resample``, from 0, where the model has such a setting."""
     seed: int = 0
     """Decides the placebos' donors, and the second sample where the model takes a seed."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.guard_margin < 1:
-            raise InputError(f"guard_margin is {self.guard_margin}; give 0 or more, below 1")
         if not 0 <= self.resample_temperature < inf:
             raise InputError(f"resample_temperature is {self.resample_temperature}; give 0 or more")
         object.__setattr__(self, "methods", chosen_methods(self.methods))
@@ -207,7 +202,6 @@ class Setup:
             "max_rounds": self.loop.max_rounds,
             "max_claims": self.loop.max_claims,
             "duplicates": self.loop.duplicates,
-            "guard_margin": settings.guard_margin,
             "resample_temperature": settings.resample_temperature,
             "seed": settings.seed,
         }

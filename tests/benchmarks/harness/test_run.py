@@ -54,8 +54,7 @@ async def test_the_guard_refuses_a_flip_to_the_side_with_less_support(tmp_path: 
     corrected, harmed = run.results
     assert corrected.guard is not None
     assert harmed.guard is not None
-    assert (corrected.guard.stands, harmed.guard.stands) == (True, False)
-    assert corrected.guard.after == pytest.approx(2 / 3)
+    assert (corrected.guard.accepted, harmed.guard.accepted) == (True, False)
     kept = harmed.methods["guarded-rag"].answer
     assert kept is not None
     assert kept.text == told(1, RIGHT)
@@ -185,13 +184,13 @@ async def test_a_run_that_ended_asks_nothing_and_reads_the_same(tmp_path: Path) 
 async def test_a_changed_setting_is_refused_with_the_difference(tmp_path: Path) -> None:
     with OpenAIServer(Quiz()) as server:
         await run_quiz(tmp_path / "run", server, lamps(1), methods=("rag",))
-        with pytest.raises(InputError, match=r"guard_margin 0\.0 there and 0\.2 now"):
+        with pytest.raises(InputError, match=r"resample_temperature 0\.7 there and 0\.2 now"):
             await run_quiz(
                 tmp_path / "run",
                 server,
                 lamps(1),
                 methods=("rag",),
-                settings={"guard_margin": 0.2},
+                settings={"resample_temperature": 0.2},
             )
 
 

@@ -39,10 +39,10 @@ def _graph(asker: Asker) -> SelfCorrectionGraph:
 
 
 def _guarded(_: BenchmarkMethod, recorded: "Recorded") -> MethodResult | None:
-    """The last answer where it is better supported than the first, which otherwise stands."""
+    """The last answer where the loop's guard accepts it, otherwise the first."""
     if recorded.last is None or recorded.last.answer is None:
         return recorded.last
-    return recorded.last if recorded.guard and recorded.guard.stands else recorded.first
+    return recorded.last if recorded.guard and recorded.guard.accepted else recorded.first
 
 
 RAG = BenchmarkMethod(name="rag", ask=_loop, answer=lambda _, recorded: recorded.first)

@@ -67,7 +67,7 @@ METHODS: dict[str, MethodEntry] = {
         step=LOOP,
     ),
     "guarded-rag": MethodEntry(
-        "regenerated-rag, where a flip stands only if it is better supported (ours)",
+        "regenerated-rag, where a flip stands only if the loop's guard accepts it (ours)",
         ".loop:GUARDED_RAG",
         common=True,
         usual=True,

@@ -150,7 +150,7 @@ def choice(
         "conflict": True,
         "reconsidered": evidence(sides, options[before]),
         "justification": f"Document 2 is the log of {name}, written on the night.",
-        "guard": Guard(stands=not refused, before=0.5, after=0.25 if refused else 1.0, margin=0.0)
+        "guard": Guard(accepted=not refused, note="no better evidence" if refused else None)
         if flipped
         else None,
         "donor": "another lamp",

@@ -51,11 +51,7 @@ def test_there_is_a_row_for_each_question_and_method_of_each_run(tmp_path: Path)
 
     refused = row(rows, "run one", "b", "guarded-rag")
     assert (refused["flipped"], refused["kind"]) == (False, None)
-    assert (refused["guard_stands"], refused["guard_before"], refused["guard_after"]) == (
-        False,
-        0.5,
-        0.25,
-    )
+    assert (refused["guard_accepted"], refused["guard_note"]) == (False, "no better evidence")
     assert row(rows, "run one", "b", "regenerated-rag")["kind"] == "harm"
     assert row(rows, "run one", "a", "placebo")["donor"] == "another lamp"
     assert row(rows, "run one", "a", "rag")["donor"] is None

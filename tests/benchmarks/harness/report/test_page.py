@@ -113,7 +113,7 @@ def test_a_flip_is_shown_as_in_the_papers_figure() -> None:
         "Neither for nor against: document 3.",
         "Document 4 has no label: the judge did not answer",
         "CS-C 1.00 before, 0.00 after",
-        "guarded-rag lets this change stand: share of support 50.0 % before, 100.0 % after.",
+        "guarded-rag accepts this change.",
         "control-rag B same as before wrong",
         "placebo (evidence of another lamp) B same as before wrong",
     ):
@@ -126,7 +126,7 @@ def test_a_flip_is_shown_as_in_the_papers_figure() -> None:
 def test_a_harm_that_the_guard_refused_says_so() -> None:
     shown = card(page(run("demo", [choice("a", 0, 1, refused=True)])), "harm")
     assert "Harmed: right to wrong refused by guarded-rag" in shown
-    assert "guarded-rag refuses this change: share of support 50.0 % before, 25.0 % after" in shown
+    assert "guarded-rag refuses this change: no better evidence" in shown
     assert "guarded-rag A same as before right" in shown
 
 

@@ -217,9 +217,9 @@ class FlipCard:
 
     @property
     def guarded(self) -> str:
-        """``stands`` or ``refused`` by ``guarded-rag``; empty where nothing changed."""
+        """``accepted`` or ``refused`` by ``guarded-rag``; empty where nothing changed."""
         guard = None if self.typed else self.result.guard
-        return "" if guard is None else "stands" if guard.stands else "refused"
+        return "" if guard is None else "accepted" if guard.accepted else "refused"
 
     @property
     def annotation(self) -> FlipAnnotation | None:
