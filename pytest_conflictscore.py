@@ -1,6 +1,6 @@
-"""The pytest plugin: ``conflict_score`` fails a test whose answer its documents contradict.
+"""A pytest plugin: the fixture ``conflict_score`` fails a test whose answer is contradicted.
 
-It stands outside the package, so that a pytest run that does not use it imports nothing of it.
+It is a module of its own so that pytest runs without it import nothing of the package.
 """
 
 from argparse import ArgumentTypeError
@@ -32,7 +32,7 @@ def _threshold(given: str) -> float:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--conflict-threshold`` and ``--conflict-judge``, which the ini file may set too."""
-    group = parser.getgroup("conflictscore", "answers held against their documents")
+    group = parser.getgroup("conflictscore", "answers checked against their documents")
     for name, about in _OPTIONS.items():
         kind: Any = _threshold if name == "conflict_threshold" else str
         metavar = "X" if name == "conflict_threshold" else "SPEC"
@@ -50,11 +50,11 @@ def conflict_settings() -> dict[str, Any]:
 def conflict_score(
     request: pytest.FixtureRequest, conflict_settings: dict[str, Any]
 ) -> "Callable[..., Run]":
-    """Fail the test if more of an answer's documents contradict it than the threshold allows.
+    """A function that fails the test if the CS-R of an answer is above the threshold.
 
-    ``conflict_score(answer, documents)`` gives the scored run; ``threshold=`` and every keyword of
-    ``conflictscore.score`` may follow. The test fails as well where the answer could not be scored.
-    The scores are among the test's properties, which a JUnit report shows.
+    ``conflict_score(answer, documents)`` returns the scored run. It also takes ``threshold=`` and
+    every keyword of ``conflictscore.score``. The test fails too if the answer could not be scored.
+    The scores become properties of the test, which a JUnit report shows.
     """
 
     def check(

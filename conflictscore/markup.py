@@ -1,4 +1,4 @@
-"""Text of others made fit for a page: its Markdown as markup, its addresses, its characters."""
+"""Makes untrusted text safe for an HTML page."""
 
 import re
 from functools import cache
@@ -21,7 +21,7 @@ _UNSAFE = re.compile(
 
 
 def shown(value: object) -> str:
-    """A text as it may stand on a page: lines end alike, each unsafe character is a space.
+    """A text with newlines normalised and unsafe characters replaced by spaces.
 
     Markup is left to the template, which escapes it.
     """
@@ -29,7 +29,7 @@ def shown(value: object) -> str:
 
 
 def web_address(url: str) -> str | None:
-    """The address where it is one of the web, as a link may hold it; None for all others."""
+    """The URL if it is http(s) and safe as a link; else None."""
     if _UNSAFE.search(url) or any(character.isspace() for character in url):
         return None
     try:
@@ -41,14 +41,14 @@ def web_address(url: str) -> str | None:
 
 
 def web_host(url: str) -> str:
-    """Where a document is from, in short: the host, or an address that is none of the web."""
+    """The host of a web address; any other address unchanged."""
     address = web_address(url)
     return urlsplit(address).hostname or "" if address else url
 
 
 @cache
 def _markdown() -> "MarkdownIt":
-    """A parser that makes no HTML of the text's own, no picture, and links to the web only."""
+    """A parser without raw HTML and images, whose links may only be http(s)."""
     from markdown_it import MarkdownIt
 
     class Safe(MarkdownIt):
@@ -72,11 +72,11 @@ def _markdown() -> "MarkdownIt":
 
 
 def rendered_markdown(text: str) -> str:
-    """Untrusted Markdown as HTML; HTML in it stays text."""
+    """Render untrusted Markdown as HTML; HTML in it is escaped."""
     return str(_markdown().render(shown(text)))
 
 
 def without_markdown(text: str) -> str:
-    """Untrusted Markdown as the words that it shows, on one line."""
+    """The visible words of untrusted Markdown, on one line."""
     markup = _INLINE.sub("", rendered_markdown(text))
     return " ".join(unescape(_TAG.sub(" ", markup)).split())

@@ -1,4 +1,4 @@
-"""Work side by side: blocking work off the event loop, tasks that end together, or in time."""
+"""Blocking work off the event loop, groups of tasks, and deadlines."""
 
 import asyncio
 import os
@@ -12,7 +12,15 @@ from typing import Any, NamedTuple, TypeVar
 
 from conflictscore.errors import BudgetError, ConflictScoreError, ProviderError
 
-__all__ = ["Work", "deadline", "errand", "in_thread", "in_time", "together", "usable_cores"]
+__all__ = [
+    "Work",
+    "deadline",
+    "in_thread",
+    "in_time",
+    "thread_callback",
+    "together",
+    "usable_cores",
+]
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -20,20 +28,20 @@ Out = TypeVar("Out")
 
 
 def usable_cores() -> int:
-    """The cores that this process may use, which may be fewer than there are."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 async def in_thread(work: Callable[[], Out]) -> Out:
-    """Run in a daemon thread, with the caller's context; a cancelled caller continues at once.
+    """Run in a daemon thread with the caller's context; a cancelled caller continues at once.
 
-    Not in the loop's own executor: a loop that ends waits for that one's threads, and a server
-    that does not answer would hold up the end of a run, after Ctrl-C too.
+    The loop's own executor would not do: a loop that ends waits for its threads, so a server that
+    does not answer would block the end of a run, even after Ctrl-C.
     """
     done: asyncio.Future[Out] = asyncio.get_running_loop().create_future()
-    work_in_context = errand(partial(copy_context().run, work), done)
+    work_in_context = thread_callback(partial(copy_context().run, work), done)
 
     def run() -> None:
         with suppress(BaseException):  # it is raised where it is awaited
@@ -43,12 +51,12 @@ async def in_thread(work: Callable[[], Out]) -> Out:
     return await done
 
 
-def errand(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[], None]:
-    """Work for a thread other than the event loop's, whose result the loop waits for.
+def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[], None]:
+    """A function for another thread that settles a future of the event loop.
 
     Args:
-        work: What is to be done. Ctrl-C and what else ends a thread is raised there as well.
-        done: Is told of the result in its own loop, unless nobody waits any more.
+        work: The function to run. Ctrl-C and SystemExit are raised in that thread as well.
+        done: Receives the result in its own loop, unless it is done already.
     """
 
     def run() -> None:
@@ -56,7 +64,7 @@ def errand(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[],
         try:
             result = work()
         except (StopIteration, SystemExit, KeyboardInterrupt) as error:
-            # a future takes no StopIteration, and the others would end the loop that awaits it
+            # a future takes no StopIteration, and the others would end the loop that awaits them
             said = RuntimeError(f"{type(error).__name__}: {error}".rstrip(": "))
             said.__cause__ = ended = error
             settle = partial(done.set_exception, said)
@@ -64,7 +72,7 @@ def errand(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[],
             ended, settle = error, partial(done.set_exception, error)
         else:
             settle = partial(done.set_result, result)
-        with suppress(RuntimeError):  # nobody waits any more: the loop is closed
+        with suppress(RuntimeError):  # the loop is closed
             done.get_loop().call_soon_threadsafe(lambda: None if done.done() else settle())
         if ended is not None and not isinstance(ended, Exception):
             raise ended
@@ -76,7 +84,7 @@ class _Deadline(NamedTuple):
     ends: float
     """On the monotonic clock."""
     budget: float
-    """Seconds that were given to it all."""
+    """Seconds of the whole run."""
 
 
 _deadline: ContextVar[_Deadline | None] = ContextVar("conflictscore_deadline", default=None)
@@ -84,11 +92,11 @@ _deadline: ContextVar[_Deadline | None] = ContextVar("conflictscore_deadline", d
 
 @contextmanager
 def deadline(left: float | None, budget: float | None) -> Iterator[None]:
-    """Give what is done inside, also in tasks and threads that it starts, so many seconds.
+    """Set a deadline for the block, and for tasks and threads started in it.
 
     Args:
-        left: The seconds; None for no limit.
-        budget: The seconds that the whole run may take, for errors.
+        left: Seconds from now; None for no limit.
+        budget: Seconds of the whole run, for errors.
     """
     known = None if left is None else _Deadline(time.monotonic() + left, budget or left)
     token = _deadline.set(known)
@@ -100,19 +108,19 @@ def deadline(left: float | None, budget: float | None) -> Iterator[None]:
 
 @asynccontextmanager
 async def in_time(who: str) -> AsyncIterator[None]:
-    """Wait inside no longer than until the deadline; without one, as long as it takes.
+    """Time out the block at the current deadline, if there is one.
 
     Args:
-        who: Who is waited for, for the error.
+        who: Name of the model or search, for the error.
 
     Raises:
-        ProviderError: The time is up, before or while it was waited.
+        ProviderError: The deadline has passed.
     """
     known = _deadline.get()
     if known is None:
         yield
         return
-    late = f"{who} gave no answer within the {known.budget:g} s that the run may take"
+    late = f"{who} timed out: the run may take {known.budget:g} s"
     if (left := known.ends - time.monotonic()) <= 0:
         raise ProviderError(late, provider=who)
     limit = asyncio.timeout(left)
@@ -127,13 +135,13 @@ async def in_time(who: str) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def together() -> AsyncIterator[Callable[[Work], object]]:
-    """Tasks that end together: where one stops with an error of ours, all stop with the first.
+    """A task group that raises the first of our errors instead of an exception group.
 
-    A used up budget stops nobody else: what is in flight has been paid for, and every other call
-    comes to the same end by itself. It is raised once all have ended.
+    A spent budget cancels no other task: calls in flight are paid for, and every further call
+    fails by itself. It is raised once all tasks ended.
 
     Yields:
-        What starts a task.
+        A function that starts a task.
     """
     stops: list[BudgetError] = []
 
@@ -146,7 +154,7 @@ async def together() -> AsyncIterator[Callable[[Work], object]]:
     try:
         async with asyncio.TaskGroup() as tasks:
             yield lambda work: tasks.create_task(ended(work))
-    except* ConflictScoreError as errors:  # what no single one can help, such as a setting
+    except* ConflictScoreError as errors:  # such as a wrong setting, which no task can help
         raise errors.exceptions[0] from None
     if stops:
         raise stops[0]

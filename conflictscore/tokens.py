@@ -1,7 +1,7 @@
-"""Counting tokens before a call, without ever touching the network.
+"""Counts tokens before a call, without network access.
 
-tiktoken downloads its vocabularies on first use, with no timeout. Counting only budgets a
-prompt, so it uses what is on this machine already and otherwise estimates.
+tiktoken downloads its vocabularies on first use, without a timeout. Counts only budget prompts, so
+a vocabulary that is on this machine is used, and otherwise the count is estimated.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from typing import NamedTuple
 __all__ = ["TokenCount", "count_tokens", "token_starts"]
 
 _BYTES_PER_TOKEN = 3.5
-"""Estimate for text of any script; English prose has about 4.4 bytes a token, so it errs high."""
+"""Estimate for any script; English prose has about 4.4 bytes a token, so it errs high."""
 _VOCABULARIES = {
     "o200k_base": (
         "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken",
@@ -28,7 +28,7 @@ _VOCABULARIES = {
         "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     ),
 }
-"""The vocabularies that are counted with: tiktoken's address of each, and its SHA-256."""
+"""Supported vocabularies, with tiktoken's URL and the SHA-256 of each."""
 
 
 class TokenCount(NamedTuple):
@@ -39,7 +39,7 @@ class TokenCount(NamedTuple):
 
 
 class _Vocabulary(NamedTuple):
-    """What tiktoken and quicktok have in common."""
+    """The common interface of tiktoken and quicktok."""
 
     encode: Callable[[str], list[int]]
     bytes_of: Callable[[int], bytes]
@@ -66,11 +66,11 @@ def count_tokens(text: str, model: str = "") -> TokenCount:
 
 
 def token_starts(text: str) -> list[int]:
-    """Where in a text each token begins that `count_tokens` counts for no model in particular.
+    """Character offsets of the tokens that `count_tokens` counts without a model name.
 
     Returns:
-        One offset in characters a token, ascending. A token that begins inside a character, as
-        it can in a rare one, has that character's offset. Where tokens are estimated, these are.
+        One ascending offset a token. A token that begins inside a rare character has that
+        character's offset. If counts are estimated, so are the offsets.
     """
     import numpy as np
 
@@ -89,7 +89,7 @@ def token_starts(text: str) -> list[int]:
 
 
 def _encode(encoded: bytes, vocabulary: _Vocabulary) -> list[int] | None:
-    """The tokens of UTF-8 text; None where tiktoken gives up, as on a million spaces in a row."""
+    """The tokens of UTF-8 text; None if tiktoken gives up, as on a million spaces in a row."""
     try:
         return vocabulary.encode(encoded.decode())
     except ValueError:
@@ -124,9 +124,9 @@ def _vocabulary(encoding: str) -> _Vocabulary | None:
 
 
 def _vocabulary_is_cached(encoding: str) -> bool:
-    """Whether tiktoken would find its vocabulary on disk: it names the file by the URL's sha1.
+    """Whether tiktoken would find its vocabulary on disk, in a file named by the URL's SHA-1.
 
-    A damaged file does not count, since tiktoken deletes it and downloads another.
+    A damaged file does not count: tiktoken would delete it and download another.
     """
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:

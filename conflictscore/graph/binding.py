@@ -19,7 +19,7 @@ from langgraph.runtime import Runtime, get_runtime
 from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.models.clients import for_purpose
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, time_left, timed
-from conflictscore.threads import deadline, errand
+from conflictscore.threads import deadline, thread_callback
 
 __all__ = ["Node", "bind", "in_callers_thread", "route", "run_for_sync_caller"]
 
@@ -97,7 +97,7 @@ async def in_callers_thread(work: Callable[[], T]) -> T:
         LookupError: No thread waits; the coroutine was not run by :func:`run_for_sync_caller`.
     """
     done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    _errands.get().put(errand(work, done))
+    _errands.get().put(thread_callback(work, done))
     return await done
 
 

@@ -1,1 +1,1 @@
-"""What is kept on this machine: replies and verdicts by content, and model files, verified."""
+"""Data kept on this machine: cached replies and verdicts, run records, and model files."""

@@ -1,7 +1,7 @@
-"""Replies and verdicts, found again by content.
+"""A cache of replies and verdicts, by content.
 
-What was paid for once is not paid for again: a verdict or a reply is stored the moment it is
-there, so a run that was stopped resumes where it was. Failures are never stored.
+Each verdict and reply is stored as soon as it arrives, so a run that was stopped pays for nothing
+twice. Failures are never stored.
 """
 
 import errno
@@ -31,64 +31,64 @@ __all__ = [
 ]
 
 STORE = "CONFLICTSCORE_STORE"
-"""The variable that names the PostgreSQL database in which verdicts and replies are kept."""
+"""The environment variable with the URL of the PostgreSQL database for the cache."""
 
 _log = logging.getLogger(__name__)
 
 _BUSY_SECONDS = 30.0
 _REST_SECONDS = 60.0
-"""After a write that failed, until the next: each may have to wait for a lock."""
+"""Pause after a failed write, since each attempt may wait for a lock."""
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _DISK_FAILS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
 
 
 def cache_dir() -> Path:
-    """The folder for caches: ``CONFLICTSCORE_CACHE_DIR``, or else the user's cache folder."""
+    """The cache folder: ``CONFLICTSCORE_CACHE_DIR``, or the user's cache folder."""
     configured = os.environ.get("CONFLICTSCORE_CACHE_DIR")
     return Path(configured) if configured else user_cache_path("conflictscore", appauthor=False)
 
 
 class CacheEngine(Protocol):
-    """Texts by key, shared by threads and processes; a `ContentCache` stands on one.
+    """A key-value store of texts below a `ContentCache`, shared by threads and processes.
 
-    There are :class:`SQLiteEngine` and :class:`~conflictscore.storage.postgres.PostgresEngine`.
-
-    A failure of the engine is raised as ``ConfigurationError``, in one line that tells a way out.
+    Implemented by :class:`SQLiteEngine` and
+    :class:`~conflictscore.storage.postgres.PostgresEngine`. Failures are raised as
+    ``ConfigurationError``, in one line with a way out.
     """
 
     def find(self, keys: Sequence[str]) -> Mapping[str, str]:
-        """The values there are for keys of 64 hexadecimal digits each."""
+        """The stored values of these keys, each 64 hexadecimal digits."""
 
     def put(self, key: str, value: str) -> None:
-        """Store a value, in place of an earlier one; found by this process from then on."""
+        """Store a value, in place of an earlier one; this process finds it from then on."""
 
     def close(self) -> None:
-        """Let go of what the engine holds."""
+        """Close files or connections."""
 
 
 class ContentCache:
-    """Plain JSON values by the SHA-256 of what they depend on; safe for threads and processes.
+    """JSON values by the SHA-256 of all that they depend on; safe for threads and processes.
 
-    Nothing depends on a cache that is open: what it can no longer read is not there, what it can
-    no longer write, as on a full disk, is not kept, and the first failure is a warning in the log.
+    An open cache never fails its user: a value that cannot be read is a miss, a value that cannot
+    be written, as on a full disk, is dropped, and the first failure is logged as a warning.
     """
 
     def __init__(self, where: str | Path | CacheEngine) -> None:
         """Open a cache.
 
         Args:
-            where: The path of an SQLite file, made where there is none, or another engine.
+            where: Path of an SQLite file, created if missing, or another engine.
 
         Raises:
-            ConfigurationError: The file may not be written, or is no SQLite database. A full disk
-                is only a warning.
+            ConfigurationError: The file may not be written, or is not an SQLite database. A full
+                disk only gives a warning.
         """
         self._engine = SQLiteEngine(Path(where)) if isinstance(where, str | Path) else where
         self._warned = False
 
     @classmethod
     def default(cls) -> "ContentCache":
-        """The cache in the store of ``CONFLICTSCORE_STORE``, or else in the user's cache folder.
+        """The cache in the database of ``CONFLICTSCORE_STORE``, or in the user's cache folder.
 
         Raises:
             ConfigurationError: It cannot be used.
@@ -100,16 +100,16 @@ class ContentCache:
         return cls(cache_dir() / "verdicts.sqlite")
 
     def get(self, content: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The value stored for this content; None where there is none that can be read."""
+        """The value stored for this content; None if there is none or it cannot be read."""
         key = content_key(content)
         return self.find([key]).get(key)
 
     def put(self, content: Mapping[str, Any], value: Mapping[str, Any]) -> None:
-        """Store a value for this content, in place of an earlier one, if it can be written."""
+        """Store a value for this content, in place of an earlier one, if possible."""
         self.keep(content_key(content), value)
 
     def find(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The values that can be read, by their content's :func:`content_key`."""
+        """The readable values of these :func:`content_key` keys."""
         try:
             found = self._engine.find(keys) if keys else {}
         except ConfigurationError as error:
@@ -119,7 +119,7 @@ class ContentCache:
         return {key: value for key, value in values if value is not None}
 
     def keep(self, key: str, value: Mapping[str, Any]) -> None:
-        """Store a value by its content's :func:`content_key`, as :meth:`put` does."""
+        """Like :meth:`put`, by the content's :func:`content_key`."""
         try:
             self._engine.put(key, json.dumps(value))
         except ConfigurationError as error:
@@ -132,17 +132,17 @@ class ContentCache:
     def _warn(self, error: ConfigurationError) -> None:
         if not self._warned:
             self._warned = True
-            _log.warning("%s; until then, what is paid for may have to be paid for again", error)
+            _log.warning("%s; until then, calls may have to be paid for again", error)
 
 
 class SQLiteEngine:
     """One SQLite file; see :class:`CacheEngine`."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, and make it where there is none; on a full disk, once there is room.
+        """Open the file, or create it; on a full disk, later once there is room.
 
         Raises:
-            ConfigurationError: The file may not be written, or is no SQLite database.
+            ConfigurationError: The file may not be written, or is not an SQLite database.
         """
         self._path = path
         self._rests_until = 0.0
@@ -156,7 +156,7 @@ class SQLiteEngine:
 
     def find(self, keys: Sequence[str]) -> Mapping[str, str]:
         """See :class:`CacheEngine`."""
-        # as bytes: what SQLite says of a damaged text quotes it
+        # as bytes, because SQLite's error for a damaged text quotes the text
         wanted = (
             "SELECT key, CAST(value AS BLOB) FROM cache"
             " WHERE key IN (SELECT value FROM json_each(?))"
@@ -165,7 +165,7 @@ class SQLiteEngine:
         return {key: bytes(value).decode(errors="replace") for key, value in rows}
 
     def put(self, key: str, value: str) -> None:
-        """See :class:`CacheEngine`; it is kept from when this returns, whatever happens then."""
+        """See :class:`CacheEngine`; the value is stored when this returns."""
         if time.monotonic() < self._rests_until:
             return
         try:
@@ -211,7 +211,7 @@ class SQLiteEngine:
 
 
 def _disk_fails(error: Exception) -> bool:
-    """Whether the disk is full or broken, and no setting is wrong."""
+    """Whether the disk is full or broken, as opposed to a wrong setting."""
     if isinstance(error, OSError):
         return error.errno in _NO_ROOM
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DISK_FAILS
@@ -220,12 +220,12 @@ def _disk_fails(error: Exception) -> bool:
 def _value(text: str) -> dict[str, Any] | None:
     try:
         value = json.loads(text)
-    except (ValueError, TypeError, RecursionError):  # another program's, or damaged
+    except (ValueError, TypeError, RecursionError):  # written by another program, or damaged
         return None
     return value if isinstance(value, dict) else None
 
 
 def content_key(content: Mapping[str, Any]) -> str:
-    """What the value for a content is found by: 64 hexadecimal digits."""
+    """The cache key of a content: 64 hexadecimal digits."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

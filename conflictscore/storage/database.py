@@ -1,4 +1,4 @@
-"""Tables that threads and processes share: an SQLite file here, PostgreSQL in `postgres.py`."""
+"""Shared tables: in an SQLite file here, in PostgreSQL in `postgres.py`."""
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -12,43 +12,43 @@ __all__ = ["Database", "Done", "SQLiteTables", "Value", "storable"]
 
 Value = str | int | float | None
 Done = Callable[[ConfigurationError | None], None]
-"""Told how a statement ended, from any thread."""
+"""Called with the result of a statement, from any thread."""
 
 
 class Database(Protocol):
     """Runs statements in the SQL that SQLite and PostgreSQL have in common.
 
-    In a statement, ``$1`` stands for the first value. Of a text, what no database can hold is
-    replaced (:func:`storable`). A failure is raised, or told, as
-    ``ConfigurationError``, in one line without a value or a password.
+    ``$1`` is the placeholder of the first value. Characters that no database can hold are replaced
+    (:func:`storable`). A failure is raised or reported as ``ConfigurationError``, in one line
+    without values or passwords.
 
     Attributes:
-        remote: Whether a statement may have to wait for another machine.
-        each: A SELECT of the texts in a list, where ``{}`` stands for the list, as JSON.
+        remote: Whether a statement may wait for another machine.
+        each: A SELECT of the texts in a JSON list, with ``{}`` in place of the list.
     """
 
     remote: bool
     each: str
 
     def make(self, *tables: str) -> None:
-        """Make tables by ``CREATE … IF NOT EXISTS``, whoever else does so at the same time."""
+        """Create tables by ``CREATE … IF NOT EXISTS``, safe against concurrent creation."""
 
     def execute(self, statement: str, *values: Value) -> Sequence[Sequence[Any]]:
-        """Run a statement; the rows that it gives. It has happened when this returns."""
+        """Run a statement to its end, and return its rows."""
 
     def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
-        """Run a statement as soon as that can be without waiting, in no order with others.
+        """Run a statement in the background, in no particular order with others.
 
         Args:
             statement: The statement.
-            values: What it needs.
-            done: Told once how it ended.
-            again: Whether it may happen twice. Then a server that is away is waited for, for half
-                a minute or so, before ``done`` is told of a failure.
+            values: Its values.
+            done: Called once with the error, or None.
+            again: Whether it may run twice. If so, it is retried for about half a minute while the
+                server is away, before ``done`` is called with the error.
         """
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Close files or connections."""
 
 
 class SQLiteTables:
@@ -64,11 +64,11 @@ class SQLiteTables:
         unusable: Callable[[Exception], ConfigurationError],
         timeout: float = 5.0,
     ) -> None:
-        """Open the file, and make it where there is none.
+        """Open the file, or create it.
 
         Args:
             path: The file; None for memory.
-            unusable: Says in one line that the file cannot be used.
+            unusable: Makes the error for a file that cannot be used.
             timeout: Seconds to wait for another process that writes.
 
         Raises:
@@ -95,7 +95,7 @@ class SQLiteTables:
             raise self._unusable(error) from error
 
     def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
-        """See :class:`Database`; it is done at once."""
+        """See :class:`Database`; it runs at once."""
         try:
             self.execute(statement, *values)
         except ConfigurationError as error:
@@ -109,7 +109,7 @@ class SQLiteTables:
 
 
 def storable(values: Iterable[Value]) -> list[Value]:
-    """The values with what is no Unicode text, or a null character, replaced."""
+    """The values, with lone surrogates and null characters replaced."""
     return [
         v.encode(errors="replace").decode().replace("\0", " ") if isinstance(v, str) else v
         for v in values

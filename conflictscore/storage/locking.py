@@ -1,4 +1,4 @@
-"""One process at a time: an open file that is locked until it is closed."""
+"""File locks between processes."""
 
 import os
 import sys
@@ -14,11 +14,11 @@ LOCK_FILE = ".conflictscore.lock"
 
 
 def lock(file: int, *, wait: bool = False) -> None:
-    """Lock an open file until it is closed; the system unlocks it where its process dies.
+    """Lock an open file until it is closed or its process dies.
 
     Args:
         file: The file's descriptor, open for writing.
-        wait: Wait until it is free; on Windows for ten seconds at most.
+        wait: Wait until it is free, on Windows for at most ten seconds.
 
     Raises:
         OSError: It is locked already.
@@ -26,7 +26,7 @@ def lock(file: int, *, wait: bool = False) -> None:
     if sys.platform == "win32":
         import msvcrt
 
-        # A lock keeps readers out of the bytes it covers, and so covers one that is never there.
+        # A lock keeps readers out of the bytes it covers, so it covers one beyond any file's end.
         os.lseek(file, 1 << 62, os.SEEK_SET)
         msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
     else:
@@ -36,11 +36,11 @@ def lock(file: int, *, wait: bool = False) -> None:
 
 
 def lock_folder(folder: Path, *, otherwise: str) -> IO[bytes]:
-    """Lock a folder that holds a run, by a file in it; it is made, for its owner alone, if need be.
+    """Lock a run's folder by a file in it; the folder is created, for its owner alone, if missing.
 
     Args:
         folder: The folder.
-        otherwise: What to give in its place, for the error.
+        otherwise: The option to change, for the error.
 
     Returns:
         The lock file; the folder is locked until it is closed.

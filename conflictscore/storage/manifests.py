@@ -1,4 +1,4 @@
-"""What a run was begun with: written whole, and compared with what it is resumed with."""
+"""Writes and compares manifests: the input and settings that a run was started with."""
 
 import json
 import os
@@ -12,11 +12,11 @@ from conflictscore.storage.private_files import owner_only
 __all__ = ["differences", "shown", "write_whole"]
 
 _WIDTH, _LEAD = 40, 10
-"""Characters of a value that a difference shows, and how many of them lie before what differs."""
+"""Characters shown of a value that differs, and how many of them precede the difference."""
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write ASCII, for its owner alone; a reader, or a death, meets no file or a whole one.
+    """Replace a file atomically; ASCII, readable by its owner alone.
 
     Raises:
         OSError: It cannot be written.
@@ -30,11 +30,11 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What differs between two manifests, as plain JSON.
+    """The differences between two manifests, as plain JSON.
 
     Returns:
         Lines such as ``configuration.model.temperature 0.0 there and 0.7 now``, in the order of
-        the manifest; empty where nothing differs.
+        the manifest; empty if nothing differs.
     """
     there, now = dict(_leaves(old)), dict(_leaves(new))
     changes = []
@@ -52,7 +52,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def shown(value: Any) -> str:
-    """A value as JSON, cut visibly where it is long."""
+    """A value as JSON, visibly cut if it is long."""
     return _cut(json.dumps(value, ensure_ascii=False), 0)
 
 
@@ -66,7 +66,7 @@ def _leaves(value: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, An
 
 
 def _cut(text: str, start: int) -> str:
-    """A long text from a place on, as far as a line has room for."""
+    """As much of a long text, from an offset, as a line has room for."""
     if len(text) <= _WIDTH:
         return text
     end = start + _WIDTH

@@ -1,8 +1,8 @@
-"""PostgreSQL as the store that processes and machines share: verdicts, replies, runs, budgets.
+"""PostgreSQL as a store shared by processes and machines.
 
-Every exchange happens on an event loop in a thread of its own, so that whoever waits for one waits
-for a bounded time, whatever the server or the network does. After a failure nothing is tried for a
-few seconds, and everybody is told so at once; what nobody waits for is tried again after them.
+All exchanges run on an event loop in a thread of their own, so that callers wait for a bounded time
+whatever the server or the network does. After a failure, calls fail at once for a few seconds;
+background statements are retried after that.
 """
 
 import asyncio
@@ -24,45 +24,45 @@ __all__ = ["PostgresEngine", "PostgresTables", "shared_tables", "shown_store"]
 
 T = TypeVar("T")
 Exchange = Callable[[Any], Awaitable[T]]
-"""What is done with a connection."""
+"""Work with a connection."""
 
 _SCHEMES = ("postgresql", "postgres")
 _SCHEMA = "conflictscore"
 _MAKING = 0x636F6E66
-"""The number of the lock under which tables are made."""
+"""The advisory lock for creating tables."""
 _CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
 _LAST_REST_S = 0.1
 _CONNECTIONS = 4
 _OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
-"""Classes of errors that say nothing about the server."""
+"""Error classes of a statement, as opposed to the server."""
 _BATCH = 500
 _MOST_UNWRITTEN = 20_000
-"""Values that wait for a server that is away; any more are dropped."""
+"""The most values kept for a server that is away; further ones are dropped."""
 _TRIES = 10
-"""Times that a statement is tried again which may be, a rest before each."""
+"""Retries of a statement that may run twice, with a pause before each."""
 _MOST_WAITING = 64 << 20
-"""Characters of the statements that wait to be tried again; any more are given up."""
+"""The most characters of statements waiting for a retry; further ones are given up."""
 
 
 class _AwayError(ConfigurationError):
-    """The server failed, or did so a moment ago: a later try may do better."""
+    """The server failed just now or a moment ago; a retry may succeed."""
 
 
 class PostgresTables:
     """The tables in a PostgreSQL database; see :class:`~conflictscore.storage.database.Database`.
 
-    They lie in the schema ``conflictscore``, which is made where there is none.
+    They are in the schema ``conflictscore``, which is created if missing.
     """
 
     remote = True
     each = "SELECT json_array_elements_text(CAST({} AS json))"
 
     def __init__(self, url: str) -> None:
-        """Connect, and make the schema.
+        """Connect, and create the schema.
 
         Args:
-            url: ``postgresql://user:password@host:port/database``, as libpq takes it; what
-                ``PGPASSWORD`` and its like say is honoured.
+            url: ``postgresql://user:password@host:port/database``, as for libpq; ``PGPASSWORD`` and
+                similar variables are honoured.
 
         Raises:
             ConfigurationError: asyncpg is missing, the address is wrong, or the server cannot be
@@ -92,15 +92,15 @@ class PostgresTables:
         atexit.register(self.close)
 
     def make(self, *tables: str) -> None:
-        """Make tables, one process after the other.
+        """Create tables, one process at a time.
 
         Raises:
-            ConfigurationError: They cannot be made.
+            ConfigurationError: They cannot be created.
         """
 
         async def made(connection: Any) -> None:
             async with connection.transaction():
-                # two who make one at the same time may fail
+                # concurrent CREATE … IF NOT EXISTS may fail
                 await connection.execute("SELECT pg_advisory_xact_lock($1)", _MAKING)
                 for table in tables:
                     await connection.execute(table)
@@ -141,7 +141,7 @@ class PostgresTables:
     async def _again(
         self, work: Callable[[], Awaitable[ConfigurationError | None]]
     ) -> ConfigurationError | None:
-        """Try until the server is back, a number of times, and without a rest while this closes."""
+        """Retry a limited number of times until the server is back; do not pause while closing."""
         error: ConfigurationError | None = None
         for _ in range(_TRIES):
             if self._closing.is_set():
@@ -155,11 +155,11 @@ class PostgresTables:
         return error
 
     def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Run something on the loop of the connections."""
+        """Run a coroutine on the connections' event loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def wait(self, work: "Exchange[T]") -> T:
-        """Do something with a connection, and wait for it, a few seconds at most.
+        """Use a connection, and wait for the result, a few seconds at most.
 
         Raises:
             ConfigurationError: It failed, or took too long.
@@ -168,15 +168,15 @@ class PostgresTables:
         future = self.start(self.connected(work))
         try:
             return future.result(2 * _PATIENCE_S)
-        except TimeoutError as error:  # not even the connection could be let go of in time
+        except TimeoutError as error:  # not even releasing the connection ended in time
             future.cancel()
             raise self._failed(error) from None
 
     async def connected(self, work: "Exchange[T]") -> T:
-        """Do something with a connection, on the loop of the connections.
+        """Use a connection, on the connections' event loop.
 
         Raises:
-            ConfigurationError: It failed, took too long, or something else just did.
+            ConfigurationError: It failed, took too long, or another call just did.
         """
         self._refuse_in_rest()
         try:
@@ -187,7 +187,7 @@ class PostgresTables:
             raise self._failed(error) from None
 
     def close(self) -> None:
-        """Close all connections, once what was begun is done, as far as that is soon."""
+        """Close all connections, after a short wait for statements in progress."""
         if self._loop.is_running():
             with suppress(TimeoutError):
                 self.start(self._settled()).result(_CLOSE_S)
@@ -198,7 +198,7 @@ class PostgresTables:
         self._closing.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE_S + _LAST_REST_S):
-                # what ends may begin something else
+                # a task that ends may start another
                 while others := asyncio.all_tasks() - {asyncio.current_task()}:
                     await asyncio.wait(others)
                     await asyncio.sleep(0)
@@ -225,16 +225,15 @@ class PostgresTables:
 class PostgresEngine:
     """The cache in a PostgreSQL database; see :class:`~conflictscore.storage.cache.CacheEngine`.
 
-    Values are written behind those who give them, many at a time: the end of the process lets them
-    finish, and a kill costs what it has been given in the last few milliseconds. While the server
-    is away they wait for it.
+    Values are written in the background, in batches. A normal exit waits for them; a kill loses
+    those of the last few milliseconds. While the server is away they wait in memory.
     """
 
     def __init__(self, tables: PostgresTables) -> None:
-        """Make the table where there is none.
+        """Create the table if it is missing.
 
         Raises:
-            ConfigurationError: It cannot be made.
+            ConfigurationError: It cannot be created.
         """
         self._tables = tables
         self._lock = threading.Lock()
@@ -245,7 +244,7 @@ class PostgresEngine:
             f"CREATE TABLE IF NOT EXISTS {_SCHEMA}.cache"
             " (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
         )
-        atexit.register(self.close)  # before the connections are, which were there first
+        atexit.register(self.close)  # runs before the connections close, which registered first
 
     def find(self, keys: Sequence[str]) -> Mapping[str, str]:
         """See :class:`~conflictscore.storage.cache.CacheEngine`."""
@@ -272,7 +271,7 @@ class PostgresEngine:
             raise trouble
 
     def close(self) -> None:
-        """Wait until all is written, as far as that is soon."""
+        """Wait a few seconds for values to be written."""
         with self._lock:
             writing, away = self._writing, self._trouble
         if writing is not None and away is None:
@@ -280,7 +279,7 @@ class PostgresEngine:
                 writing.result(_CLOSE_S)
 
     async def _write(self) -> None:
-        """Write all there is, in batches, and those in order: so no two wait for each other."""
+        """Write all values in batches, sorted by key so that two processes cannot deadlock."""
         while True:
             with self._lock:
                 batch = dict(sorted(islice(self._unwritten.items(), _BATCH)))
@@ -309,7 +308,7 @@ class PostgresEngine:
 
 @lru_cache
 def shared_tables(url: str) -> PostgresTables:
-    """The tables at an address, with the same connections for all who ask.
+    """The tables at an address, with connections shared by all callers.
 
     Raises:
         ConfigurationError: As of :class:`PostgresTables`.
@@ -322,7 +321,7 @@ async def _pool(url: str) -> Any:
 
     return await asyncpg.create_pool(
         url,
-        min_size=0,  # it would tell the log of each connection that it cannot make
+        min_size=0,  # otherwise each failed connection is logged
         max_size=_CONNECTIONS,
         timeout=_PATIENCE_S,
         server_settings={"search_path": _SCHEMA, "application_name": "conflictscore"},
@@ -330,10 +329,10 @@ async def _pool(url: str) -> Any:
 
 
 def shown_store(url: str) -> str:
-    """An address without what is secret in it.
+    """An address without its password.
 
     Raises:
-        ConfigurationError: It is no address of a store.
+        ConfigurationError: It is not the address of a PostgreSQL database.
     """
     try:
         parts = urlsplit(url)
@@ -350,9 +349,9 @@ def shown_store(url: str) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The first line of what the server or the system says; it quotes no value."""
+    """The first line of the error of the server or the system; it quotes no value."""
     if isinstance(error, TimeoutError):
-        return "it does not answer in time"
+        return "timed out"
     if isinstance(error, OSError):
         return error.strerror or "it cannot be reached"
     if isinstance(error, ValueError):

@@ -1,4 +1,4 @@
-"""Files for their owner alone: what was asked, answered and paid for is nobody else's to read."""
+"""Files that only their owner may read, since questions and answers are private."""
 
 import contextlib
 import os
@@ -10,16 +10,16 @@ from pathlib import Path
 __all__ = ["DATABASE_FAILURES", "close_to_others", "connect", "owner_only", "private_folder"]
 
 DATABASE_FAILURES = (OSError, sqlite3.Error, UnicodeDecodeError)
-"""What a database may raise; of a damaged one, SQLite may have no message that is text."""
+"""Exceptions of SQLite; for a damaged file, its message may not even be valid text."""
 
 _FILE, _FOLDER, _OTHERS = 0o600, 0o700, 0o077
 _CONNECTING = threading.Lock()
 
 
 def owner_only(path: str, flags: int) -> int:
-    """Open a file for ``open(path, mode, opener=owner_only)``: made 0600, whatever the umask.
+    """An opener for ``open(path, mode, opener=owner_only)``: creates files with mode 0600.
 
-    A file of the caller's that others may read is closed to them; pipes and terminals are not.
+    An existing file loses the permissions of others; pipes and terminals are left as they are.
 
     Raises:
         OSError: It cannot be opened.
@@ -30,16 +30,16 @@ def owner_only(path: str, flags: int) -> int:
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder 0700, and those above it as usual; one that is there is left as it is.
+    """Create a folder with mode 0700, and its parents as usual; an existing one is left as it is.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
     path.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
 
 
 def close_to_others(path: Path) -> None:
-    """Take away what a file or folder of the caller's lets others do; never fails."""
+    """Remove the permissions of others from a file or folder, if possible."""
     with contextlib.suppress(OSError):
         mode = path.stat().st_mode
         if (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and mode & _OTHERS:
@@ -47,20 +47,20 @@ def close_to_others(path: Path) -> None:
 
 
 def connect(path: Path, *, timeout: float = 5.0) -> sqlite3.Connection:
-    """Open an SQLite file, made 0600 where there is none, for any thread and without transactions.
+    """Open an SQLite file, created with mode 0600, for any thread and in autocommit mode.
 
-    SQLite gives its files beside it, ``-wal`` and ``-shm``, the same mode. Those that are there
-    are closed to others.
+    SQLite creates its ``-wal`` and ``-shm`` files with the same mode; existing ones lose the
+    permissions of others.
 
     Args:
         path: The file, or ``:memory:``.
         timeout: Seconds to wait for another process that writes.
 
     Raises:
-        OSError: The file cannot be made.
-        sqlite3.Error, UnicodeDecodeError: It cannot be opened, or is no database.
+        OSError: The file cannot be created.
+        sqlite3.Error, UnicodeDecodeError: It cannot be opened, or is not a database.
     """
-    # One at a time: closing a file drops all locks of this process on it, those of SQLite too.
+    # One at a time: closing a file drops all locks of this process on it, SQLite's too.
     with _CONNECTING:
         if path != Path(":memory:"):
             if not path.exists():
@@ -73,7 +73,7 @@ def connect(path: Path, *, timeout: float = 5.0) -> sqlite3.Connection:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            # SQLite does not wait here: whoever opened the file at the same time switches it
+            # SQLite does not wait here; the other process that has the file open switches it
             if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
                 connection.close()
                 raise

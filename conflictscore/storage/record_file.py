@@ -1,16 +1,15 @@
-"""A file of JSON lines that is only ever added to, and that no death leaves unsound.
+"""Append-only files of JSON lines that survive a kill at any moment.
 
-Records of runs, rows, judgements, recordings and scored rows are kept this way. A command locks the
-file, reads what an earlier one left, resumes it, and appends:
+Benchmark records, judgements, recordings and scored rows are kept this way. A command locks the
+file, reads what an earlier one wrote, and appends:
 
     with RecordFile(path, kept="what was recorded so far") as file:
-        for line in file.lines:       # number, start and bytes of every whole line
+        for line in file.lines:       # number, start and bytes of every complete line
             take(line)
-        cut = file.resume()           # bytes of half a line that a kill left, cut off
+        cut = file.resume()           # truncates a partial line left by a kill
         file.append(json_line(record))
 
-`RecordLines` reads the same file without changing it, and `append_line` adds to one that several
-processes share.
+`RecordLines` only reads such a file, and `append_line` appends to one that several processes share.
 """
 
 import contextlib
@@ -31,25 +30,25 @@ _SYNC_SECONDS = 5.0
 
 
 class RecordLine(NamedTuple):
-    """A whole line."""
+    """A complete line."""
 
     number: int
     """From 1."""
     start: int
     """Bytes before it."""
     text: bytes
-    """With its line end, which only the last line may lack."""
+    """With its newline, which only the last line may lack."""
 
 
 IsHalf = Callable[[RecordLine], bool]
-"""Whether a last line without its line end is what a death in mid-write left of a record.
+"""Whether a last line without a newline is partial, as a kill in mid-write leaves it.
 
-One that is not is read as a whole line: it may be whole, or not be ours at all.
+One that is not is read as a complete line; it may be complete, or not be ours at all.
 """
 
 
 def no_json(line: RecordLine) -> bool:
-    """A last line is half unless it is JSON: half an object is none."""
+    """A last line is partial unless it is JSON, since half an object is not."""
     try:
         json.loads(line.text)
     except (ValueError, RecursionError):
@@ -58,31 +57,31 @@ def no_json(line: RecordLine) -> bool:
 
 
 class RecordLines:
-    """The whole lines of a file, read anew by each iteration.
+    """The complete lines of a file, read anew by each iteration.
 
     Attributes:
         path: The file.
-        size: Bytes of the whole lines that the last iteration read.
-        half: Bytes of the half line that it found after them.
-        ended: Whether the last whole line has its line end.
+        size: Bytes of the complete lines that the last iteration read.
+        half: Bytes of the partial line after them.
+        ended: Whether the last complete line has its newline.
     """
 
     def __init__(self, path: Path, is_half: IsHalf = lambda line: True) -> None:
-        """Take the file; nothing is opened yet.
+        """Prepare to read; nothing is opened yet.
 
         Args:
             path: The file.
-            is_half: Told a last line without its end; by default each such line is half.
+            is_half: Called with a last line without a newline; by default it is partial.
         """
         self.path, self._is_half = path, is_half
         self.size, self.half, self.ended = 0, 0, True
 
     def __iter__(self) -> Iterator[RecordLine]:
-        """Read the lines one by one, so that a file may be larger than the memory.
+        """Yield the lines one by one, so that a file may be larger than memory.
 
         Raises:
             InputError: The file cannot be read.
-            FileNotFoundError: There is none.
+            FileNotFoundError: The file is missing.
         """
         self.size, self.half, self.ended = 0, 0, True
         try:
@@ -103,13 +102,12 @@ class RecordLines:
 
 
 class RecordFile:
-    """Appends lines to a file that it keeps locked; a context manager.
+    """Appends lines to a locked file; a context manager.
 
-    Each line is with the operating system when `append` returns, so the death of the process costs
-    nothing.
+    The operating system has each line when `append` returns, so killing the process loses none.
 
     Attributes:
-        lines: What the file held when it was opened.
+        lines: The lines of the file when it was opened.
     """
 
     def __init__(
@@ -120,15 +118,14 @@ class RecordFile:
         kept: str = "what was written so far",
         sync_each: bool = False,
     ) -> None:
-        """Open and lock the file; it is made where there is none, and otherwise left as it is.
+        """Open and lock the file; create it if it is missing, and otherwise leave it as it is.
 
         Args:
-            path: The file; its folder must be there.
-            is_half: Told a last line without its end; by default each such line is half.
-            kept: What the same command resumes after a full disk, for errors.
-            sync_each: Force each line onto the disk before `append` returns. Otherwise that is
-                done with the first line after five seconds, and when the file is closed: a power
-                cut costs the lines since then.
+            path: The file, in an existing folder.
+            is_half: Called with a last line without a newline; by default it is partial.
+            kept: The data that the same command resumes from after a full disk, for errors.
+            sync_each: Sync the file to disk at each line. Otherwise that happens at the first line
+                after five seconds and on closing: a power cut loses the lines since then.
 
         Raises:
             InputError: The file cannot be written, or another command writes to it.
@@ -152,12 +149,12 @@ class RecordFile:
             ) from None
 
     def resume(self) -> int:
-        """Cut off half a line at the end, and give the last line its end where that is missing.
+        """Truncate a partial line, and add a missing newline to the last complete one.
 
-        To be called once all `lines` were read and found to be of this command.
+        Call it once all `lines` were read and found to belong to this command.
 
         Returns:
-            Bytes that were cut off.
+            Bytes that were truncated.
 
         Raises:
             ConfigurationError: The file cannot be written.
@@ -172,32 +169,32 @@ class RecordFile:
         return self.lines.half
 
     def append(self, line: bytes) -> None:
-        """Add a line with its line end, whole or not at all.
+        """Append a line with its newline, completely or not at all.
 
         Raises:
-            ConfigurationError: It cannot be written, as on a full disk; the file stays sound.
+            ConfigurationError: It cannot be written, as on a full disk; the file stays intact.
         """
         if self._file.closed:
             self._fail("closed")
         if self._size is None:
-            raise RuntimeError("a file is appended to once it was resumed")
+            raise RuntimeError("call resume() before append()")
         try:
             _write(self._file, line)
             if self._sync_each or time.monotonic() - self._synced >= _SYNC_SECONDS:
                 os.fsync(self._file.fileno())
                 self._synced = time.monotonic()
         except BaseException as error:
-            self._cut_back(self._size)
+            self._truncate(self._size)
             if isinstance(error, OSError):
                 self._fail(error.strerror)
             raise
         self._size += len(line)
 
     def close(self) -> None:
-        """Force what was added onto the disk, and let other commands in.
+        """Sync to disk, and release the lock.
 
         Raises:
-            ConfigurationError: The disk does not take it.
+            ConfigurationError: The disk is full or broken.
         """
         if self._file.closed:
             return
@@ -214,8 +211,8 @@ class RecordFile:
     def __exit__(self, *raised: object) -> None:
         self.close()
 
-    def _cut_back(self, size: int) -> None:
-        """Take half a line off again, or let no other line follow it."""
+    def _truncate(self, size: int) -> None:
+        """Truncate a partial line, or close the file so that no line can follow it."""
         try:
             self._file.truncate(size)
         except OSError:
@@ -230,29 +227,29 @@ class RecordFile:
 
 
 def json_line(value: Any, *, escape: bool = True) -> bytes:
-    """A value as a line of JSON, with its line end.
+    """A value as a line of JSON, with its newline.
 
     Args:
         value: Plain JSON.
-        escape: Write ASCII alone; otherwise UTF-8, where only half a character is escaped.
+        escape: Write ASCII only; otherwise UTF-8, with only lone surrogates escaped.
 
     Raises:
-        ValueError: It has a number that JSON does not have.
+        ValueError: It has NaN or an infinity.
     """
     text = json.dumps(value, ensure_ascii=escape, allow_nan=False)
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def append_line(path: Path, line: bytes, *, cut: bool = False, sync: bool = False) -> None:
-    """Add a line to a file that other processes may add to at the same moment.
+    """Append a line to a file that other processes may append to concurrently.
 
-    Half a line that a kill left is closed off first. The file is made where there is none.
+    A partial line left by a kill is terminated first. The file is created if it is missing.
 
     Args:
         path: The file.
-        line: The line with its line end; empty to do no more than the rest.
-        cut: Cut half a line off instead, which is right where all lines come from here.
-        sync: Force the line onto the disk.
+        line: The line with its newline; empty to only repair the file.
+        cut: Truncate a partial line instead, if all lines come from this function.
+        sync: Sync the file to disk.
 
     Raises:
         OSError: It cannot be written.
@@ -267,7 +264,7 @@ def append_line(path: Path, line: bytes, *, cut: bool = False, sync: bool = Fals
             written.seek(max(0, size - 1))
             half = written.read(1) not in (b"", b"\n")
         if half and cut:
-            size = _whole_lines(path)
+            size = _complete_size(path)
             file.truncate(size)
         try:
             _write(file, b"\n" + line if half and not cut else line)
@@ -278,8 +275,8 @@ def append_line(path: Path, line: bytes, *, cut: bool = False, sync: bool = Fals
             raise
 
 
-def _whole_lines(path: Path) -> int:
-    """Bytes of the whole lines."""
+def _complete_size(path: Path) -> int:
+    """Bytes of the complete lines."""
     lines = RecordLines(path)
     for _ in lines:
         pass

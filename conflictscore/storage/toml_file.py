@@ -1,4 +1,4 @@
-"""TOML files that a user writes: prices, and weights of sources."""
+"""Reads TOML files written by users: prices, and weights of sources."""
 
 import tomllib
 from pathlib import Path

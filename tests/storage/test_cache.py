@@ -58,9 +58,7 @@ def warned_once(caplog: pytest.LogCaptureFixture, path: Path) -> str:
     [record] = caplog.records
     assert record.levelname == "WARNING"
     one_line_with_a_way_out(ConfigurationError(record.getMessage()), path)
-    assert record.getMessage().endswith(
-        "; until then, what is paid for may have to be paid for again"
-    )
+    assert record.getMessage().endswith("; until then, calls may have to be paid for again")
     return record.getMessage()
 
 

@@ -76,7 +76,7 @@ def test_a_file_is_left_as_it_is_until_it_is_resumed(path: Path) -> None:
     path.write_bytes(b"notes of mine")
     with RecordFile(path) as file:
         assert list(file.lines) == []
-        with pytest.raises(RuntimeError, match=r"^a file is appended to once it was resumed$"):
+        with pytest.raises(RuntimeError, match="resume"):
             file.append(b"{}\n")
     assert path.read_bytes() == b"notes of mine"
 
