@@ -78,12 +78,14 @@ class UnreadableReplyError(ProviderError):
     Attributes:
         reason: What was wrong, in words that can be given back to the model.
         reply: What the model wrote; untrusted, and not part of the message.
+        again: Whether the model may do better if it is asked again, told the reason.
     """
 
-    def __init__(self, reason: str, *, provider: str, reply: str = "") -> None:
+    def __init__(self, reason: str, *, provider: str, reply: str = "", again: bool = True) -> None:
         super().__init__(f"unreadable reply from {provider}: {reason}", provider=provider)
         self.reason = reason
         self.reply = reply
+        self.again = again
 
 
 class BudgetError(ConflictScoreError):

@@ -20,10 +20,10 @@ __all__ = ["MARKUP", "Judge", "at_once", "read_choice", "read_verdict"]
 _V = TypeVar("_V")
 _S = TypeVar("_S", bound=str)
 
-MARKUP = r"[\s*_`#>\-]*"
+MARKUP = r"[ \t*_`#>\-]*"
 """The Markdown that may stand around a word of a reply."""
 
-_VALUE = re.compile(rf"{MARKUP}\[?{MARKUP}(true|false){MARKUP}\]?[\s*_`.]*", re.IGNORECASE)
+_AROUND_VALUE = " \t*_`#>-[]."
 _EXPLANATION = re.compile(rf"^{MARKUP}explanation{MARKUP}:[*_\s]*", re.IGNORECASE | re.MULTILINE)
 
 
@@ -103,10 +103,10 @@ def read_verdict(reply: str, word: str) -> Verdict:
     values = set()
     for line in reply.splitlines():
         if found := begins.match(line):
-            value = _VALUE.fullmatch(line, found.end())
-            if value is None:
+            value = line[found.end() :].strip(_AROUND_VALUE).lower()
+            if value not in {"true", "false"}:
                 raise ValueError(f'the line "{word}:" said neither True nor False')
-            values.add(value[1].lower() == "true")
+            values.add(value == "true")
     if len(values) != 1:
         said = "said both True and False" if values else "was missing"
         raise ValueError(f'the line "{word}:" {said}')

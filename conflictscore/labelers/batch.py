@@ -4,15 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
+from conflictscore.labelers.label_words import read_label, text_of
 from conflictscore.labelers.prompting import IDS_EACH, content_ids
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.quotes import stands_in
 from conflictscore.prompts import PromptSet, material
-from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.records import Claim, Document, EvidenceLabel
 
-__all__ = ["MODES", "Batch", "BatchMode", "BatchName", "Open", "prompt_of", "read_reply"]
+__all__ = [
+    "MODES",
+    "VERDICTS",
+    "Batch",
+    "BatchMode",
+    "BatchName",
+    "Open",
+    "prompt_of",
+    "read_reply",
+]
 
 BatchName = Literal["per-document", "matrix"]
 
@@ -22,6 +30,8 @@ _VERDICT_TOKENS = 80
 _FIRST_CLAIM_ID = 100
 _FIRST_DOCUMENT_ID = _FIRST_CLAIM_ID + IDS_EACH
 _Answer = Literal["SUPPORTS", "CONTRADICTS", "IRRELEVANT"]
+VERDICTS = "verdicts"
+"""The field of a reply that has them all."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,7 @@ class BatchMode:
             "title": "evidence_labels",
             "type": "object",
             "properties": {
-                "verdicts": {
+                VERDICTS: {
                     "type": "array",
                     "items": {
                         "type": "object",
@@ -66,7 +76,7 @@ class BatchMode:
                     },
                 }
             },
-            "required": ["verdicts"],
+            "required": [VERDICTS],
             "additionalProperties": False,
         }
 
@@ -97,16 +107,6 @@ class Batch:
     def document_ids(self) -> dict[int, str]:
         """The id of each document, by its number."""
         return content_ids(self.shown.items(), _FIRST_DOCUMENT_ID)
-
-
-class _Verdict(BaseModel):
-    """What a reply says of a pair, its ids aside."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    snippet: str
-    reason: str
-    answer: _Answer
 
 
 Open = list[tuple[Pair, str]]
@@ -147,9 +147,10 @@ def read_reply(
     Raises:
         ValueError: There is no verdict in it that can be taken.
     """
-    listed = reply.get("verdicts")
+    listed = reply.get(VERDICTS)
+    listed = [listed] if isinstance(listed, Mapping) else listed
     if not isinstance(listed, list):
-        raise ValueError('"verdicts" is not a list')  # noqa: TRY004 - as ask_json wants it
+        raise ValueError(f'"{VERDICTS}" is not a list')  # noqa: TRY004 - as ask_json wants it
     said: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for item in listed:
         if isinstance(item, Mapping):
@@ -175,24 +176,20 @@ def _label(
     if len(said) != 1:
         raise ValueError(f"has {len(said)} verdicts" if said else "has no verdict under its ids")
     try:
-        verdict = _Verdict.model_validate(
-            {key: value for key, value in said[0].items() if key not in mode.keys}
-        )
-    except ValidationError as error:
-        [first, *_] = error.errors()
-        where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"has a verdict whose {where} is wrong: {first['msg']}") from error
+        label = read_label(text_of(said[0], "answer") or "")
+        snippet, reason = text_of(said[0], "snippet"), text_of(said[0], "reason")
+    except ValueError as error:
+        raise ValueError(f"has a verdict that cannot be read: {error}") from None
     claim, document = pair
-    snippet = verdict.snippet.strip() or None
     found = stands_in(snippet, document) if snippet else None
     if snippet and not found and any(stands_in(snippet, other) for other in batch.documents):
         raise ValueError("has a verdict that quotes another document")
     return EvidenceLabel(
         claim=claim.number,
         document=document.number,
-        label=Label(verdict.answer),
+        label=label,
         snippet=snippet,
         snippet_found=found,
-        reasoning=verdict.reason.strip() or None,
+        reasoning=reason,
         document_cut=document.number in batch.cut,
     )

@@ -12,7 +12,15 @@ from functools import partial
 from typing import Any
 
 from conflictscore.errors import ContextWindowError, ProviderError, UnreadableReplyError
-from conflictscore.labelers.batch import MODES, Batch, BatchName, Open, prompt_of, read_reply
+from conflictscore.labelers.batch import (
+    MODES,
+    VERDICTS,
+    Batch,
+    BatchName,
+    Open,
+    prompt_of,
+    read_reply,
+)
 from conflictscore.labelers.prompting import as_shown
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.verdicts import unlabelled
@@ -132,6 +140,8 @@ class BatchJudge:
                     prompts=self._prompts,
                     meter=meter,
                     max_tokens=self._mode.reply_tokens(len(pairs)),
+                    needed=frozenset({VERDICTS}),
+                    listed=VERDICTS,
                 )
         except UnreadableReplyError as error:
             half = len(pairs) // 2

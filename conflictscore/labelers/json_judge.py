@@ -3,15 +3,16 @@
 from collections.abc import Coroutine, Mapping
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from conflictscore.errors import ConfigurationError
+from conflictscore.labelers.label_words import read_label, text_of
 from conflictscore.labelers.prompting import JudgePrompts, rules_of
 from conflictscore.labelers.quotes import stands_in
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Claim, Document, EvidenceLabel, Label, first_fault
+from conflictscore.records import Claim, Document, EvidenceLabel, Label
 
 __all__ = ["JsonJudge", "Unquoted"]
 
@@ -37,6 +38,8 @@ class _Verdict(BaseModel):
 
 
 _SCHEMA = _Verdict.model_json_schema()
+_NEEDED = frozenset({"answer"})
+"""A verdict is as clear without the claim that it was to repeat, or a snippet."""
 
 
 class JsonJudge:
@@ -90,20 +93,21 @@ class JsonJudge:
         prompt = self._judge_prompts.of(claim, document)
 
         def read(reply: Mapping[str, Any]) -> EvidenceLabel:
-            verdict = _read(reply)
-            snippet = verdict.document_snippet.strip() or None
+            label = read_label(text_of(reply, "answer") or "")
+            snippet = text_of(reply, "document_snippet")
             found = stands_in(snippet, document) if snippet else None
-            misquoted = self._unquoted != "keep" and verdict.answer != "IRRELEVANT" and not found
+            sided = label is not Label.IRRELEVANT
+            misquoted = self._unquoted != "keep" and sided and not found
             if misquoted and self._unquoted == "again":
                 raise ValueError(_MISQUOTED)
             return EvidenceLabel(
                 claim=claim.number,
                 document=document.number,
-                label=Label.UNLABELLED if misquoted else Label(verdict.answer),
-                error=f"{verdict.answer}, but {_MISQUOTED}" if misquoted else None,
+                label=Label.UNLABELLED if misquoted else label,
+                error=f"{label}, but {_MISQUOTED}" if misquoted else None,
                 snippet=snippet,
                 snippet_found=found,
-                reasoning=verdict.reasoning.strip() or None,
+                reasoning=text_of(reply, "reasoning"),
                 document_cut=prompt.document_cut,
             )
 
@@ -114,12 +118,5 @@ class JsonJudge:
             prompts=self._prompts,
             meter=meter,
             max_tokens=_REPLY_TOKENS,
+            needed=_NEEDED,
         )
-
-
-def _read(reply: Mapping[str, Any]) -> _Verdict:
-    try:
-        return _Verdict.model_validate(reply)
-    except ValidationError as error:
-        field, why = first_fault(error)
-        raise ValueError(f"{field}: {why}") from error

@@ -34,8 +34,8 @@ from conflictscore.middleware.doors import (
     whole,
 )
 from conflictscore.middleware.messages import asked_in, documents_from_messages
-from conflictscore.models.clients import was_cut
 from conflictscore.models.failures import clear_error
+from conflictscore.models.replies import abnormal_ending, reply_text, was_cut
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import cut_notes, regeneration_prompt
 from conflictscore.nodes.state import (
@@ -140,6 +140,14 @@ class _Said(NamedTuple):
     message: AIMessage
     response: ModelResponse[Any]
 
+    @property
+    def text(self) -> str:
+        """Without the model's reasoning; all of it where that was not closed."""
+        try:
+            return reply_text(self.message)
+        except ValueError:
+            return str(self.message.text)
+
     def replaced(self, message: BaseMessage, update: dict[str, Any]) -> Response:
         """The response with another last message, and an update of the agent's state."""
         result = [*self.response.result[:-1], message]
@@ -207,8 +215,10 @@ class AgentTurn:
 
     async def first(self, state: RagState, meter: UsageMeter) -> Given:
         """The draft."""
-        text = str(self._said[0].message.text)
-        return Given(Answer(text=text), seconds=self._drafting)
+        said = self._said[0]
+        ending = abnormal_ending(said.message)
+        notes = (f"the answer may not be whole: it ended by “{ending}”",) if ending else ()
+        return Given(Answer(text=said.text), notes, seconds=self._drafting)
 
     async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
         """Call the agent's model once more, in its conversation and without tools.
@@ -222,7 +232,7 @@ class AgentTurn:
         prompt, notes = self._asking_again(state, doubt)
         answer = await self._reply_to(prompt, doubt.before.text)
         self._said.append(answer)
-        return Given(Answer(text=str(answer.message.text)), notes)
+        return Given(Answer(text=answer.text), notes)
 
     async def reply(
         self,
@@ -245,7 +255,7 @@ class AgentTurn:
         async with self._one_at_a_time:
             said = await self._reply_to(prompt, attempts_of(state)[-1].answer.text)
         try:
-            return read(str(said.message.text))
+            return read(said.text)
         except ValueError as error:
             name = self._context.generator.name
             raise UnreadableReplyError(str(error), provider=name) from error
@@ -278,8 +288,9 @@ class AgentTurn:
         answer = _answer_in(response)
         if answer is None or self._watch.failure is not None:
             raise UnreadableReplyError("it was not an answer in words", provider=generator.name)
-        if was_cut(answer.message):
-            raise UnreadableReplyError("it was cut off", provider=generator.name)
+        if ending := abnormal_ending(answer.message):
+            how = "was cut off" if was_cut(answer.message) else f"ended by “{ending}”"
+            raise UnreadableReplyError(f"it {how}", provider=generator.name)
         return answer
 
     def _answer_of(self, text: str) -> _Said:
@@ -288,7 +299,7 @@ class AgentTurn:
         A message that says something else than its model did has no id yet, and nothing that was
         known of its tokens.
         """
-        with_it = [said for said in self._said if said.message.text == text]
+        with_it = [said for said in self._said if said.text == text]
         if with_it:
             return with_it[-1]
         first = self._said[0]

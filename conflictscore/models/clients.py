@@ -33,22 +33,13 @@ __all__ = [
     "for_purpose",
     "held_to_length",
     "hidden_config",
-    "json_in",
     "response_format",
     "secrets_of",
     "top_logprobs",
     "total_tokens",
-    "was_cut",
     "with_handler",
     "without_retries",
 ]
-
-_CUT = {
-    "finish_reason": {"length", "max_tokens"},  # chat completions, and Gemini in capitals
-    "stop_reason": {"max_tokens"},  # Anthropic
-    "stopReason": {"max_tokens"},  # Bedrock Converse
-    "done_reason": {"length"},  # Ollama
-}
 
 _NO_LOGPROBS = "its log-probabilities are not numbers up to 0, each with a token"
 _ROUNDED = 0.01
@@ -86,19 +77,6 @@ class EndpointChat(ChatOpenAI):
         return super()._convert_chunk_to_generation_chunk(
             chunk, default_chunk_class, base_generation_info
         )
-
-
-def was_cut(message: BaseMessage) -> bool:
-    """Whether a reply ended at its token limit.
-
-    Args:
-        message: The reply, with what its client put into ``response_metadata``.
-    """
-    said: Mapping[str, Any] = message.response_metadata
-    if any(str(said.get(field)).lower() in reasons for field, reasons in _CUT.items()):
-        return True
-    details = said.get("incomplete_details")  # the Responses API
-    return isinstance(details, Mapping) and details.get("reason") == "max_output_tokens"
 
 
 def clean_reply(reply: Any) -> Any:
@@ -257,11 +235,3 @@ def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
 def secrets_of(chat: BaseChatModel) -> list[str]:
     """The keys that a chat model holds, which must not appear in any message."""
     return [item.get_secret_value() for item in vars(chat).values() if isinstance(item, SecretStr)]
-
-
-def json_in(text: str) -> Any:
-    """The JSON value of a text; None if it is not JSON."""
-    try:
-        return encodable(json.loads(text))
-    except (ValueError, RecursionError):
-        return None

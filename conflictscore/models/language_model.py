@@ -6,6 +6,7 @@ become one clear line, and deterministic replies are found again.
 
 import json
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -24,16 +25,21 @@ from conflictscore.models.clients import (
     completes,
     held_to_length,
     hidden_config,
-    json_in,
     response_format,
     secrets_of,
     top_logprobs,
-    was_cut,
     without_retries,
 )
 from conflictscore.models.direct import DirectPath, JudgeClient, direct_path
 from conflictscore.models.failures import Retries, clear_error, without_logprobs
+from conflictscore.models.json_replies import json_reply
 from conflictscore.models.limits import ConcurrencyLimit, Gate
+from conflictscore.models.replies import (
+    abnormal_ending,
+    reply_text,
+    was_cut,
+    without_reasoning,
+)
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, neutral
 from conflictscore.records import encodable
@@ -47,6 +53,7 @@ T = TypeVar("T")
 _TOP_LOGPROBS = 20
 """The most that OpenAI gives; a letter that is not among them has a probability near zero."""
 _LEAST_PROBABILITY = 1e-9
+_ENDING_CHARS = 60
 
 
 class _Form(NamedTuple):
@@ -161,20 +168,20 @@ class LanguageModel:
         stored = None if cache is None else (cache.get(key) or {}).get("text")
         if isinstance(stored, str):
             with suppress(ValueError):  # what was readable to another reader is asked for again
-                value = read(encodable(stored))
+                value = read(without_reasoning(encodable(stored)))
                 meter.cached()
                 return value
 
         def taken(reply: AIMessage) -> T:
-            if was_cut(reply):
-                most = (parameters or {}).get("max_tokens", max_tokens)
-                raise self._unreadable(f"it was cut off after {most} tokens", reply.text)
+            self._require_whole(reply, (parameters or {}).get("max_tokens", max_tokens))
+            text = str(reply.text)
             try:
-                value = read(reply.text)
+                text = reply_text(reply)
+                value = read(text)
             except ValueError as error:
-                raise self._unreadable(str(error), reply.text) from error
+                raise self._unreadable(str(error), text) from error
             if cache is not None:
-                cache.put(key, {"text": reply.text})
+                cache.put(key, {"text": text})
             return value
 
         return await self._ask(prompt, form, taken, prompts, meter, history)
@@ -188,6 +195,8 @@ class LanguageModel:
         prompts: PromptSet,
         meter: UsageMeter,
         max_tokens: int,
+        needed: AbstractSet[str] | None = None,
+        listed: str = "",
     ) -> Coroutine[Any, Any, T]:
         """Ask for one JSON object, held to a schema by the server if it can do that.
 
@@ -198,23 +207,19 @@ class LanguageModel:
             prompts: Where the ``retry`` template is.
             meter: Counts the calls.
             max_tokens: The most that the reply may have.
+            needed: The fields without which a reply is none; by default those that the schema
+                requires.
+            listed: The field that a bare list of objects is taken to be the value of.
         """
+        fields = needed if needed is not None else frozenset(schema.get("required", ()))
 
         def taken(result: Any) -> T:
-            if isinstance(result, Mapping):
-                raw, parsed = result["raw"], result["parsed"]
-            else:
-                raw, parsed = result, json_in(result.text)
-            if was_cut(raw):
-                raise self._unreadable(f"it was cut off after {max_tokens} tokens", raw.text)
-            if raw.additional_kwargs.get("refusal"):
-                raise self._unreadable("it was a refusal", raw.text)
-            if not isinstance(parsed, Mapping):
-                raise self._unreadable("it was not one JSON object of the asked form", raw.text)
+            raw = result["raw"] if isinstance(result, Mapping) else result
+            self._require_whole(raw, max_tokens)
             try:
-                return read(parsed)
+                return read(json_reply(raw, fields, listed=listed))
             except ValueError as error:
-                raise self._unreadable(str(error), raw.text) from error
+                raise self._unreadable(str(error), str(raw.text)) from error
 
         return self._ask(prompt, self._json_form(schema, max_tokens), taken, prompts, meter)
 
@@ -337,7 +342,7 @@ class LanguageModel:
                     meter.cached()
                 return read(result)
             except UnreadableReplyError as error:
-                if last:
+                if last or not error.again:
                     raise
                 last = True
                 again = HumanMessage(prompts.render("retry", reason=error.reason))
@@ -394,6 +399,22 @@ class LanguageModel:
             raise clear_error(
                 error, provider=self.name, endpoint=self.endpoint, secrets=secrets_of(self.chat)
             ) from None
+
+    def _require_whole(self, reply: AIMessage, max_tokens: int) -> None:
+        """Refuse a reply that ended before its end, by the provider's name for why."""
+        ending = abnormal_ending(reply)
+        if ending is None:
+            return
+        if was_cut(reply):
+            raise self._unreadable(f"it was cut off after {max_tokens} tokens", str(reply.text))
+        if ending == "refusal":
+            raise self._unreadable("it was a refusal", str(reply.text))
+        # a filter or a failure is no fault of form that the model could mend
+        raise UnreadableReplyError(
+            f"it did not end normally but by “{ending[:_ENDING_CHARS]}”",
+            provider=self.name,
+            again=False,
+        )
 
     def _unreadable(self, reason: str, reply: str) -> UnreadableReplyError:
         return UnreadableReplyError(reason, provider=self.name, reply=reply)

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError
 from conflictscore.markdown import place_of, unclaimed
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.claim_replies import read_claims, read_placed_claims
 from conflictscore.nodes.decide import may_look_again
-from conflictscore.nodes.replies import copied, read_claims, read_placed_claims
+from conflictscore.nodes.replies import copied
 from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
@@ -32,6 +33,8 @@ __all__ = ["claims_in_place", "decompose"]
 
 T = TypeVar("T")
 C = TypeVar("C", bound=str | tuple[str, str])
+_Read = Callable[[str, str], tuple[C, ...]]
+"""Reads a reply, given the answer."""
 Placed = tuple[str, tuple[int, int] | None]
 """A claim, with start and end of the passage that makes it where that is known."""
 
@@ -134,7 +137,7 @@ async def _ask_for_claims(
     prompt, form = render("decompose", answer=material(answer.text)), render("decompose_places")
     ours = f"{render('decompose', answer='')}\n{form}"
 
-    async def ask(read: Callable[[str], tuple[C, ...]], request: str = prompt) -> tuple[C, ...]:
+    async def ask(read: _Read[C], request: str = prompt) -> tuple[C, ...]:
         own = partial(_read_own, read, ours, answer.text)
         return await _asked(request, answer.text, own, runtime, meter)
 
@@ -201,15 +204,13 @@ async def _ask_for_passage(
     return await _asked(prompt, passage, read, runtime, meter)
 
 
-def _read_own(
-    read: Callable[[str], tuple[C, ...]], ours: str, answer: str, reply: str
-) -> tuple[C, ...]:
+def _read_own(read: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ...]:
     """The claims of a reply; one that is copied from the request is none of the answer's.
 
     Raises:
         ValueError: A claim stands in the request and not in the answer, or as ``read`` says.
     """
-    claims = read(reply)
+    claims = read(reply, answer)
     for claim in claims:
         text = claim if isinstance(claim, str) else claim[0]
         if copied(text, ours, answer):

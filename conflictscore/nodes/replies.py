@@ -1,9 +1,12 @@
 """Reading the replies of a model; a reply in another form is refused, never guessed at."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from conflictscore.models.json_replies import json_object
+from conflictscore.models.replies import unfenced
+from conflictscore.nodes.claim_replies import each_once, folded
 from conflictscore.prompts import material
 from conflictscore.records import Way
 
@@ -14,8 +17,6 @@ __all__ = [
     "copied",
     "of_the_task",
     "read_choice",
-    "read_claims",
-    "read_placed_claims",
     "read_queries",
     "read_reconsidered_choice",
     "read_revision",
@@ -23,21 +24,18 @@ __all__ = [
     "unframed",
 ]
 
-_CLAIMS = re.compile(
-    r"^[\W_]*claims[\W_]*$|^[*_#\s]*claims:[*_]*\s+(?P<first>\S.*)$", re.IGNORECASE
-)
-_BULLET = re.compile(r"^(?:[-*•–]|\d{1,3}[.)])\s+")
-_NOTHING = re.compile(r"[\W_]*(?:none|n/a|no\s+claims)[\W_]*", re.IGNORECASE)
 _LETTER = re.compile(r"^(?:\((?P<inner>[AB])\)|(?P<bare>[AB])(?=$|[\s.:)–—-]))[.:)]?(?P<rest>.*)$")
+_ANSWER = re.compile(r"^[*_]{0,3}(?:answer|choice|option)[*_]{0,3}:[*_]{0,3}\s+", re.IGNORECASE)
 _DASH = re.compile(r"^\s*[–—-]\s*")
-_JUSTIFICATION = re.compile(r"^justification:\s*(?P<reason>\S.*)$", re.IGNORECASE)
+_JUSTIFICATION = re.compile(
+    r"^[*_]{0,3}justification[*_]{0,3}:[*_]{0,3}\s*(?P<reason>\S.*)$", re.IGNORECASE
+)
+_PASSAGE = re.compile(r"^(?P<bold>[*_#]{0,3} ?)PASSAGE:(?(bold)[*_]{0,3})", re.MULTILINE)
 _QUERY_CHARS = 300
 """The most of a query that is searched for."""
 _TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
-_FRAME = re.compile(
-    r"<(?P<mark>answer|claim|document)\b[^<>]*>\s*(?P<inside>.*?)\s*</(?P=mark)>", re.DOTALL
-)
-_MARK = re.compile(r"</?(?:answer|claim|document)\b[^<>]*>")
+_MARK = re.compile(r"<(?P<closing>/?)(?P<name>answer|claim|document)\b[^<>]*>")
+_FRAMES = 3
 _CITATION = re.compile(
     r"\(\s*doc(?:ument)?s?\.?\s+(\d{1,9}(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d{1,9})*)\s*\)", re.I
 )
@@ -71,37 +69,6 @@ def read_text(reply: str) -> str:
     return text
 
 
-def read_claims(reply: str) -> tuple[str, ...]:
-    """The claims that follow the line "Claims:" (Table 6), without bullets, each once.
-
-    Raises:
-        ValueError: There is no such line, or others stand beside claims with bullets or numbers.
-    """
-    lines = [line.strip() for line in reply.splitlines()]
-    for start, line in enumerate(lines):
-        if match := _CLAIMS.match(line):
-            listed = [match["first"] or "", *lines[start + 1 :]]
-            return _each_once(_listed([line for line in listed if _says_something(line)]))
-    raise ValueError('the line "Claims:" was missing')
-
-
-def read_placed_claims(reply: str) -> tuple[tuple[str, str], ...]:
-    """Claims as :func:`read_claims` reads them, each with the first words of its passage.
-
-    The words follow two bars; they are empty where a small model leaves them out.
-
-    Raises:
-        ValueError: As for :func:`read_claims`.
-    """
-    placed: dict[str, tuple[str, str]] = {}
-    for line in read_claims(reply):
-        text, _, opening = line.partition("||")
-        if _says_something(text):
-            said = opening.strip().strip("\"'“”‘’«»").rstrip(".… ")
-            placed.setdefault(_folded(text), (text.strip(), said))
-    return tuple(placed.values())
-
-
 def read_queries(reply: str) -> tuple[str, ...]:
     """The queries on the lines ``FOR: …`` and ``AGAINST: …``, one or two different ones.
 
@@ -110,7 +77,7 @@ def read_queries(reply: str) -> tuple[str, ...]:
     """
     lines = dict(_field(line.strip(" *_#-")) for line in reply.splitlines() if line.strip())
     said = [" ".join(lines.get(name, "").strip('"“” ').split()) for name in ("FOR", "AGAINST")]
-    queries = _each_once(query[:_QUERY_CHARS] for query in said if any(map(str.isalnum, query)))
+    queries = each_once(query[:_QUERY_CHARS] for query in said if any(map(str.isalnum, query)))
     if not queries:
         raise ValueError('no query followed "FOR:" or "AGAINST:"')
     return queries
@@ -129,9 +96,7 @@ def read_revision(reply: str, ways: Collection[Way]) -> Revised:
         ValueError: The reply has another form, names none of the ways, or has no text where there
             is to be one; says what is wrong.
     """
-    head, marker, text = reply.partition("PASSAGE:")
-    lines = [line.strip(" *_#") for line in head.splitlines() if line.strip(" *_#")]
-    said = dict(_field(line) for line in lines)
+    said, text = _fields_and_passage(unfenced(reply))
     known = {way.name: way for way in ways}
     way = known.get(said.pop("WAY", "").strip(" .*_").upper())
     if way is None:
@@ -141,9 +106,20 @@ def read_revision(reply: str, ways: Collection[Way]) -> Revised:
         raise ValueError('it had more than the lines "WAY:", "REASON:" and "PASSAGE:"')
     if way in (Way.KEEP, Way.REMOVE):
         return Revised(way, reason)
-    if not marker or not text.strip():
+    if not text:
         raise ValueError(f'there was no text after "PASSAGE:", which {way.name} needs')
-    return Revised(way, reason, text.strip())
+    return Revised(way, reason, text)
+
+
+def _fields_and_passage(reply: str) -> tuple[dict[str, str], str]:
+    """The fields of a revision by name, and the new passage; they may stand in a JSON object."""
+    if reply.startswith("{"):
+        found = {name.upper(): str(value or "") for name, value in json_object(reply).items()}
+        return found, found.pop("PASSAGE", "").strip()
+    marker = _PASSAGE.search(reply)
+    head, text = (reply[: marker.start()], reply[marker.end() :]) if marker else (reply, "")
+    lines = [line.strip(" *_#") for line in head.splitlines() if line.strip(" *_#")]
+    return dict(_field(line) for line in lines), text.strip()
 
 
 def copied(text: str, request: str, own: str) -> bool:
@@ -178,8 +154,11 @@ def unframed(text: str, passage: str) -> str:
     """
     if _MARK.search(passage):
         return text
-    while framed := _FRAME.fullmatch(text):
-        text = framed["inside"]
+    for _ in range(_FRAMES):
+        mark = _MARK.match(text)
+        if mark is None or mark["closing"] or not text.endswith(end := f"</{mark['name']}>"):
+            break
+        text = text[mark.end() : -len(end)].strip()
         if not text:
             raise ValueError("there was nothing between the marks of the new passage")
     if mark := _MARK.search(text):
@@ -193,7 +172,7 @@ def read_choice(reply: str, options: Sequence[str]) -> Choice:
     Raises:
         ValueError: The reply is anything else.
     """
-    return Choice(_option(reply.strip(), options))
+    return Choice(_option(unfenced(reply), options))
 
 
 def read_reconsidered_choice(
@@ -210,7 +189,7 @@ def read_reconsidered_choice(
     Raises:
         ValueError: The reply has another form; says which line is wrong.
     """
-    lines = [line.strip() for line in reply.splitlines() if line.strip()]
+    lines = [line.strip() for line in unfenced(reply).splitlines() if line.strip()]
     if not 1 <= len(lines) <= 2:
         raise ValueError(f"it had {len(lines)} lines instead of two")
     option = _option(lines[0], options)
@@ -238,37 +217,10 @@ def _field(line: str) -> tuple[str, str]:
 
 
 def _option(line: str, options: Sequence[str]) -> int:
-    match = _LETTER.match(line)
+    match = _LETTER.match(_ANSWER.sub("", line).strip("*_` "))
     if match is not None:
         option = "AB".index(match["inner"] or match["bare"])
         text = _DASH.sub("", match["rest"]).strip()
-        if not text or _folded(text) == _folded(material(options[option])):
+        if not text or folded(text) == folded(material(options[option])):
             return option
     raise ValueError("it was neither (A) nor (B) in the asked form")
-
-
-def _says_something(line: str) -> bool:
-    text = _BULLET.sub("", line)
-    return any(map(str.isalnum, text)) and not _NOTHING.fullmatch(text)
-
-
-def _listed(lines: Sequence[str]) -> list[str]:
-    texts = [_BULLET.sub("", line).strip() for line in lines]
-    marked = [text != line for text, line in zip(texts, lines, strict=True)]
-    # a remark after the list would be scored as a claim of the answer
-    if marked and marked[0] and not all(marked):
-        raise ValueError(
-            "not all of its lines were claims with a bullet or a number, as the first was"
-        )
-    return texts
-
-
-def _each_once(texts: Iterable[str]) -> tuple[str, ...]:
-    first: dict[str, str] = {}
-    for text in texts:
-        first.setdefault(_folded(text), text)
-    return tuple(first.values())
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split()).rstrip(".")

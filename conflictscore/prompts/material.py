@@ -22,7 +22,7 @@ _LOOK_ALIKE = dict.fromkeys("<\ufe64\uff1c", "\u2039") | dict.fromkeys("[\ufe47\
 _OPENING = re.compile(f"[{re.escape(''.join(_LOOK_ALIKE))}]")
 _LONGEST = 80
 _AFTER = re.compile(f"(?:[{_INVISIBLE}]*[^{_INVISIBLE}]){{1,{_LONGEST}}}")
-_OURS = r"<\s*/?\s*(?:document|claim|answer)\b"
+_OURS = r"<\s*+(?:/\s*+)?(?:document|claim|answer)\b"
 _PIPED = r"<\|[^\s<>|]{1,64}\|?>|<[^\s<>|]{1,64}\|>|\[\|[^\s\[\]|]{1,64}\|\]"
 """``<|im_end|>`` of ChatML, and so Llama, Phi, Granite, Harmony, Kimi, GLM; the same
 with wide pipes, of DeepSeek; ``<|turn>`` and ``<turn|>`` of Gemma; ``[|user|]`` of EXAONE."""

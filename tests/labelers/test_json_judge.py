@@ -124,12 +124,12 @@ async def test_no_quote_is_none_and_neither_found_nor_missing(snippet: str) -> N
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"answer": "MAYBE"}, "answer"),
-        ({"answer": "supports"}, "answer"),
-        ({"answer": "UNLABELLED"}, "answer"),
-        ({"document_snippet": None}, "document_snippet"),
-        ({"reasoning": 7}, "reasoning"),
-        ({"confidence": 0.9}, "confidence"),
+        ({"answer": "MAYBE"}, "label"),
+        ({"answer": None}, "label"),
+        ({"answer": "not supported"}, "label"),
+        ({"answer": "UNLABELLED"}, "label"),
+        ({"document_snippet": 7}, "document_snippet"),
+        ({"reasoning": {}}, "reasoning"),
     ],
 )
 async def test_a_wrong_field_is_named_to_the_model_which_may_mend_it(
@@ -140,7 +140,7 @@ async def test_a_wrong_field_is_named_to_the_model_which_may_mend_it(
         judge = JsonJudge(calling(server), PROMPTS)
         found = await judge.label(claim(), document(), UsageMeter())
     assert found.label is Label.CONTRADICTS
-    assert f" {named}: " in server.requests[1].prompt
+    assert f"its {named} was no" in server.requests[1].prompt
 
 
 async def test_a_verdict_that_stays_unreadable_is_no_verdict() -> None:

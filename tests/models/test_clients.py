@@ -8,7 +8,8 @@ from langchain_core.language_models import FakeListChatModel, FakeMessagesListCh
 from langchain_core.messages import AIMessage
 
 from conflictscore.errors import UnreadableReplyError
-from conflictscore.models.clients import held_to_length, was_cut
+from conflictscore.models.clients import held_to_length
+from conflictscore.models.replies import was_cut
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet

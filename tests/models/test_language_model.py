@@ -235,7 +235,7 @@ class TestJson:
         ("reply", "reason"),
         [
             (Reply('{"year": "unknown"}'), "year: must be a whole number"),
-            (Reply("{}"), "year: must be a whole number"),
+            (Reply("{}"), "it was not one JSON object of the asked form"),
             (Reply("It was in 1871."), "it was not one JSON object of the asked form"),
             (Reply("[1871]"), "it was not one JSON object of the asked form"),
             (Reply(refusal="I will not."), "it was a refusal"),

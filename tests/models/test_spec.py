@@ -74,7 +74,7 @@ class TestOtherProviders:
     @pytest.mark.parametrize(
         ("spec", "words"),
         [
-            ("mistralai:small:8b", r"^mistralai:small:8b: .*pip install.*langchain-mistralai"),
+            ("groq:small:8b", r"^groq:small:8b: .*pip install.*langchain-groq"),
             ("azure_openai:gpt-4.1-mini", r"^azure_openai:gpt-4\.1-mini cannot be set up"),
             ("nobody:nothing", r"^unknown model 'nobody:nothing'; write openai:NAME, local"),
             (":nothing", r"^unknown model ':nothing'"),

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from conflictscore.nodes.claim_replies import read_claims
 from conflictscore.nodes.replies import (
     Choice,
     cited_documents,
     copied,
     read_choice,
-    read_claims,
     read_queries,
     read_reconsidered_choice,
     read_revision,
@@ -97,6 +97,21 @@ def test_a_reply_without_a_query_is_refused(reply: str) -> None:
         ("Claims:\n**None.**\n", ()),
         ("Claims:\n- A one.\n- None", ("A one.",)),
         ("Claims:\nNone of them came.", ("None of them came.",)),
+        ("Claims:A one.", ("A one.",)),
+        ("\ufeffHere are the claims:\nA one.", ("A one.",)),
+        ("Of course!\n1. A one.\n2. A two.", ("A one.", "A two.")),
+        ("Claims:\n- A one.\n- A two.\n\nNote: I left out the greeting.", ("A one.", "A two.")),
+        ("Claims:\n* A one that\n  goes on.", ("A one that goes on.",)),
+        ("Claims: - A one.\nThat is all.", ("A one.",)),
+        (
+            "- The lamp:\n  - It is lit.\n  - It is old.\n- A two.",
+            ("It is lit.", "It is old.", "A two."),
+        ),
+        ("- It is lit.\n  - Every day.", ("It is lit.", "Every day.")),
+        ("## Claims\n**Light**\n- A one.\n\n**Age**\n- A two.", ("A one.", "A two.")),
+        ("**Claim 1:** A one.\n**Claim 2:** A two.", ("A one.", "A two.")),
+        ('```json\n["A one.", "A two.",]\n```', ("A one.", "A two.")),
+        ('{"claims": [{"claim": "A one."}]}', ("A one.",)),
     ],
 )
 def test_claims_are_the_lines_after_the_marker_each_once(
@@ -111,9 +126,6 @@ def test_claims_are_the_lines_after_the_marker_each_once(
         "",
         "A one.\nA two.",
         "The claims: A one.",
-        "Here are the claims:\nA one.",
-        "Reclaims:\nA one.",
-        "Claims:A one.",
         "Claims are hard.\nA one.",
     ],
 )
@@ -125,10 +137,8 @@ def test_a_decomposition_without_the_marker_is_refused(reply: str) -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        "Claims:\n- A one.\n- A two.\n\nNote: I left out the greeting.",
         "Claims:\n1. A one.\nA two.\n2. A three.",
-        "Claims: - A one.\nThat is all.",
-        "Claims:\n* A one that\n  goes on.",
+        "Claims:\n* A one that\ngoes on.",
     ],
 )
 def test_a_line_that_is_not_marked_as_the_first_claim_is_no_claim_and_is_refused(

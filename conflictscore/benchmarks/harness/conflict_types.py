@@ -129,7 +129,7 @@ def inline_citations(answer: str, documents: Collection[int]) -> tuple[int, ...]
         The numbers, ascending, each once.
     """
     cited: set[int] = set()
-    for inside in _BRACKETS.findall(answer):
+    for inside in _BRACKETS.findall(" ".join(answer.split())):
         for low, high in _SPAN.findall(inside):
             span = int(low), int(high or low)
             cited.update(number for number in documents if span[0] <= number <= span[1])

@@ -47,8 +47,8 @@ def test_a_verdict_without_a_quotation_has_none_that_could_be_missing() -> None:
     ("wrong", "why"),
     [
         ([verdict(TWO, FOUR), verdict(TWO, FOUR)], "has 2 verdicts"),
-        ([verdict(TWO, FOUR, "MAYBE")], "has a verdict whose answer is wrong: Input should be"),
-        ([verdict(TWO, FOUR, sure=1)], "has a verdict whose sure is wrong: Extra inputs are not"),
+        ([verdict(TWO, FOUR, "MAYBE")], "has a verdict that cannot be read: its label was none of"),
+        ([verdict(TWO, FOUR, snippet=1)], "has a verdict that cannot be read: its snippet was no"),
         ([verdict(TWO, FOUR, snippet=DOCUMENTS[1].text)], "has a verdict that quotes another"),
         (["nothing of the kind", None, 3], "has no verdict under its ids"),
         ([verdict(FOUR, TWO)], "has no verdict under its ids"),
@@ -81,7 +81,7 @@ def test_a_passage_that_two_documents_have_is_anothers_in_neither() -> None:
     assert ([one.snippet_found for one in verdicts], left) == ([True, True], [])
 
 
-@pytest.mark.parametrize("given", [{}, {"verdicts": None}, {"verdicts": {"claim": 1}}])
+@pytest.mark.parametrize("given", [{}, {"verdicts": None}, {"verdicts": "claim"}])
 def test_a_reply_without_a_list_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r'^"verdicts" is not a list$'):
         read_reply(given, BATCH, MATRIX)

@@ -1,0 +1,226 @@
+"""Reading a list of claims in a reply: what states something of the answer, and nothing else."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from conflictscore.models.json_replies import json_texts
+from conflictscore.scripts import terms_in
+
+__all__ = ["each_once", "folded", "read_claims", "read_placed_claims"]
+
+_HEADING = re.compile(
+    r"^[\W_]*claims[\W_]*$|^[*_#\s]*claims:[*_]*\s*(?P<first>\S.*)$", re.IGNORECASE
+)
+_BULLET = re.compile(
+    r"^(?:[-*•–·‣▪◦](?=\s)|[*_]{0,3}(?:claim\s{1,3}\d{1,3}[.):]|\(?\d{1,3}[.)])[*_]{0,3}(?=\s))\s*",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(r"(?:none|n/a|no\s{1,9}claims)", re.IGNORECASE)
+_NOT_WORDS = " \t*_#`-–—.,;:()[]{}\"'"
+_FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(?P<inside>[^`]*)^[ \t]*```[ \t]*$", re.MULTILINE)
+_FULL_STOP = re.compile(r"[.!?。\uff01\uff1f।][\"'”’»)\]*_]{0,3}$")
+_ADDRESSES_READER = re.compile(
+    r"\b(?:(?:let|tell)\s+me|feel\s+free|i\s+(?:hope|have|left|can|could|did|omitted|skipped|split)"
+    r"|hope\s+this|(?:would|do|if)\s+you|these\s+(?:are|claims)|this\s+(?:list|covers)|note|please)\b",
+    re.IGNORECASE,
+)
+_LEAD_LINES = 3
+"""The most lines of introduction before a list."""
+_HEADING_CHARS = 120
+_STEM = 5
+_OWN, _FOREIGN = 0.5, 0.34
+"""The share of a line's words that the answer has: from here on it is a claim of the answer, and
+below it may be a remark. Claims of real answers have .8 and more; remarks next to nothing."""
+_MIXED = "not all of its lines were claims with a bullet or a number, as the first was"
+_NO_LIST = 'the line "Claims:" was missing'
+
+
+class _Line(NamedTuple):
+    text: str
+    """Without a bullet or number."""
+    indent: int
+    marked: bool
+    """Whether it had one."""
+    apart: bool
+    """Whether a blank line stands before it."""
+
+    @property
+    def is_heading(self) -> bool:
+        """Whether it introduces what follows, and states nothing."""
+        bare = self.text.rstrip("*_ ")
+        bold = self.text.startswith("**") and self.text.endswith("**") and not self.marked
+        titled = self.text.startswith("#") or (bold and not _FULL_STOP.search(bare))
+        return bare.endswith((":", "\uff1a")) or (titled and len(bare) <= _HEADING_CHARS)
+
+
+def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
+    """The claims of a reply (Table 6), without bullets, each once.
+
+    They follow the line "Claims:" or another heading, or stand in a list of bullets, of numbers or
+    in JSON. Headings, parents of nested bullets and remarks to the reader are no claims.
+
+    Args:
+        reply: The reply, without reasoning.
+        answer: The answer that is taken apart. Lines under no heading are claims where they have
+            its words.
+
+    Raises:
+        ValueError: There is no such list, or it is not clear what belongs to it.
+    """
+    reply = reply.lstrip("\ufeff")
+    if fenced := _FENCED.search(reply):
+        inside = fenced["inside"].strip()
+        reply = inside if inside[:1] in {"[", "{"} else reply
+    listed, headed = _after_heading(reply)
+    texts = json_texts(listed)
+    if texts is None:
+        lines, words = _lines(listed), _stems(answer)
+        if not headed:
+            lines = _without_lead(lines, words)
+        marked = next((line.marked for line in lines if not line.is_heading), False)
+        texts = _marked(lines, words) if marked else _unmarked(lines, words)
+    return each_once(text for text in texts if _says_something(text))
+
+
+def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], ...]:
+    """Claims as :func:`read_claims` reads them, each with the first words of its passage.
+
+    The words follow two bars; they are empty where a small model leaves them out.
+
+    Raises:
+        ValueError: As for :func:`read_claims`.
+    """
+    placed: dict[str, tuple[str, str]] = {}
+    for line in read_claims(reply, answer):
+        text, _, opening = line.partition("||")
+        if _says_something(text):
+            said = opening.strip().strip("\"'“”‘’«»").rstrip(".… ")
+            placed.setdefault(folded(text), (text.strip(), said))
+    return tuple(placed.values())
+
+
+def each_once(texts: Iterable[str]) -> tuple[str, ...]:
+    """The texts, of which those that differ in case, space or a last full stop count once."""
+    first: dict[str, str] = {}
+    for text in texts:
+        first.setdefault(folded(text), text)
+    return tuple(first.values())
+
+
+def folded(text: str) -> str:
+    """A text without differences of case, space or a last full stop."""
+    return " ".join(text.casefold().split()).rstrip(".")
+
+
+def _lines(reply: str) -> list[_Line]:
+    lines: list[_Line] = []
+    apart = False
+    for raw in reply.splitlines():
+        text = raw.strip()
+        if not any(map(str.isalnum, text)) or text.startswith("```"):
+            apart = apart or not text
+            continue
+        bare = _BULLET.sub("", text).strip()
+        indent = len(raw) - len(raw.lstrip())
+        lines.append(_Line(bare, indent, bare != text, apart))
+        apart = False
+    return lines
+
+
+def _after_heading(reply: str) -> tuple[str, bool]:
+    """What follows the heading of the claims, and whether there is one."""
+    rows = reply.splitlines()
+    for number, row in enumerate(rows):
+        if found := _HEADING.match(row.strip()):
+            return "\n".join([found["first"] or "", *rows[number + 1 :]]), True
+    for number, row in enumerate(rows[:_LEAD_LINES]):
+        for line in _lines(row):
+            if line.marked:
+                return reply, False
+            if line.is_heading:
+                return "\n".join(rows[number + 1 :]), True
+    return reply, False
+
+
+def _without_lead(lines: Sequence[_Line], words: frozenset[str]) -> list[_Line]:
+    """A list without a heading, without the lines that lead to it.
+
+    Raises:
+        ValueError: It is no list.
+    """
+    marked = [line.marked for line in lines]
+    if any(marked[: _LEAD_LINES + 1]):
+        return [*lines[marked.index(True) :]]
+    kept = _without_remark(lines, words)
+    if not kept or not words or any(_share(line, words) < _OWN for line in kept):
+        raise ValueError(_NO_LIST)
+    return kept
+
+
+def _marked(lines: Sequence[_Line], words: frozenset[str]) -> list[str]:
+    """The claims of a list with bullets or numbers, with lines that go on joined.
+
+    Raises:
+        ValueError: It is not clear what a line without a bullet is.
+    """
+    last = max(number for number, line in enumerate(lines) if line.marked)
+    items: list[_Line] = []
+    for line in lines[: last + 1]:
+        if line.marked:
+            items.append(line)
+        elif items and not line.apart and line.indent > items[-1].indent:
+            items[-1] = items[-1]._replace(text=f"{items[-1].text} {line.text}")
+        elif not line.is_heading:
+            raise ValueError(_MIXED)
+    rest = lines[last + 1 :]
+    while rest and not rest[0].apart and rest[0].indent > items[-1].indent:
+        items[-1] = items[-1]._replace(text=f"{items[-1].text} {rest[0].text}")
+        rest = rest[1:]
+    goes_on = rest and not rest[0].apart and not _FULL_STOP.search(items[-1].text)
+    if goes_on or (words and rest and all(_share(line, words) >= _OWN for line in rest)):
+        raise ValueError(_MIXED)
+    following = [*items[1:], None]
+    return [
+        item.text
+        for item, after in zip(items, following, strict=True)
+        if not item.is_heading
+        and not (after and after.indent > item.indent and not _FULL_STOP.search(item.text))
+    ]
+
+
+def _unmarked(lines: Sequence[_Line], words: frozenset[str]) -> list[str]:
+    """The claims of a list of lines."""
+    kept = [line for line in lines if not line.is_heading]
+    return [line.text for line in _without_remark(kept, words)]
+
+
+def _without_remark(lines: Sequence[_Line], words: frozenset[str]) -> list[_Line]:
+    """The lines without those at the end that speak to the reader of the list.
+
+    They have hardly a word of the answer, and stand apart from the list or address somebody.
+    """
+    kept = [*lines]
+    while len(kept) > 1:
+        foreign = _share(kept[-1], words) < _FOREIGN if words else True
+        sets_apart = kept[-1].apart and not any(line.apart for line in kept[1:-1])
+        addresses = _ADDRESSES_READER.search(kept[-1].text) is not None
+        if not foreign or not (addresses or (sets_apart and words)):
+            break
+        kept.pop()
+    return kept
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(term[:_STEM] for term in terms_in(text))
+
+
+def _share(line: _Line, words: frozenset[str]) -> float:
+    """The share of a line's words that the answer has."""
+    own = _stems(line.text)
+    return len(own & words) / len(own) if own else 0.0
+
+
+def _says_something(text: str) -> bool:
+    bare = text.strip(_NOT_WORDS)
+    return any(map(str.isalnum, bare)) and not _NOTHING.fullmatch(bare)

@@ -1,0 +1,99 @@
+"""The one JSON object of a reply, and what is not one."""
+
+import pytest
+from langchain_core.messages import AIMessage
+
+from conflictscore.models.json_replies import json_object, json_reply, json_texts
+
+GOOD = '{"snippet": "lit in 1871", "answer": "SUPPORTS"}'
+NEEDED = frozenset({"answer"})
+READ = {"snippet": "lit in 1871", "answer": "SUPPORTS"}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        GOOD,
+        f"```json\n{GOOD}\n```",
+        f"It says {{so}}, so:\n{GOOD}\nThat is all {{sic}}.",
+        f"[{GOOD}]",
+        f"{GOOD}\n{GOOD}",
+        GOOD.replace('"}', '",}'),
+        GOOD.replace('"}', '"'),
+        GOOD.replace('"answer"', '"Answer"'),
+        GOOD.replace('"', "'"),
+        GOOD.replace(', "', ' "'),
+        GOOD.replace("{", "{ // the verdict\n"),
+        f'{{"name": "evidence_label", "arguments": {GOOD}}}',
+        f"<tool_call>\n{{'name': 'evidence_label', 'arguments': {GOOD}}}\n</tool_call>",
+        "{ " + GOOD,
+    ],
+)
+def test_damage_that_loses_nothing_is_undone(reply: str) -> None:
+    assert json_object(reply, NEEDED) == READ
+
+
+def test_a_string_may_have_raw_line_breaks_and_quotation_marks() -> None:
+    assert json_object('{"snippet": "a\nb", "answer": "C"}', NEEDED)["snippet"] == "a\nb"
+    reply = '{"snippet": "He said "no" to it", "answer": "C"}'
+    assert json_object(reply, NEEDED) == {"snippet": 'He said "no" to it', "answer": "C"}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "It supports the claim.",
+        "[1871]",
+        "{}",
+        '{"snippet": "lit in 1871", "answ',
+        '{"snippet": "lit in 1871", "answer": "SUPP',
+        '{"snippet": "lit in 1871", "answer": SUPP',
+        f"{GOOD}\n{GOOD.replace('SUPPORTS', 'CONTRADICTS')}",
+        '{"answer": "SUPPORTS", "answer": "CONTRADICTS"}',
+        '{"snippet": "it reads "answer": "SUPPORTS" there", "answer": "CONTRADICTS"}',
+        '{"snippet": "it reads {"answer": "SUPPORTS"}", "answer": "CONTRADICTS"}',
+        '{"snippet": "5" by {"answer": "SUPPORTS"}", "answer": "CONTRADICTS"}',
+    ],
+)
+def test_what_is_cut_or_can_be_read_in_two_ways_is_refused(reply: str) -> None:
+    with pytest.raises(ValueError, match="JSON object"):
+        json_object(reply, NEEDED)
+
+
+def test_a_verdict_may_come_as_a_tool_call() -> None:
+    call = {"name": "evidence_label", "args": READ, "id": "1", "type": "tool_call"}
+    assert json_reply(AIMessage("", tool_calls=[call]), NEEDED) == READ
+    broken = {"name": "evidence_label", "args": GOOD[:-1] + ",}", "id": "1", "error": None}
+    message = AIMessage("", invalid_tool_calls=[{**broken, "type": "invalid_tool_call"}])
+    assert json_reply(message, NEEDED) == READ
+    with pytest.raises(ValueError, match="2 tool calls"):
+        json_reply(AIMessage("", tool_calls=[call, {**call, "id": "2"}]), NEEDED)
+
+
+def test_an_object_that_a_server_took_for_reasoning_is_read_and_nothing_else_of_it() -> None:
+    assert json_reply(AIMessage("", additional_kwargs={"reasoning_content": GOOD}), NEEDED) == READ
+    thought = AIMessage("", additional_kwargs={"reasoning_content": f"I would say {GOOD}"})
+    with pytest.raises(ValueError, match="reasoning"):
+        json_reply(thought, NEEDED)
+
+
+def test_a_bare_list_of_objects_is_the_value_of_the_listed_field() -> None:
+    items = '[{"claim": 1}, {"claim": 2}]'
+    read = {"verdicts": [{"claim": 1}, {"claim": 2}]}
+    for reply in (items, f'{{"verdicts": {items}}}', f'{{"labels": {items}}}', f"So:\n{items}"):
+        assert json_object(reply, frozenset({"verdicts"}), listed="verdicts") == read
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ['["a", "b"]', '["a", "b",]', '{"claims": ["a", "b"]}', '[{"claim": "a"}, {"claim": "b"}]'],
+)
+def test_a_list_of_texts_is_read_in_each_of_its_forms(reply: str) -> None:
+    assert json_texts(reply) == ["a", "b"]
+
+
+def test_what_is_no_list_of_texts_is_none_or_refused() -> None:
+    assert json_texts("[Gate] opens at nine.") is None
+    for reply in ("[1, 2]", '{"a": 1, "b": 2}', '[{"a": "x", "b": "y"}]'):
+        with pytest.raises(ValueError, match="list"):
+            json_texts(reply)

@@ -1,0 +1,88 @@
+"""The text of a reply without reasoning, and how it ended."""
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+
+from conflictscore.models.replies import abnormal_ending, unfenced, without_reasoning
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "<think>\nIt says nine.\nClaims: three?\n</think>\n\n",
+        "<THINKING>so</THINKING>",
+        "It says nine.\n</think>\n\n",
+        "One.\n</think>\nTwo.\n</think>\n",
+        "<think>one</think>\n<think>two</think>\n",
+        "[THINK]so[/THINK]",
+        "◁think▷so◁/think▷",
+        "<|begin_of_thought|>so<|end_of_thought|>\n<|begin_of_solution|>",
+        "<|START_THINKING|>so<|END_THINKING|><|START_RESPONSE|>",
+        "<|channel|>analysis<|message|>So.<|end|><|start|>assistant<|channel|>final<|message|>",
+        "analysisSo it is.assistantfinal",
+        "\ufeff",
+    ],
+)
+def test_reasoning_before_a_reply_is_no_part_of_it(before: str) -> None:
+    assert without_reasoning(f"{before}Claims:\nThe gate is green.") == (
+        "Claims:\nThe gate is green."
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Close it by `</think>`.",
+        'The tag "</think>" closes it.',
+        "Write <think> before it.",
+        "Analysis of the assistant.",
+        "",
+    ],
+)
+def test_a_reply_that_speaks_of_such_tags_is_left_as_it_is(text: str) -> None:
+    assert without_reasoning(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>\nIt says nine",
+        "<think>a</think>\n<think>b",
+        "<|channel|>analysis<|message|>It says",
+    ],
+)
+def test_a_reply_that_ended_within_its_reasoning_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="still reasoning"):
+        without_reasoning(text)
+
+
+def test_only_a_fence_around_all_of_a_reply_is_taken_off() -> None:
+    assert unfenced("```\nWAY: KEEP\n```\n") == "WAY: KEEP"
+    assert unfenced("Use\n```\na\n```") == "Use\n```\na\n```"
+    assert unfenced("```\na\n```\nand\n```\nb\n```") == "```\na\n```\nand\n```\nb\n```"
+
+
+@pytest.mark.parametrize(
+    ("said", "ending"),
+    [
+        ({"finish_reason": "content_filter"}, "content_filter"),
+        ({"finish_reason": "SAFETY"}, "SAFETY"),
+        ({"finish_reason": "FinishReason.RECITATION"}, "RECITATION"),
+        ({"finish_reason": "error"}, "error"),
+        ({"finish_reason": "insufficient_system_resource"}, "insufficient_system_resource"),
+        ({"stop_reason": "refusal"}, "refusal"),
+        ({"stopReason": "guardrail_intervened"}, "guardrail_intervened"),
+        ({"prompt_feedback": {"block_reason": "OTHER"}}, "OTHER"),
+        ({"incomplete_details": {"reason": "content_filter"}}, "content_filter"),
+        ({"finish_reason": "STOP", "prompt_feedback": {"block_reason": 0}}, None),
+        ({"finish_reason": "tool_calls"}, None),
+        ({"finish_reason": "eos"}, None),
+        ({"finish_reason": ""}, None),
+    ],
+)
+def test_what_is_no_normal_end_is_known_by_the_providers_name(
+    said: dict[str, Any], ending: str | None
+) -> None:
+    assert abnormal_ending(AIMessage("All of it.", response_metadata=said)) == ending
