@@ -1,220 +1,305 @@
-"""The benchmarks as tasks of Inspect (``inspect eval conflictscore/truthfulqa``).
+"""The loop as a solver of Inspect, a scorer of its answers, and a task for each benchmark.
 
-The steps, results and figures are those of the harness. The models are Inspect's: ``--model``
-answers, the role ``judge`` takes answers apart and labels, and the role ``answer_judge`` judges
-free-form answers. A role that is not given falls to the one before it.
+```
+inspect eval conflictscore/truthfulqa -T data=TruthfulQA.csv -T search=recorded:pages.jsonl \
+    --model openai/gpt-4.1-mini --temperature 0
+```
+
+Every call goes through Inspect, so its logs, limits, cache, retries and accounting hold. Methods
+that are compared with one another, their tests and the papers' tables are those of
+``conflictscore bench``.
 """
 
-import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import closing
-from dataclasses import replace
+import json
+import re
+from collections.abc import Callable, Mapping
+from math import nan
 from typing import Any, Literal
 
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.utils.function_calling import convert_to_openai_function
+from langchain_core.utils.json import parse_json_markdown
 
-from conflictscore.benchmarks.entry import Entry
+from conflictscore import create_self_correcting_rag
 from conflictscore.benchmarks.harness.answerable import with_documents
-from conflictscore.benchmarks.harness.definition import Benchmark, Form
-from conflictscore.benchmarks.harness.listening import Silent
-from conflictscore.benchmarks.harness.manifest import Manifest, found_in, versions
-from conflictscore.benchmarks.harness.methods.asker import Asker, UsageScope
-from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.session import MemoryStore, Session, now
-from conflictscore.benchmarks.harness.setup import (
-    Ready,
-    RunSettings,
-    Setup,
-    chosen_methods,
-    refuse_methods,
-)
-from conflictscore.benchmarks.harness.shortening import shortened
-from conflictscore.benchmarks.harness.statistics import require_statistics
-from conflictscore.benchmarks.registry import BENCHMARKS, open_benchmark, usual_methods
-from conflictscore.errors import ConfigurationError, ProviderError, install_hint
-from conflictscore.graph.settings import LoopSettings
-from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.ledger import Ledger, attach
-from conflictscore.nodes.state import RunContext
+from conflictscore.benchmarks.harness.definition import ACCURACY, Benchmark, Form
+from conflictscore.benchmarks.harness.records import Question, Verdict
+from conflictscore.benchmarks.registry import BENCHMARKS, Entry, open_benchmark
+from conflictscore.errors import BudgetError, ConfigurationError, ProviderError, install_hint
+from conflictscore.graph.efforts import EFFORTS
+from conflictscore.models.spec import from_chat_model
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.state import RagInput
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Duplicates
-from conflictscore.retrieval.opening import PASSAGE_TOKENS, open_retrieval
-from conflictscore.storage.cache import ContentCache
+from conflictscore.retrieval.opening import open_retrieval
 
 try:
     from inspect_ai import Task, task
     from inspect_ai.dataset import MemoryDataset, Sample
     from inspect_ai.model import (
+        ChatMessage,
         ChatMessageAssistant,
+        ChatMessageSystem,
+        ChatMessageUser,
+        GenerateConfig,
         Model,
         ModelOutput,
+        ResponseSchema,
         get_model,
         get_model_info,
-        model_roles,
     )
+    from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import Generate, Solver, TaskState, solver
+    from inspect_ai.util import JSONSchema, LimitExceededError
 except ModuleNotFoundError:
     raise ConfigurationError(
         f"Inspect tasks need the package inspect-ai: {install_hint('inspect')}"
     ) from None
 
-from conflictscore.benchmarks.inspect_model import SampleStoppedError, language_model
-from conflictscore.benchmarks.inspect_scores import RESULT, Kept, Measured, metrics_of, verdicts
+__all__ = ["TASKS", "InspectChatModel", "self_correcting_rag", "verdicts"]
 
-__all__ = ["TASKS"]
+RUN = "conflictscore"
+"""Where a sample's store holds the answers, the reason, both sides of the evidence and the CS."""
+_PASSED_ON = frozenset({"max_tokens", "logprobs", "top_logprobs", "response_schema"})
+"""Call parameters that mean the same to Inspect."""
 
-_Texts = str | list[str]
-"""One, or several: ``-T methods=rag,control-rag`` comes as a list."""
+
+class _LimitReachedError(BudgetError):
+    """A limit of Inspect ends the sample; on the way no step takes it for a failed provider."""
+
+    def __init__(self, cause: LimitExceededError) -> None:
+        super().__init__(kind="tokens", spent=0, limit=0)
+        self.cause = cause
+
+
+class InspectChatModel(BaseChatModel):
+    """A model of Inspect behind LangChain's interface, asynchronous only."""
+
+    model: Model
+
+    @property
+    def _llm_type(self) -> str:
+        return "inspect"
+
+    @property
+    def _identifying_params(self) -> Mapping[str, Any]:
+        return {"model": str(self.model)}
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        raise NotImplementedError("a model of Inspect is asked within its event loop: use ainvoke")
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        given = {name: value for name, value in kwargs.items() if name in _PASSED_ON}
+        config = GenerateConfig(stop_seqs=stop, **given)
+        try:
+            output = await self.model.generate([_message(m) for m in messages], config=config)
+        except LimitExceededError as cause:
+            raise _LimitReachedError(cause) from None
+        if output.empty:
+            reason = f"{self.model} gave no reply: {output.error}"
+            raise ProviderError(reason, provider=str(self.model))
+        return ChatResult(generations=[ChatGeneration(message=_reply(output))])
+
+    def with_structured_output(
+        self, schema: Any, *, include_raw: bool = False, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, Any]:
+        """JSON objects, held to the schema by the providers that Inspect can ask to."""
+        function = convert_to_openai_function(schema, strict=True)
+        form = ResponseSchema(
+            name=function["name"],
+            json_schema=JSONSchema.model_validate(function["parameters"]),
+            strict=True,
+        )
+
+        def read(message: AIMessage) -> Any:
+            parsed, error = None, None
+            try:
+                # models that cannot be held to a schema often fence their JSON
+                parsed = parse_json_markdown(message.text, parser=json.loads)
+            except ValueError as fault:
+                error = fault
+            if include_raw:
+                return {"raw": message, "parsed": parsed, "parsing_error": error}
+            if error is not None:
+                raise error
+            return parsed
+
+        return self.bind(response_schema=form, **kwargs) | RunnableLambda(read)
+
+
+def _message(message: BaseMessage) -> ChatMessage:
+    match message:
+        case SystemMessage():
+            return ChatMessageSystem(content=message.text)
+        case AIMessage():
+            return ChatMessageAssistant(content=message.text)
+    return ChatMessageUser(content=message.text)
+
+
+def _reply(output: ModelOutput) -> AIMessage:
+    choice, usage = output.choices[0], None
+    if output.usage:
+        usage = UsageMetadata(
+            input_tokens=output.usage.input_tokens + (output.usage.input_tokens_cache_read or 0),
+            output_tokens=output.usage.output_tokens,
+            total_tokens=output.usage.total_tokens,
+        )
+    cut = choice.stop_reason in ("max_tokens", "model_length")
+    logprobs = choice.logprobs.model_dump(exclude_none=True) if choice.logprobs else None
+    metadata = {"finish_reason": "length" if cut else "stop", "logprobs": logprobs}
+    return AIMessage(output.completion, usage_metadata=usage, response_metadata=metadata)
+
+
+def _chat(role: str | None = None) -> InspectChatModel:
+    """The model of the evaluation at work, or of one of its roles."""
+    return InspectChatModel(model=get_model(role=role))
+
+
+def _window(chat: InspectChatModel) -> int | None:
+    known = get_model_info(chat.model)
+    return known.context_length if known else None
+
+
+@solver
+def self_correcting_rag(
+    retriever: BaseRetriever | None = None, context_window: int | None = None, **settings: Any
+) -> Solver:
+    """Answer by the paper's loop; both answers and the evidence are kept in the sample's store.
+
+    A sample's ``choices`` are the two options of a multiple choice, and the ``documents`` of its
+    metadata, if it has any, are answered from in place of the retriever's. ``--model-role judge=…``
+    decomposes and labels.
+
+    Args:
+        retriever: Where documents are searched for.
+        context_window: Tokens of prompt and reply; by default what Inspect knows of the model.
+        settings: As for :func:`~conflictscore.create_self_correcting_rag`.
+    """
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        chat = _chat()
+        loop: dict[str, Any] = {**EFFORTS["paper"], "cache": False, "judge": _chat("judge")}
+        loop |= {"context_window": context_window or _window(chat), **settings}
+        graph = create_self_correcting_rag(chat, retriever, **loop)
+        asked: RagInput = {"question": state.input_text}
+        if state.choices:
+            asked["options"] = [choice.value for choice in state.choices]
+        if documents := state.metadata.get("documents"):
+            asked["documents"] = documents
+        try:
+            final = await graph.ainvoke(asked)
+        except _LimitReachedError as limit:
+            raise limit.cause from None
+        kept = (
+            "first_answer",
+            "answer",
+            "justification",
+            "flip",
+            "report",
+            "final_report",
+            "notes",
+        )
+        state.store.set(RUN, {name: final.get(name) for name in kept})
+        state.output = ModelOutput.from_content(str(state.model), final["answer"])
+        state.messages.append(state.output.message)
+        return state
+
+    return solve
+
+
+@scorer(metrics={"*": [mean(), stderr()]})
+def verdicts(benchmark: Benchmark) -> Scorer:
+    """Both answers by every measure: 1 right, 0 wrong, or how far right; NaN without a verdict.
+
+    ``--model-role answer_judge=…`` judges answers in free form.
+    """
+    questions = {question.id: question for question in benchmark.questions}
+
+    async def score(state: TaskState, target: Target) -> Score:
+        run = state.store.get(RUN)
+        if run is None:
+            return Score.unscored(reason="no_response", explanation="a limit ended the sample")
+        question, values, lines = questions[str(state.sample_id)], {}, []
+        for method, text in (("rag", run["first_answer"]), ("regenerated-rag", run["answer"])):
+            judged = await _verdicts(benchmark, question, text)
+            for measure in benchmark.measures:
+                verdict = judged.get(measure)
+                value = nan if verdict is None or verdict.value is None else float(verdict.value)
+                values[f"{method} {measure}"] = value
+                lines.append(f"- **{method}**, {measure}: {value:.2g}")
+            lines.append(f"- **{method}**: {_plain(text)}")
+        if run["justification"]:
+            lines.append(f"- **Justification**: {_plain(run['justification'])}")
+        return Score(value=values, answer=run["answer"], explanation="\n".join(lines))
+
+    return score
+
+
+async def _verdicts(benchmark: Benchmark, question: Question, text: str) -> Mapping[str, Verdict]:
+    if question.options:
+        return {ACCURACY: Verdict(value=question.options.index(text) == question.gold)}
+    if benchmark.judge is None:
+        return {}
+    chat = _chat("answer_judge")
+    model = from_chat_model(chat, context_window=_window(chat))
+    prompts = PromptSet.open(None, base=benchmark.prompt_set)
+    return await benchmark.judge(question, text, model=model, prompts=prompts, meter=UsageMeter())
+
+
+def _plain(text: str) -> str:
+    """One line in which nothing is Markdown, HTML, a link or a picture."""
+    return re.sub(r"[\\`*_\[\]<>&!|~#]", r"\\\g<0>", " ".join(text.split()))
 
 
 def _task(
     entry: Entry,
     data: str,
     form: Form | None = None,
-    search: _Texts | None = None,
-    docs: _Texts | None = None,
-    methods: _Texts = "all",
+    search: str | None = None,
+    docs: str | list[str] | None = None,
+    top_k: int = 10,
     sample: int | None = None,
     seed: int = 0,
     missing: Literal["fail", "skip"] = "fail",
-    top_k: int = 10,
-    passage_tokens: int = 0,
     labeler: Literal["json", "choice"] = "json",
     max_rounds: int = 1,
-    max_claims: int | None = None,
-    duplicates: Duplicates = "vote",
-    resample_temperature: float = 0.7,
-    context_window: int | None = None,
-    prompts: str | None = None,
 ) -> Task:
-    """Documents, methods and figures are those of ``conflictscore bench``.
-
-    Args:
-        entry: The benchmark.
-        data: Its official file.
-        form: How questions are asked.
-        search: Where to search, such as ``recorded:FILE`` or ``serper``.
-        docs: Files and folders to search.
-        methods: Some of those above, or ``all``; ``rag`` is always run.
-        sample: Only so many questions, drawn by seed.
-        seed: Decides the order of options, the sample, the placebos' donors and the second sample.
-        missing: Whether questions that a recording does not have end the run or are left out.
-        top_k: Documents a question.
-        passage_tokens: Tokens of a passage that longer documents are cut to; 0 leaves them whole.
-        labeler: ``json``, or ``choice`` where the judge gives log-probabilities.
-        max_rounds: The most regenerations, 1 to 20.
-        max_claims: The most claims of an answer to label; None for all.
-        duplicates: Whether near-duplicate documents count each, or ``once`` on each side; with
-            ``domain``, so do all documents of a registrable domain.
-        resample_temperature: The sampling temperature of ``resample``.
-        context_window: Tokens of prompt and reply; by default what Inspect knows of the model.
-        prompts: A folder of templates that override the default ones.
-
-    Raises:
-        InputError: The data or a setting cannot be used; says which and why.
-        ConfigurationError: A key, an extra or the prompt folder is missing or wrong.
-    """
-    opened = open_benchmark(entry.name, data, form=form, seed=seed)
-    retriever, sources = None, ",".join(_several(search)) or None
+    benchmark, _ = open_benchmark(entry.name, data, form=form, seed=seed).selected(
+        sample=sample, seed=seed
+    )
+    retriever = None
     if entry.searches:
-        retriever = open_retrieval(
-            sources,
-            docs=_several(docs),
-            top_k=top_k,
-            passage_tokens=passage_tokens,
-        )
-    elif passage_tokens:
-        opened = shortened(opened, passage_tokens)
-    names = _several(methods)
-    settings = RunSettings(
-        methods=chosen_methods(opened.offered if "all" in names else names),
-        resample_temperature=resample_temperature,
-        seed=seed,
-    )
-    benchmark, _ = opened.selected(sample=sample, seed=seed)
-    require_statistics()
-    refuse_methods(benchmark, settings.methods)
-    questions, left_out = with_documents(benchmark.questions, retriever, missing)
-    benchmark = replace(benchmark, questions=questions)
-    loaded = PromptSet.open(prompts or None, base=benchmark.prompt_set)
-    templates = loaded.worded(benchmark.wording)
-    found, told = found_in(sources, _several(docs))
-    manifest = Manifest(
-        benchmark=benchmark.name,
-        created=now(),
-        configuration={
-            "form": benchmark.form,
-            "measures": list(benchmark.measures),
-            "prompts": {"set": templates.name, "sha256": templates.sha256},
-            "left_out_without_recording": len(left_out),
-            **({"retrieval": told} if told else {}),
-        },
-        hashes={**benchmark.hashes, **found},
-        versions=versions(),
-    )
-    loop = LoopSettings(
-        labeler=labeler,
-        context_window=context_window,
-        prompts=templates,
-        max_rounds=max_rounds,
-        max_claims=max_claims,
-        duplicates=duplicates,
-    )
-    bench = _Bench(benchmark, settings, loop, retriever)
-    measured = Measured(
-        methods=settings.methods,
-        measures=benchmark.measures,
-        graded=tuple(sorted(benchmark.graded)),
-    )
+        files = [docs] if isinstance(docs, str) else docs or ()
+        retriever = open_retrieval(search, docs=files, top_k=top_k)
+    questions, _ = with_documents(benchmark.questions, retriever, missing)
+    prompts = PromptSet.open(None, base=benchmark.prompt_set).worded(benchmark.wording)
+    loop: dict[str, Any] = {"labeler": labeler, "max_rounds": max_rounds, "prompts": prompts}
     return Task(
         name=benchmark.name,
-        dataset=MemoryDataset([_sample(q) for q in questions], name=benchmark.name),
-        solver=_methods(bench, measured),
-        scorer=verdicts(),
-        metrics=metrics_of(measured),
-        metadata={**manifest.to_json(), "notes": list(benchmark.notes)},
+        dataset=MemoryDataset([_sample(question) for question in questions]),
+        solver=self_correcting_rag(retriever, **loop),
+        scorer=verdicts(benchmark),
+        metadata={"hashes": dict(benchmark.hashes), "notes": list(benchmark.notes)},
     )
-
-
-_BROUGHT: Mapping[str, Any] = {"search": None, "docs": None, "missing": "fail", "top_k": 10}
-"""The settings that a benchmark does not have whose questions bring their documents."""
-
-
-def _task_of(entry: Entry) -> Callable[..., Task]:
-    """The task of a benchmark, with the settings that make sense for it in its signature."""
-    hidden = {"entry": entry} if entry.searches else {"entry": entry, **_BROUGHT}
-    own: dict[str, Any] = {
-        "form": entry.forms[0],
-        "methods": usual_methods(entry.methods),  # a list, since Inspect logs it
-        "passage_tokens": PASSAGE_TOKENS if entry.searches else 0,
-    }
-    whole = inspect.signature(_task)
-    shown = whole.replace(
-        parameters=[
-            one.replace(default=own.get(name, one.default))
-            for name, one in whole.parameters.items()
-            if name not in hidden
-        ]
-    )
-
-    def made(*args: Any, **given: Any) -> Task:
-        bound = shown.bind(*args, **given)
-        bound.apply_defaults()
-        return _task(**hidden, **bound.arguments)
-
-    made.__signature__ = shown  # type: ignore[attr-defined]
-    made.__name__ = made.__qualname__ = entry.name
-    made.__doc__ = f"""{entry.name}: {entry.summary}.
-
-    Data: {entry.data}. Forms: {", ".join(entry.forms)}. Methods: {", ".join(entry.methods)}.
-
-    {_task.__doc__}"""
-    return task(made)
-
-
-def _several(given: _Texts | None) -> list[str]:
-    return [given] if isinstance(given, str) else list(given or ())
 
 
 def _sample(question: Question) -> Sample:
@@ -223,147 +308,22 @@ def _sample(question: Question) -> Sample:
         input=question.question,
         choices=list(question.options) or None,
         target=list(question.correct) if question.gold is None else "AB"[question.gold],
-        metadata={
-            "options": list(question.options),
-            "gold": question.gold,
-            "category": question.category,
-            "correct": list(question.correct),
-            "incorrect": list(question.incorrect),
-        },
+        metadata={"category": question.category, "documents": list(question.documents)},
     )
 
 
-class _Found:
-    """The documents of a task's questions, each found once for all samples, epochs and models."""
+def _task_of(entry: Entry) -> Callable[..., Task]:
+    """The task of a benchmark, whose signature shows Inspect its parameters."""
+    whole = inspect.signature(_task)
+    shown = whole.replace(parameters=[*whole.parameters.values()][1:])
 
-    def __init__(self) -> None:
-        self._values: dict[str, dict[str, Any]] = {}
-        self._finding: dict[str, asyncio.Lock] = {}
+    def made(*args: Any, **given: Any) -> Task:
+        return _task(entry, *args, **given)
 
-    async def once(
-        self, question: Question, find: Callable[[Question], Awaitable[dict[str, Any]]]
-    ) -> dict[str, Any]:
-        """Find them, or wait for whoever finds them already; a failure is not kept."""
-        if question.id not in self._values:
-            async with self._finding.setdefault(question.id, asyncio.Lock()):
-                if question.id not in self._values:
-                    self._values[question.id] = await find(question)
-        return self._values[question.id]
-
-
-class _SampleAsker(Asker):
-    """Asks for a sample, whose documents may have been found for another."""
-
-    def __init__(
-        self,
-        context: RunContext,
-        resampler: LanguageModel,
-        counting: UsageScope,
-        *,
-        found: _Found,
-        on_failure: Callable[[Exception], None],
-    ) -> None:
-        super().__init__(context, resampler, counting)
-        self._found, self._on_failure = found, on_failure
-
-    async def documents(self, question: Question) -> dict[str, Any]:
-        try:
-            return await self._found.once(question, super().documents)
-        except ProviderError as error:
-            self._on_failure(error)
-            raise
-
-
-class _Bench:
-    """What the samples of a task share."""
-
-    def __init__(
-        self,
-        benchmark: Benchmark,
-        settings: RunSettings,
-        loop: LoopSettings,
-        retriever: BaseRetriever | None,
-    ) -> None:
-        self.settings, self._loop = settings, loop
-        self.questions = {question.id: question for question in benchmark.questions}
-        self._benchmark, self._retriever = benchmark, retriever
-        self._found = _Found()
-
-    def session(self, on_failure: Callable[[Exception], None], cache: ContentCache) -> Session:
-        """The work on one sample, by the models of the evaluation that is under way."""
-        ledger = Ledger()
-
-        def opened(model: Model) -> LanguageModel:
-            known = language_model(
-                model, on_failure=on_failure, context_window=self._loop.context_window
-            )
-            return attach(known, ledger)
-
-        roles, generator = model_roles(), opened(get_model())
-        judge = opened(get_model(role="judge")) if "judge" in roles else None
-        setup = Setup.open(
-            self.settings,
-            replace(self._loop, judge=judge, cache=cache),
-            model=generator,
-            retriever=self._retriever,
-            answer_judge=opened(get_model(role="answer_judge"))
-            if "answer_judge" in roles
-            else None,
-        )
-        resampler = _resampler(generator, self.settings)
-        return Session(
-            store=MemoryStore(self._benchmark.questions),
-            ready=Ready(setup.context, resampler, setup.answer_judge),
-            benchmark=self._benchmark,
-            settings=self.settings,
-            ledger=ledger,
-            listener=Silent(),
-            asker=_SampleAsker(
-                setup.context, resampler, ledger.step, found=self._found, on_failure=on_failure
-            ),
-        )
-
-
-def _resampler(model: LanguageModel, settings: RunSettings) -> LanguageModel:
-    """The model as it is asked for a second sample; the seed tells it apart in Inspect's cache."""
-    sampling: dict[str, Any] = {"seed": settings.seed + 1}
-    known = get_model_info(get_model())
-    if not (known and known.reasoning):  # those take no temperature
-        sampling["temperature"] = settings.resample_temperature
-    return replace(model, chat=model.chat.model_copy(update=sampling))
-
-
-def _methods(bench: _Bench, measured: Measured) -> Solver:
-    @solver(name="conflictscore_methods")
-    def methods() -> Solver:
-        async def solve(state: TaskState, generate: Generate) -> TaskState:
-            question, failures = bench.questions[str(state.sample_id)], list[Exception]()
-            with closing(ContentCache(":memory:")) as verdicts_so_far:
-                session = bench.session(failures.append, verdicts_so_far)
-                try:
-                    await session.question(question)
-                except SampleStoppedError as stop:
-                    raise stop.cause from None
-                finally:
-                    # also where a limit ends the sample: what ended before it is scored
-                    kept = Kept(measured=measured, result=session.result(question))
-                    _keep(kept, state)
-            unanswered = any(ended.answer is None for ended in kept.result.methods.values())
-            if failures and unanswered:
-                # to Inspect, a provider that failed is an error of the sample, to be tried again
-                raise failures[0]
-            return state
-
-        return solve
-
-    return methods()
-
-
-def _keep(kept: Kept, state: TaskState) -> None:
-    state.store.set(RESULT, kept.model_dump(mode="json"))
-    if kept.answer is not None:
-        state.messages.append(ChatMessageAssistant(content=kept.answer))
-        state.output = ModelOutput.from_content(str(state.model), kept.answer)
+    made.__signature__ = shown  # type: ignore[attr-defined]
+    made.__name__ = made.__qualname__ = entry.name
+    made.__doc__ = f"{entry.name}: {entry.summary}. Data: {entry.data}."
+    return task(made)
 
 
 TASKS: Mapping[str, Callable[..., Task]] = {
@@ -374,7 +334,6 @@ TASKS: Mapping[str, Callable[..., Task]] = {
 
 def __getattr__(name: str) -> Callable[..., Task]:
     """A task by the name of its benchmark, as in ``from … import truthfulqa``."""
-    try:
-        return TASKS[name]
-    except KeyError:
-        raise AttributeError(f"there is no task {name!r}; one of {', '.join(TASKS)}") from None
+    if name not in TASKS:
+        raise AttributeError(f"there is no task {name!r}; one of {', '.join(TASKS)}")
+    return TASKS[name]
