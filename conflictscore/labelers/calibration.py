@@ -23,6 +23,7 @@ __all__ = [
     "Calibration",
     "FittedCalibration",
     "read_calibration",
+    "rounded",
     "shipped_calibration",
 ]
 
@@ -56,6 +57,11 @@ class Calibration(BaseModel):
         weights = {label: exp(score - top) for label, score in scores.items()}
         total = fsum(weights.values())
         return {label: weight / total for label, weight in weights.items()}
+
+
+def rounded(probabilities: Mapping[Label, float]) -> dict[Label, float]:
+    """Probabilities as they are recorded: to four places, in [0, 1]."""
+    return {label: min(1.0, round(p, 4)) for label, p in probabilities.items()}
 
 
 UNCALIBRATED = Calibration(temperature=1.0, fitted_on="nothing")

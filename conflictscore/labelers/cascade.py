@@ -95,6 +95,7 @@ class Cascade:
         self._cheap, self._set_judge = cheap, judge
         self._certain = Certain() if certain is None else certain
         self.name = f"cascade({cheap.name}, {judge.name if judge else 'the judge of the run'})"
+        self.embedded = bool(getattr(cheap, "embedded", False))
         self.identity: dict[str, Any] | None = None
         if judge is not None and cheap.identity is not None and judge.identity is not None:
             self.identity = {

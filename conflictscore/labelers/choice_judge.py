@@ -4,7 +4,12 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from conflictscore.labelers.calibration import Calibration, read_calibration, shipped_calibration
+from conflictscore.labelers.calibration import (
+    Calibration,
+    read_calibration,
+    rounded,
+    shipped_calibration,
+)
 from conflictscore.labelers.prompting import JudgePrompt, JudgePrompts
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -57,6 +62,7 @@ class ChoiceJudge:
             )
         self.calibration = calibration or shipped_calibration(model.name, used)
         self.name = f"choice({model.name})"
+        self.embedded = model.is_local
         self.identity: dict[str, Any] | None = None
         if model.identity is not None:
             calibrated = self.calibration.model_dump(mode="json")
@@ -82,6 +88,7 @@ class ChoiceJudge:
                 document=document.number,
                 label=label,
                 score=min(1.0, probabilities[label]),
+                probabilities=rounded(probabilities),
                 document_cut=prompt.document_cut,
             )
 

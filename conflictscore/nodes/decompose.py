@@ -1,7 +1,8 @@
 """decompose: from an answer to its atomic claims (paper, section 3, step 1; Table 6).
 
 An answer that was revised in place keeps the claims of all that was not changed; only what took a
-passage's place is taken apart.
+passage's place is taken apart. A short answer ("Yes.", "1871") is taken apart with its question in
+view, since alone it says nothing that a document could support.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,11 +12,12 @@ from math import inf
 from typing import Any, TypeVar
 
 from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError
-from conflictscore.markdown import place_of, unclaimed
+from conflictscore.markdown import passages, place_of, unclaimed
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.claim_replies import read_claims, read_placed_claims
 from conflictscore.nodes.decide import may_look_again
 from conflictscore.nodes.replies import copied
+from conflictscore.nodes.second_look.statements import opposite
 from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
@@ -26,6 +28,7 @@ from conflictscore.nodes.state import (
 )
 from conflictscore.prompts import material
 from conflictscore.records import Answer, Claim, Revision
+from conflictscore.scripts import words_in
 from conflictscore.threads import together
 from conflictscore.tokens import count_tokens
 
@@ -42,6 +45,10 @@ _LEAST_TOKENS = 160
 _MOST_TOKENS = 2048
 _TOKENS_PER_TOKEN = 4
 """Claims repeat names and so are longer than their answer; a reply beyond this rambles."""
+_SHORT = 6
+"""Words of an answer that is too short to be checked without its question."""
+_LEAST_WORDS = 3
+"""Of a claim of a short answer: "False" alone is none."""
 _BEFORE_CHARS = 600
 """How much of the answer is shown before a passage that is taken apart."""
 
@@ -136,22 +143,27 @@ async def _ask_for_claims(
     render = runtime.context.prompts.render
     prompt, form = render("decompose", answer=material(answer.text)), render("decompose_places")
     ours = f"{render('decompose', answer='')}\n{form}"
+    # an answer that is scored alone has no question, and is not given again
+    in_place = runtime.context.regeneration == "revise" and bool(state.get("question"))
+    short = in_place and _is_short(answer.text)
+    if short:
+        prompt = f"{prompt}\n\n{_in_answer_to(state['question'], runtime)}"
+        ours = f"{ours}\n{_in_answer_to('', runtime)}"
 
     async def ask(read: _Read[C], request: str = prompt) -> tuple[C, ...]:
         own = partial(_read_own, read, ours, answer.text)
         return await _asked(request, answer.text, own, runtime, meter)
 
-    # an answer that is scored alone has no question, and is not given again
-    in_place = runtime.context.regeneration == "revise" and bool(state.get("question"))
     told = runtime.context.min_coverage is not None  # the caller hears whether all was checked
     if state.get("options") or not (in_place or told):
         return _numbered(await ask(read_claims)), None
     placed = None
-    if in_place and may_look_again(state.get("attempts", ()), runtime.context):
+    if not short and in_place and may_look_again(state.get("attempts", ()), runtime.context):
         with suppress(UnreadableReplyError):  # then claims alone, which is the easier form
             placed = await ask(read_placed_claims, f"{prompt}\n\n{form}")
     if placed is None:
-        placed = tuple((text, "") for text in await ask(read_claims))
+        read = partial(_read_statements, answer.text) if short else read_claims
+        placed = tuple((text, "") for text in await ask(read))
     spans = [(text, _span(text, opening, answer.text)) for text, opening in placed]
     left, why = _unclaimed(answer.text, spans), ""
     if left:
@@ -167,6 +179,31 @@ async def _ask_for_claims(
         return _placed(spans), None
     share = sum(end - start for start, end in left) / len(answer.text)
     return _placed(spans), f"{share:.0%} of the answer was not taken apart into claims{why}"
+
+
+def _is_short(answer: str) -> bool:
+    """Whether an answer is too short to be checked without its question."""
+    return 0 < len(words_in(answer)) <= _SHORT and len(passages(answer)) == 1
+
+
+def _in_answer_to(question: str, runtime: RunRuntime) -> str:
+    return runtime.context.prompts.render("decompose_in_answer_to", question=material(question))
+
+
+def _read_statements(answer: str, reply: str) -> tuple[str, ...]:
+    """The claims of a short answer, each written as a full statement.
+
+    Raises:
+        ValueError: A claim is as short as the answer, or a yes or no is said to claim nothing.
+    """
+    claims = read_claims(reply)
+    if len(words_in(answer)) < _LEAST_WORDS:
+        for claim in claims:
+            if len(words_in(claim)) < _LEAST_WORDS:
+                raise ValueError(f"“{claim}” is no full statement in answer to the question")
+    if not claims and opposite(answer):
+        raise ValueError("a yes or a no claims something")
+    return claims
 
 
 async def _ask_for_rest(
@@ -187,6 +224,8 @@ def _together(found: Sequence[Placed], more: Sequence[Placed]) -> list[Placed]:
 
 def _span(claim: str, opening: str, answer: str) -> tuple[int, int] | None:
     place = place_of(claim, opening, answer)
+    if place is None and _is_short(answer):  # "No." shares no word with what it claims
+        [place] = passages(answer)
     return (place.start, place.end) if place else None
 
 

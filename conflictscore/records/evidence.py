@@ -150,6 +150,11 @@ class EvidenceLabel(Record):
     reasoning: str | None = None
     score: Annotated[float, Field(ge=0, le=1)] | None = None
     """Probability in [0, 1] that the judge gives to its label; None where it gives none."""
+    probabilities: Annotated[
+        dict[Label, Annotated[float, Field(ge=0, le=1)]] | None,
+        Field(exclude_if=lambda known: known is None),
+    ] = None
+    """Probability in [0, 1] of each label, where the judge gives them."""
     error: str | None = None
     """Why there is no label; set exactly when ``label`` is UNLABELLED."""
     document_cut: bool = False
@@ -158,6 +163,11 @@ class EvidenceLabel(Record):
     """Whether the verdict came from the cache instead of a call."""
     stage: str | None = None
     """Which stage of a cascade decided, ``words`` or a labeler's name; None without a cascade."""
+
+    @property
+    def p_supports(self) -> float | None:
+        """Probability in [0, 1] of SUPPORTS; None where the judge gives none."""
+        return None if self.probabilities is None else self.probabilities.get(Label.SUPPORTS, 0.0)
 
     @model_validator(mode="after")
     def _error_goes_with_unlabelled(self) -> "EvidenceLabel":
@@ -347,7 +357,8 @@ class ConflictReport(Record):
                     "independent_supports": evidence.independent(Label.SUPPORTS, copies),
                     "independent_contradicts": evidence.independent(Label.CONTRADICTS, copies),
                     "labels": [
-                        pair.model_dump(mode="json", exclude={"claim"}) for pair in evidence.labels
+                        pair.model_dump(mode="json", exclude={"claim", "probabilities"})
+                        for pair in evidence.labels
                     ],
                 }
                 for evidence in self.claims

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from conflictscore.errors import ProviderError
 from conflictscore.nodes.decompose import claims_in_place, decompose
 from conflictscore.records import Answer, Claim
@@ -157,3 +159,54 @@ async def test_a_changed_passage_that_cannot_be_taken_apart_is_noted_as_unchecke
     [revised] = update["revisions"]
     assert revised["note"] == "it could not be taken apart into claims: the model is down"
     assert (update["claims"], update["decomposition_error"]) == ([], None)
+
+
+class SaysAgain(Says):
+    """A model that is asked once more where its reply cannot be read."""
+
+    async def ask(self, prompt: str, read: Any, *, meter: Any, **how: Any) -> Any:
+        try:
+            return await super().ask(prompt, read, meter=meter, **how)
+        except ValueError:
+            return await super().ask(prompt, read, meter=meter, **how)
+
+
+IN_PLACE: dict[str, Any] = {
+    "question": "Was the lamp lit in 1871?",
+    "settings": {"regeneration": "revise"},
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "replies", "claimed"),
+    [
+        ("Yes.", ["Claims:\n- The lamp was lit in 1871."], ["The lamp was lit in 1871."]),
+        (
+            "False",
+            ["Claims:\n- False", "Claims:\n- It was not lit then."],
+            ["It was not lit then."],
+        ),
+        ("No!", ["Claims:", "Claims:\n- The lamp was not lit."], ["The lamp was not lit."]),
+        ("The second", ["Claims:\n- The second lamp was lit."], ["The second lamp was lit."]),
+    ],
+)
+async def test_a_short_answer_becomes_a_statement_in_answer_to_its_question(
+    answer: str, replies: list[str], claimed: list[str]
+) -> None:
+    model = SaysAgain(*replies)
+
+    update, _ = await apart(Answer(text=answer), model, **IN_PLACE)
+
+    assert [claim["text"] for claim in update["claims"]] == claimed
+    assert [claim["passage"] for claim in update["claims"]] == [[0, len(answer)]]
+    assert "Was the lamp lit in 1871?" in model.asked[0][0]
+
+
+async def test_a_longer_answer_and_the_papers_loop_are_taken_apart_without_the_question() -> None:
+    longer = Answer(text="The lamp of the light was lit in 1871.")
+    model = Says("Claims:\n- The lamp was lit.")
+
+    await apart(longer, model, **IN_PLACE)
+    await apart(Answer(text="Yes."), model, question=IN_PLACE["question"])
+
+    assert not any("Was the lamp lit in 1871?" in prompt for prompt, _ in model.asked)

@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError, ContextWindowError
-from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, read_calibration
+from conflictscore.labelers.calibration import (
+    UNCALIBRATED,
+    Calibration,
+    read_calibration,
+    rounded,
+)
 from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.model import (
     LEAST_TOKENS,
@@ -143,6 +148,9 @@ class NliLabeler:
 
     The model runs in this process. That is no call of a language model, and a meter counts none.
     """
+
+    embedded = True
+    """Whether it is a small judge of this package, which misses some sides that documents take."""
 
     def __init__(
         self,
@@ -299,6 +307,7 @@ class NliLabeler:
             document=reading.document.number,
             label=label,
             score=min(1.0, probabilities[label]),
+            probabilities=rounded(probabilities),
             snippet=snippet,
             snippet_found=True if snippet else None,
             document_cut=reading.premises.cut,

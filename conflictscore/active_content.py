@@ -1,0 +1,65 @@
+"""Parts of a text that do more than being read: links, images, HTML, addresses, control tokens.
+
+A client that renders Markdown fetches an image, and so sends the question to whoever wrote the
+document that put it there. So a change of an answer brings none in, and a reason has none.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from conflictscore.prompts import neutral
+
+__all__ = ["added_active_content", "without_active_content"]
+
+_ADDRESS = (
+    r"\b[a-z][a-z0-9+.-]{1,15}://\S{0,2000}"
+    r"|\b(?:mailto|javascript|vbscript|data|tel|sms|file):\S{1,2000}"
+    r"|(?<![\w.:/])//[a-z0-9-]{1,63}\.\S{1,2000}"
+    r"|\bwww\.\S{1,2000}"
+    r"|\b[\w.+-]{1,64}@[\w-]{1,63}\.[a-z]\S{0,2000}"
+    r"|\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}/\S{0,2000}"
+)
+_KINDS = {
+    "an image": r"!\[",
+    "a link": r"\](?:[(:]|\s\()",
+    "an address": _ADDRESS,
+    "HTML": r"<[a-z!/?]|&#?\w{2,31};",
+}
+_PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
+_TAG = re.compile(r"<[a-z!/?][^<>]{0,500}>?", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?=#?\w{2,31};)")
+
+
+def added_active_content(before: str, after: str) -> str | None:
+    """The kind of active content that a text has more of than the one before it; None for none.
+
+    Args:
+        before: What was there; it may have links of its own.
+        after: What is to take its place.
+    """
+    kinds = (kind for kind in _PATTERNS if _found(kind, after) - _found(kind, before))
+    if kind := next(kinds, None):
+        return kind
+    return "a control token" if _tokens(after) > _tokens(before) else None
+
+
+def without_active_content(text: str) -> str:
+    """A text as plain words: addresses and tags are left out, links and images are broken up."""
+    plain = _PATTERNS["an address"].sub("(address left out)", _TAG.sub("", text))
+    plain = neutral(_ENTITY.sub("", plain.replace("![", "[")))
+    return _PATTERNS["HTML"].sub(_look_alike, _PATTERNS["a link"].sub("]", plain))
+
+
+def _look_alike(found: re.Match[str]) -> str:
+    """The opening of a tag that is no tag any more."""
+    return f"\u2039{found[0][1:]}"
+
+
+def _found(kind: str, text: str) -> Counter[str]:
+    return Counter(match[0].casefold() for match in _PATTERNS[kind].finditer(text))
+
+
+def _tokens(text: str) -> int:
+    changed: Iterator[bool] = map(str.__ne__, neutral(text), text)
+    return sum(changed)

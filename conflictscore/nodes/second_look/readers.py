@@ -1,0 +1,175 @@
+"""Asking each document alone what it answers, so that every side of a dispute has its own words.
+
+No reader sees the earlier answer, another document or a way out: a model that is shown an answer
+repeats it, and one that may say "not stated" says it too often. Inventions are caught afterwards.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
+from conflictscore.markdown import sentence_ends
+from conflictscore.models import fit_documents
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.replies import read_text
+from conflictscore.nodes.second_look.statements import (
+    answers_nothing,
+    invented_numbers,
+    same_answer,
+)
+from conflictscore.prompts import PromptSet, material
+from conflictscore.records import Document, DroppedReply
+from conflictscore.threads import together
+
+__all__ = ["Answered", "Rival", "ask_documents", "own_question"]
+
+_REPLY_TOKENS = 80
+_MOST_CHARS = 320
+"""Of a reply's first sentence; a longer one is no short answer."""
+_QUESTION_TOKENS = 64
+_QUESTION_CHARS = 300
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+
+
+@dataclass
+class Rival:
+    """An answer that documents give, and which ones."""
+
+    statement: str
+    given_by: list[int] = field(default_factory=list)
+
+
+class Answered(NamedTuple):
+    """The answers of documents that were asked alone."""
+
+    rivals: tuple[Rival, ...]
+    dropped: tuple[DroppedReply, ...]
+
+
+async def ask_documents(
+    question: str,
+    documents: Sequence[Document],
+    *,
+    model: LanguageModel,
+    prompts: PromptSet,
+    meter: UsageMeter,
+) -> Answered:
+    """Ask each document a question, side by side, one call each, and merge equal answers.
+
+    A document that could not be asked is dropped, with the reason.
+
+    Args:
+        question: What is asked.
+        documents: Those that are asked.
+        model: What reads them.
+        prompts: Where the template ``ask_document`` is.
+        meter: Counts the calls.
+    """
+    replies: dict[int, str] = {}
+    dropped: dict[int, DroppedReply] = {}
+
+    async def ask(document: Document) -> None:
+        try:
+            replies[document.number] = await _asked(question, document, model, prompts, meter)
+        except (ProviderError, ContextWindowError, BudgetError) as error:
+            why = brief_reason(error)
+            dropped[document.number] = DroppedReply(document=document.number, why=why)
+
+    async with together() as start:
+        for document in documents:
+            start(partial(ask, document))
+    rivals: list[Rival] = []
+    for document in documents:
+        if document.number not in replies:
+            continue
+        reply = _first_sentence(replies[document.number])
+        if why := _useless(reply, question, document):
+            told = reply[:_MOST_CHARS]
+            dropped[document.number] = DroppedReply(document=document.number, reply=told, why=why)
+            continue
+        same = next((r for r in rivals if same_answer(r.statement, reply, question)), None)
+        if same is None:
+            rivals.append(same := Rival(reply))
+        same.given_by.append(document.number)
+    rivals.sort(key=lambda rival: -len(rival.given_by))
+    return Answered(tuple(rivals), tuple(dropped[number] for number in sorted(dropped)))
+
+
+async def _asked(
+    question: str,
+    document: Document,
+    model: LanguageModel,
+    prompts: PromptSet,
+    meter: UsageMeter,
+) -> str:
+    fields = {"question": material(question)}
+    around = prompts.render("ask_document", document="", **fields)
+    fitted = fit_documents(
+        [document], model, prompts, around=around, reply_tokens=_REPLY_TOKENS
+    ).documents
+    return await model.ask(
+        prompts.render("ask_document", document=prompts.documents(fitted), **fields),
+        read_text,
+        prompts=prompts,
+        meter=meter,
+        max_tokens=_REPLY_TOKENS,
+    )
+
+
+def _first_sentence(reply: str) -> str:
+    line = next(filter(None, map(str.strip, reply.splitlines())), "")
+    end = next(sentence_ends(line), len(line))
+    return line[:end].strip(' *_`"“”')
+
+
+def _useless(reply: str, question: str, document: Document) -> str | None:
+    """Why a reply is no answer of the document; None where it is one."""
+    if len(reply) > _MOST_CHARS:
+        return "it is too long for one answer"
+    if why := answers_nothing(reply, question):
+        return why
+    if invented := invented_numbers(reply, [document.title, document.text, question]):
+        return f"the document has no {min(invented)}"
+    return None
+
+
+async def own_question(
+    claim: str,
+    question: str,
+    *,
+    model: LanguageModel,
+    prompts: PromptSet,
+    meter: UsageMeter,
+    secret: Collection[str],
+) -> str:
+    """The question that a claim answers, where the user's question asks for something wider.
+
+    The user's question where the model gives none, or one that gives the claim away.
+
+    Args:
+        claim: A claim of a longer answer.
+        question: The user's.
+        model: What writes the question.
+        prompts: Where the template ``claim_question`` is.
+        meter: Counts the calls.
+        secret: Terms of the claim that the question may not hold, such as its numbers.
+    """
+
+    def read(reply: str) -> str:
+        line = " ".join(reply.split()).strip("\"'“” ")
+        if not line.endswith(_QUESTION_MARKS) or len(line) > _QUESTION_CHARS:
+            raise ValueError("it was not one question")
+        if told := next((term for term in secret if term in line), None):
+            raise ValueError(f"it gives “{told}” away, which is what is to be looked up")
+        return line
+
+    request = prompts.render("claim_question", question=material(question), claim=material(claim))
+    try:
+        return await model.ask(
+            request, read, prompts=prompts, meter=meter, max_tokens=_QUESTION_TOKENS
+        )
+    except (ProviderError, ContextWindowError, BudgetError):
+        return question

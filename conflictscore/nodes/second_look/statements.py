@@ -1,0 +1,152 @@
+"""Comparing short statements: whether two say the same, say nothing, or are each other's opposite.
+
+Every function takes time in proportion to the length of its texts.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from conflictscore.prompts import without_invisibles
+from conflictscore.scripts import terms_in
+
+__all__ = [
+    "answers_nothing",
+    "asks_for_current",
+    "invented_numbers",
+    "is_about",
+    "numbers_in",
+    "opposite",
+    "same_answer",
+    "telling_terms",
+]
+
+_STEM = 6
+"""Letters by which two forms of a word are taken to be one: "first", "firstly"."""
+_FUNCTION_WORDS = frozenset(
+    """a an and are as at be been being but by can could did do does for from had has have he her
+    his how i if in into is it its may might of on or our shall she should so such than that the
+    their them then there these they this those to too under until up was we were what when where
+    which while who whom whose why will with would you your said says according also""".split()  # noqa: SIM905
+)
+"""Of English. Words of other languages are all telling: two answers are then one less often."""
+_NEGATIONS = frozenset(["no", "not", "never", "none", "neither", "nor", "cannot", "without"])
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_SMALL = 20
+"""Numbers up to this are often written as words, so a document need not have their digits."""
+_MOST_COMPARED = 2000
+"""Characters of a statement that are compared; a short sentence has far fewer."""
+_OF_A_DOCUMENT = (
+    r"\b(?:document|text|passage|source|article|excerpt|material|page|report|information)s?\b"
+)
+_DENIED = (
+    r"\b(?:do|does|did|is|are|was|were|can|could|has|have)(?: not|n['\u2019]t) (?:\w+ ){0,2}"
+    r"(?:say|state|mention|specif|provide|contain|give|tell|indicate|include|discuss|address|answer"
+    r"|determin|reveal|explicit|clear|known|available|find|offer|disclose|found)"
+)
+_NOTHING = re.compile(
+    rf"{_OF_A_DOCUMENT}[^.!?\n]{{0,60}}{_DENIED}|{_DENIED}[^.!?\n]{{0,80}}{_OF_A_DOCUMENT}"
+    r"|\bno (?:\w+ ){0,2}(?:information|mention|indication)\b"
+    r"|\b(?:unspecified|insufficient information)\b"
+    r"|\bI (?:cannot|can't|can\u2019t|do not|don't|don\u2019t|am unable|am sorry|apologi[sz]e)\b",
+    re.IGNORECASE,
+)
+"""That the document is silent, not that something is not so: a drink may contain no alcohol."""
+_CURRENT = re.compile(
+    r"\b(?:current(?:ly)?|latest|newest|nowadays|now|today|presently|these days|as of"
+    r"|up[- ]to[- ]date|most recent(?:ly)?|at the moment"
+    r"|at present|still|so far|this (?:year|month|week|season))\b",
+    re.IGNORECASE,
+)
+_OPPOSITES = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
+_OPPOSITES |= {"correct": "incorrect", "incorrect": "correct"}
+_BARE = re.compile(
+    r"[\s*_\"'\u201c]{0,8}(?:(?:it|this|that|the (?:statement|claim|answer)) (?:is|would be) )?"
+    rf"(?P<word>{'|'.join(_OPPOSITES)})[\s*_\"'\u201d.!]{{0,8}}",
+    re.IGNORECASE,
+)
+
+
+def numbers_in(text: str) -> frozenset[str]:
+    """The numbers of a text, without separators of thousands: 2,140 is 2140."""
+    return frozenset(re.sub(r",(?=\d{3}(?:\D|$))", "", one) for one in _NUMBER.findall(text))
+
+
+@lru_cache(maxsize=512)
+def telling_terms(text: str) -> frozenset[str]:
+    """The stems and numbers of a text, without its function words."""
+    plain = without_invisibles(text[:_MOST_COMPARED])
+    numbers = numbers_in(plain)
+    words = terms_in(_NUMBER.sub(" ", plain))
+    stems = {word[:_STEM] for word in words if word not in _FUNCTION_WORDS and len(word) > 1}
+    return frozenset(stems | numbers | _NEGATIONS.intersection(words))
+
+
+def _outside(statement: str, question: str) -> frozenset[str]:
+    return telling_terms(statement) - telling_terms(question)
+
+
+def same_answer(one: str, other: str, question: str) -> bool:
+    """Whether two statements answer a question alike.
+
+    They do where the telling words of one outside the question are all words of the other:
+    "in 1874" and "on 14 October 1874". Numbers then cannot clash, and neither can a negation. A
+    statement that says nothing beyond the question is like none other than one of that kind.
+    """
+    few, many = sorted((_outside(one, question), _outside(other, question)), key=len)
+    negated = (_NEGATIONS & telling_terms(one), _NEGATIONS & telling_terms(other))
+    if bool(negated[0]) != bool(negated[1]):
+        return False
+    return few <= many if few else not many
+
+
+def answers_nothing(reply: str, question: str) -> str | None:
+    """Why a reply answers nothing; None where it gives an answer.
+
+    A reply does where it says that the document tells nothing, or repeats the question alone.
+    """
+    if _NOTHING.search(reply[:_MOST_COMPARED]):
+        return "the document says nothing of it"
+    if not _outside(reply, question) and not _BARE.fullmatch(reply):
+        return "it repeats the question"
+    return None
+
+
+def invented_numbers(statement: str, source: Iterable[str]) -> frozenset[str]:
+    """Numbers of a statement that no source has; small ones are left out, since words write them.
+
+    Args:
+        statement: What was read off a document.
+        source: Its texts, and the question.
+    """
+    known = frozenset[str]().union(*map(numbers_in, source))
+    return frozenset(
+        number
+        for number in numbers_in(statement) - known
+        if not (number.isdecimal() and len(number) <= 2 and int(number) <= _SMALL)
+    )
+
+
+def is_about(claim: str, question: str) -> bool:
+    """Whether a claim answers a question: it has most of the question's telling words."""
+    asked = telling_terms(question)
+    return not asked or 2 * len(asked & telling_terms(claim)) > len(asked)
+
+
+def asks_for_current(question: str) -> bool:
+    """Whether a question asks for what is current, so that newer documents know better."""
+    return bool(_CURRENT.search(question[:_MOST_COMPARED]))
+
+
+def opposite(answer: str) -> str | None:
+    """The opposite of an answer that is a bare yes or no, true or false, in the answer's form.
+
+    None for every other answer: of "Yes, since 1871." it takes a reader to tell the opposite.
+    """
+    bare = _BARE.fullmatch(answer)
+    if bare is None:
+        return None
+    word = bare["word"]
+    other = _OPPOSITES[word.casefold()]
+    other = other.upper() if word.isupper() else other.capitalize() if word[0].isupper() else other
+    return answer[: bare.start("word")] + other + answer[bare.end("word") :]

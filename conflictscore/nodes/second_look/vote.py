@@ -1,0 +1,148 @@
+"""The documents vote between an answer's claim and its rivals; pure functions of labels.
+
+A document votes for the one statement that it supports against the others. The thresholds and the
+rule were chosen on one half of RAMDocs and reported on the other (docs/findings).
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from math import fsum
+from typing import Literal, NamedTuple
+
+from conflictscore.records import Candidate, ClaimEvidence, EvidenceLabel, Label
+
+__all__ = ["Outcome", "outcome", "tallied", "votes_of"]
+
+_LEAST_SUPPORT = 0.4
+"""P(SUPPORTS) from which a document stands behind a statement."""
+_LEAST_LEAD = 0.1
+"""By how much P(SUPPORTS) of the statement exceeds that of every other one."""
+_WITNESSES = 2
+"""Independent documents that a change takes. One alone is too often a wrong label, or a forgery."""
+
+
+class Outcome(NamedTuple):
+    """What the vote comes to.
+
+    Attributes:
+        kind: ``replace``: the rival takes the passage's place. ``open``: counting does not settle
+            it. ``keep``: no rival counts, or only a single dissenter against two witnesses.
+        rival: The index of the strongest rival; None where none counts.
+    """
+
+    kind: Literal["replace", "open", "keep"]
+    rival: int | None = None
+
+
+def votes_of(
+    statements: Sequence[ClaimEvidence], given_by: Sequence[Collection[int]]
+) -> list[tuple[int, ...]]:
+    """For each statement the documents that vote for it, ascending.
+
+    By P(SUPPORTS) where the labeler gives it for all statements: at least .4, and .1 more than for
+    every other one. Otherwise by labels: SUPPORTS for this statement and for no other. A document
+    that is on the side of several votes for the one that it gave when it was asked alone.
+
+    Args:
+        statements: The statements, each with its labels.
+        given_by: For each the documents that gave it.
+    """
+    by_document: dict[int, list[EvidenceLabel | None]] = {}
+    for place, statement in enumerate(statements):
+        for pair in statement.labels:
+            by_document.setdefault(pair.document, [None] * len(statements))[place] = pair
+    votes: list[list[int]] = [[] for _ in statements]
+    for document, pairs in sorted(by_document.items()):
+        gave = [document in givers for givers in given_by]
+        if (chosen := _vote(pairs, gave)) is not None:
+            votes[chosen].append(document)
+    return [tuple(each) for each in votes]
+
+
+def _vote(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | None:
+    supports = [pair.p_supports if pair else None for pair in pairs]
+    known = [p for p in supports if p is not None]
+    if len(known) == len(pairs):
+        most = max(known) - _LEAST_LEAD
+        near = [n for n, p in enumerate(known) if p > most and p >= _LEAST_SUPPORT]
+    else:
+        near = [n for n, pair in enumerate(pairs) if pair and pair.label is Label.SUPPORTS]
+    chosen = near if len(near) == 1 else [n for n in near if gave[n]]
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def tallied(
+    statements: Sequence[ClaimEvidence],
+    given_by: Sequence[tuple[int, ...]],
+    duplicates: Mapping[int, int] = {},
+    weights: Mapping[int, float] = {},
+) -> tuple[Candidate, ...]:
+    """The statements with their votes.
+
+    Args:
+        statements: The answer's own claim, then its rivals, each with its labels.
+        given_by: For each the documents that gave it.
+        duplicates: For each near-copy, or document of a domain that counts once, the first of its
+            group; a group is one witness.
+        weights: How far documents are trusted; one that is not named has 1, and one of 0 is silent.
+    """
+    made = []
+    for statement, givers, votes in zip(
+        statements, given_by, votes_of(statements, given_by), strict=True
+    ):
+        audible = tuple(n for n in votes if weights.get(n, 1.0) > 0)
+        against = [n for n in statement.contradicts if n not in audible]
+        made.append(
+            Candidate(
+                evidence=statement,
+                given_by=givers,
+                votes=audible,
+                witnesses=len({duplicates.get(n, n) for n in audible}),
+                worth=_worth(audible, duplicates, weights),
+                against=_worth(against, duplicates, weights),
+            )
+        )
+    return tuple(made)
+
+
+def _worth(
+    documents: Collection[int], duplicates: Mapping[int, int], weights: Mapping[int, float]
+) -> float:
+    """What documents are worth together: a group of copies counts as its most trusted one."""
+    largest: dict[int, float] = {}
+    for number in documents:
+        first = duplicates.get(number, number)
+        largest[first] = max(largest.get(first, 0.0), weights.get(number, 1.0))
+    return fsum(largest.values())
+
+
+def outcome(candidates: Sequence[Candidate]) -> Outcome:
+    """Whether a rival takes the place of the answer's own claim, by the vote alone.
+
+    It does with at least two independent witnesses, worth more than those of the claim, a document
+    that gave it among them, and no more documents against it than for it. Where two independent
+    witnesses stand behind the claim as well, counting does not settle it: errors are copied from
+    one source to the next, and the few that know better are outvoted.
+
+    A rival for which none of the documents that gave it votes does not count, since the reader
+    misread or invented it.
+
+    Args:
+        candidates: The answer's own claim, then its rivals.
+    """
+    claim = candidates[0]
+    sound = [
+        place
+        for place, rival in enumerate(candidates[1:], start=1)
+        if rival.witnesses and not set(rival.given_by).isdisjoint(rival.votes)
+    ]
+    ranked = sorted(sound, key=lambda n: (-candidates[n].worth, candidates[n].against, n))
+    for place in ranked:
+        rival = candidates[place]
+        backed = rival.witnesses >= _WITNESSES and rival.against <= rival.worth
+        if backed and rival.worth > claim.worth:
+            return Outcome("replace" if claim.witnesses < _WITNESSES else "open", place)
+    if not ranked:
+        return Outcome("keep")
+    best = candidates[ranked[0]]
+    dissenter = best.witnesses < _WITNESSES and best.worth < claim.worth
+    return Outcome("keep" if dissenter else "open", ranked[0])

@@ -1,0 +1,167 @@
+"""Writing the outcome of a second look into a passage, without a model where that is possible."""
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from itertools import groupby
+
+from conflictscore.active_content import added_active_content
+from conflictscore.nodes.second_look.statements import opposite
+from conflictscore.prompts import material_line
+from conflictscore.records import Candidate, Document, SecondLook
+
+__all__ = ["hedged", "named", "replaced", "spliced_span"]
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_MOST_TOKENS = 80
+"""Of a statement that is compared token by token, which takes quadratic time."""
+_ENDS = " .!\u3002"
+_CITED = re.compile(r"[ \t]?\[(\d{1,3})\]")
+_CITATIONS = re.compile(r"(?:[ \t]?\[\d{1,3}\])+")
+_NAME_CHARS = 70
+_MOST_NAMES = 3
+
+
+def spliced_span(passage: str, claim: str, rival: str, others: Sequence[str] = ()) -> str | None:
+    """A passage with the one span changed in which a rival differs from the passage's claim.
+
+    None where they differ in more than one span, the span does not stand in the passage exactly
+    once, or another claim of the passage needs it.
+
+    Args:
+        passage: The passage.
+        claim: Its claim.
+        rival: The statement that is to take the claim's place.
+        others: The passage's other claims.
+    """
+    one, other = claim.strip(_ENDS), rival.strip(_ENDS)
+    spans = [[match.span() for match in _TOKEN.finditer(text)] for text in (one, other)]
+    if not all(0 < len(each) <= _MOST_TOKENS for each in spans):
+        return None
+    words = [
+        [text[a:b].casefold() for a, b in each]
+        for text, each in zip((one, other), spans, strict=True)
+    ]
+    matcher = SequenceMatcher(None, words[0], words[1], autojunk=False)
+    changed = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    if len(changed) != 1 or changed[0][0] != "replace":
+        return None
+    _, a, b, c, d = changed[0]
+    if 2 * (b - a) > len(words[0]):  # they share too little to be the same sentence
+        return None
+    old = one[spans[0][a][0] : spans[0][b - 1][1]]
+    new = other[spans[1][c][0] : spans[1][d - 1][1]]
+    places = [*re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", passage)]
+    if len(places) != 1 or any(old in text for text in others):
+        return None
+    return passage[: places[0].start()] + new + passage[places[0].end() :]
+
+
+def replaced(passage: str, look: SecondLook, others: Sequence[str] = ()) -> str | None:
+    """A passage that says what the rival says; None where only a reader of it can write that.
+
+    A bare yes or no becomes its opposite. Where claim and rival differ in one span, the span is
+    changed. A passage that makes no other claim becomes the rival's sentence.
+
+    Args:
+        passage: The passage.
+        look: The look at its claim, with a rival.
+        others: The passage's other claims.
+    """
+    claim, rival = _sides(look)
+    if (denied := opposite(passage)) is not None:
+        return denied
+    passage = _cited_anew(passage, claim, rival)
+    spliced = spliced_span(passage, claim.statement, rival.statement, others)
+    if spliced is not None or others:
+        return spliced
+    return f"{rival.statement.rstrip(_ENDS)}{'.' if passage.rstrip()[-1:] in _ENDS else ''}"
+
+
+def hedged(
+    passage: str, look: SecondLook, documents: Sequence[Document], others: Sequence[str] = ()
+) -> str:
+    """A passage that names what either side says and its documents, the better witnessed first.
+
+    A passage that makes further claims stays as it is, beside a sentence about the other side.
+
+    Args:
+        passage: The passage.
+        look: The look at its claim, with a rival.
+        documents: All documents.
+        others: The passage's other claims.
+    """
+    claim, rival = _sides(look)
+    cited = _cites(passage, claim)
+    by_claim, by_rival = (
+        named(side, documents, cited=True) if cited else f"({named(side, documents)})"
+        for side in (claim, rival)
+    )
+    rival_first = rival.worth > claim.worth
+    if others:
+        if rival_first:
+            return f"{rival.statement.rstrip(_ENDS)} {by_rival}, but other sources say: {passage}"
+        told = passage.rstrip()
+        end = "" if told[-1:] in ".!?\u3002" or told[-1:] in "]*_)" else "."
+        return f"{told}{end} Other sources disagree: {rival.statement.rstrip(_ENDS)} {by_rival}."
+    told = (_CITATIONS.sub("", passage) if cited else passage).strip().rstrip(_ENDS)
+    if (denied := opposite(passage)) is not None:
+        instead = denied.strip().rstrip(_ENDS)
+    else:
+        spliced = spliced_span(told, claim.statement, rival.statement)
+        instead = (spliced or rival.statement).strip().rstrip(_ENDS)
+    sides = [f"{told} {by_claim}", f"{instead} {by_rival}"]
+    return f"Sources disagree: {'; '.join(reversed(sides) if rival_first else sides)}."
+
+
+def _cites(passage: str, claim: Candidate) -> bool:
+    """Whether a passage cites documents by our numbers: all that it cites support its claim."""
+    cited = {int(number) for number in _CITED.findall(passage)}
+    return bool(cited) and cited <= {*claim.votes, *claim.evidence.supports}
+
+
+def _cited_anew(passage: str, claim: Candidate, rival: Candidate) -> str:
+    """A passage whose one run of citations names the rival's documents; others stay."""
+    runs = [*_CITATIONS.finditer(passage)]
+    if len(runs) != 1 or not _cites(passage, claim):
+        return passage
+    space = " " if runs[0][0][0] == " " else ""
+    numbers = "".join(f"[{number}]" for number in rival.votes or rival.evidence.supports)
+    return passage[: runs[0].start()] + space + numbers + passage[runs[0].end() :]
+
+
+def named(side: Candidate, documents: Sequence[Document], *, cited: bool = False) -> str:
+    """The documents behind a candidate, near-copies once, as a reader knows them: by their titles.
+
+    Args:
+        side: The candidate.
+        documents: All documents.
+        cited: Whether the answer cites by number: ``[1]``.
+    """
+    behind = set(side.votes or side.evidence.supports)
+    known = [document for document in documents if document.number in behind]
+    ordered = sorted(known, key=lambda d: (d.duplicate_of or d.number, d.number))
+    first = [next(same) for _, same in groupby(ordered, key=lambda d: d.duplicate_of or d.number)]
+    if cited:
+        return "".join(f"[{document.number}]" for document in first)
+    names = [_name(document) for document in first[:_MOST_NAMES]]
+    if more := len(first) - len(names):
+        names.append(f"{more} more")
+    return ", ".join(names)
+
+
+def _name(document: Document) -> str:
+    """A title in quotation marks; of a document without one, or with markup in it, its number."""
+    title = material_line(document.title).strip(" \"'“”")
+    plain = (
+        title and not added_active_content("", title) and not re.search(r"[*_`\[\]|<>\\]", title)
+    )
+    if not plain:
+        return f"document {document.number}"
+    return f"“{title if len(title) <= _NAME_CHARS else f'{title[:_NAME_CHARS].rstrip()}…'}”"
+
+
+def _sides(look: SecondLook) -> tuple[Candidate, Candidate]:
+    if look.rival is None:
+        raise ValueError("a look without a rival changes nothing")
+    return look.candidates[0], look.candidates[look.rival]

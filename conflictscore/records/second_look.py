@@ -1,0 +1,103 @@
+"""How a disputed claim was decided: its rivals, the documents' votes, and the weighing."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from conflictscore.records.evidence import ClaimEvidence, Record
+
+__all__ = ["Candidate", "DroppedReply", "Ground", "Ruling", "SecondLook", "Weighing"]
+
+_Index = Annotated[int, Field(ge=0)]
+_Document = Annotated[int, Field(ge=1)]
+
+
+class Ground(StrEnum):
+    """Why one side of a dispute is right, other than that more documents say so."""
+
+    PRIMARY = "primary"
+    """Its documents are primary records, or the authority on the matter."""
+    NEWER = "newer"
+    """Its documents are newer, and the question asks for what is current."""
+    EXPLAINS = "explains"
+    """One of its documents explains how the other side's statement came about."""
+    SPECIFIC = "specific"
+    """Its documents give the particulars, and the others speak loosely."""
+
+
+class Candidate(Record):
+    """One of the statements that compete for a passage; the first is the answer's own claim."""
+
+    evidence: ClaimEvidence
+    """The statement with its labels against every document."""
+    given_by: tuple[_Document, ...] = ()
+    """Documents that gave it when each was asked alone; for the opposite of a yes or no those that
+    contradict the claim; none for the answer's own claim."""
+    votes: tuple[_Document, ...] = ()
+    """Documents that support it and none of the others."""
+    witnesses: Annotated[int, Field(ge=0)] = 0
+    """Independent documents among the votes: near-copies and, where they count once, the documents
+    of a domain are one."""
+    worth: Annotated[float, Field(ge=0)] = 0.0
+    """The sum of the witnesses' weights; equal to ``witnesses`` where all count alike."""
+    against: Annotated[float, Field(ge=0)] = 0.0
+    """The same for the documents that contradict it."""
+
+    @property
+    def statement(self) -> str:
+        """What it says."""
+        return self.evidence.claim.text
+
+
+class DroppedReply(Record):
+    """A reply of a document asked alone that became no candidate."""
+
+    document: _Document
+    reply: str = ""
+    why: str
+
+
+class Ruling(Record):
+    """The judge's verdict on two sides, shown in one order."""
+
+    shown: tuple[_Index, _Index]
+    """The candidates, in the order in which the judge saw them."""
+    chosen: _Index | None = None
+    """The candidate it chose; None where it chose neither."""
+    ground: Ground | None = None
+    """None where it named none, number alone, or one that does not apply to the question."""
+    reason: str | None = None
+    error: str | None = None
+    """Why there is no verdict."""
+
+
+class Weighing(Record):
+    """Two sides that counting leaves open, compared by what their evidence is."""
+
+    sides: tuple[_Index, _Index]
+    rulings: tuple[Ruling, ...] = ()
+    """One for each order; none where the documents' dates decided."""
+    by_date: bool = False
+    """Whether the dates of the documents decided alone."""
+    chosen: _Index | None = None
+    """The candidate that both orders chose on a ground; None where nothing decides."""
+    ground: Ground | None = None
+
+
+class SecondLook(Record):
+    """A second look at one disputed claim."""
+
+    question: str
+    """What the documents were asked."""
+    candidates: tuple[Candidate, ...]
+    """The answer's own claim, then its rivals."""
+    dropped: tuple[DroppedReply, ...] = ()
+    weighing: Weighing | None = None
+    decision: Literal["replace", "hedge", "keep"] = "keep"
+    decided_by: Literal["vote", "weighing", "date"] | None = None
+    """What decided between the sides; None where nothing did."""
+    rival: Annotated[int, Field(ge=1)] | None = None
+    """The candidate that the claim was held against in the end; None where no rival counted."""
+    why: str = ""
+    """The decision in one sentence."""

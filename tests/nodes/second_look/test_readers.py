@@ -1,0 +1,84 @@
+"""Documents asked alone: one call each, nothing else in view, and what becomes of the replies."""
+
+from conflictscore.errors import ProviderError
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.second_look.readers import Answered, ask_documents, own_question
+from conflictscore.records import Document
+from tests.nodes.second_look.helpers import Replies, documents_with
+from tests.nodes.steps import PROMPTS
+
+LAMP = "In which year did the lighthouse first light its lamp?"
+
+
+async def asked(model: Replies, documents: list[Document]) -> Answered:
+    return await ask_documents(
+        LAMP,
+        documents,
+        model=model,  # type: ignore[arg-type]
+        prompts=PROMPTS,
+        meter=UsageMeter(),
+    )
+
+
+async def test_each_document_is_asked_alone_and_equal_answers_are_one() -> None:
+    documents = documents_with(
+        "Lit on 14 October 1874, says the log.",
+        "It shone in 1871.",
+        "The Board met in 1874; the lamp was lit then.",
+        "The lens was cleaned.",
+    )
+    said = {
+        "says the log": "The lighthouse first lit its lamp on 14 October 1874. It was windy.",
+        "It shone": "The lighthouse first lit its lamp in 1871.",
+        "The Board": '"The lighthouse first lit its lamp in 1874."',
+        "The lens": "The document does not say when it first lit its lamp.",
+    }
+    model = Replies(lambda prompt: next(reply for mark, reply in said.items() if mark in prompt))
+
+    rivals, dropped = await asked(model, documents)
+
+    assert [(r.statement, r.given_by) for r in rivals] == [
+        ("The lighthouse first lit its lamp on 14 October 1874.", [1, 3]),
+        ("The lighthouse first lit its lamp in 1871.", [2]),
+    ]
+    assert [(d.document, d.why) for d in dropped] == [(4, "the document says nothing of it")]
+    assert len(model.asked) == 4
+    for prompt, mark in zip(model.asked, said, strict=True):
+        assert mark in prompt
+        assert not any(other in prompt for other in said if other != mark)
+
+
+async def test_an_invention_a_repetition_and_a_failure_become_no_rival() -> None:
+    documents = documents_with("The lens has 364 prisms.", "A tower.", "A third.", "A fourth.")
+    said = {
+        "364": "The lighthouse first lit its lamp in 1816.",
+        "tower": "The lighthouse first light its lamp.",
+        "third": ProviderError("it is down", provider="reader"),
+        "fourth": "Word upon word " * 40,
+    }
+    model = Replies(lambda prompt: next(reply for mark, reply in said.items() if mark in prompt))
+
+    rivals, dropped = await asked(model, documents)
+
+    assert rivals == ()
+    assert [one.why for one in dropped] == [
+        "the document has no 1816",
+        "it repeats the question",
+        "it is down",
+        "it is too long for one answer",
+    ]
+
+
+async def test_a_claim_of_a_long_answer_gets_a_question_that_does_not_give_it_away() -> None:
+    async def question(*replies: str) -> str:
+        said = iter(replies)
+        return await own_question(
+            "The tower is 31 metres high.",
+            "Tell me about Vennick.",
+            model=Replies(lambda _: next(said)),  # type: ignore[arg-type]
+            prompts=PROMPTS,
+            meter=UsageMeter(),
+            secret=("31",),
+        )
+
+    assert await question('"How high is the tower?"') == "How high is the tower?"

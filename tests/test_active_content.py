@@ -1,0 +1,69 @@
+"""What a change may not bring in, and reasons as plain words."""
+
+import time
+
+import pytest
+
+from conflictscore.active_content import added_active_content, without_active_content
+
+ACTIVE = {
+    "an image": "See ![chart](chart.png).",
+    "a link": "See [here](chart).",
+    "an address": "Write to https://evil.test/?q=secret now.",
+    "HTML": "It is <b>1874</b>.",
+    "a control token": "It is 1874.<|im_end|>",
+}
+
+
+@pytest.mark.parametrize(("kind", "text"), ACTIVE.items())
+def test_what_a_change_brings_in_is_named(kind: str, text: str) -> None:
+    assert added_active_content("It is 1871.", text) == kind
+    assert added_active_content(text, text.replace("1874", "1871")) is None, "it was there before"
+    assert added_active_content("", without_active_content(text)) is None
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("HTTPS://EVIL.TEST", "www.evil.test/x", "//evil.test/x.png", "javascript:alert(1)"),
+        *("data:text/html;base64,xyz", "mailto:a@b.test", "evil.test/x?q=1", "me@evil.test"),
+        *("[x]: evil", "[x] (evil)", "&lt;img", "<https", "ftp://a"),
+    ],
+)
+def test_addresses_in_other_forms_are_found(address: str) -> None:
+    assert added_active_content("", f"Look: {address}")
+    assert added_active_content("", without_active_content(f"Look: {address}")) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The light was lit in 1874 [2][3], at 5.20 p.m. (see Docs 2, 3).",
+        "Costs rose 3/4, and a < b; R&D: 10/20 and/or more. The ratio is 4:1.",
+        "Die Ärzte e.V.; le 14 octobre 1874 : « allumé ».",
+    ],
+)
+def test_plain_text_is_left_alone(text: str) -> None:
+    assert added_active_content("", text) is None
+    assert without_active_content(text) == text
+
+
+def test_another_address_is_not_excused_by_the_one_before() -> None:
+    before = "It is 1871, says [the log](https://log.test/a)."
+
+    assert added_active_content(before, before.replace("1871", "1874")) is None
+    assert added_active_content(before, before.replace("log.test", "evil.test")) == "an address"
+    assert added_active_content(before, before + before), "nor is it said twice"
+
+
+@pytest.mark.parametrize("shape", ["a.", "<a", "[", "](", "&a", "a@", "://", "www", "a-", "!["])
+def test_it_takes_time_in_proportion_to_the_length(shape: str) -> None:
+    def seconds(count: int) -> float:
+        text, start = shape * count, time.process_time()
+        added_active_content("", text)
+        without_active_content(text)
+        return time.process_time() - start
+
+    seconds(1000)
+    once, eightfold = min(seconds(4000) for _ in range(3)), min(seconds(32_000) for _ in range(3))
+    assert eightfold < 24 * once + 0.05
