@@ -39,9 +39,6 @@ _MOST_RIVALS = 4
 """Of a claim, those that most documents gave."""
 _MOST_ASKED = 12
 """Documents that are asked about a claim."""
-_LEAST_OVERLAP = 0.25
-"""Share of the question's and the claim's words that a document has which the embedded labeler
-calls irrelevant and that is asked nevertheless: its labels miss some that are not."""
 
 
 @dataclass(frozen=True)
@@ -212,20 +209,25 @@ def _denial(claim: ClaimEvidence) -> ClaimEvidence:
 
 
 def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
-    """The documents to ask, each text once: those of the other side, or all that may bear on it."""
+    """The documents to ask, each text once: those of the other side.
+
+    Where the embedded labeler labels, which misses sides that documents take, all that share a word
+    with question and claim, those with most of their words first.
+    """
     against = set(claim.contradicts)
+    known: dict[int, float] = {}
     if getattr(looking.labeler, "embedded", False) or not against:
         asked = Claim(number=1, text=f"{looking.question} {claim.claim.text}")
         [shares] = telling([asked], looking.documents)
         known = dict(zip((d.number for d in looking.documents), shares, strict=True))
-        sides = {*claim.supports, *against}
-        against = sides | {n for n, share in known.items() if share >= _LEAST_OVERLAP}
+        against |= {*claim.supports, *(n for n, share in known.items() if share)}
     silent = {number for number, weight in looking.weights.items() if not weight}
     first: dict[int, Document] = {}
     for document in looking.documents:
         if document.number in against - silent:
             first.setdefault(document.duplicate_of or document.number, document)
-    ranked = sorted(first.values(), key=lambda d: d.number not in claim.contradicts)
+    sides = {*claim.supports, *claim.contradicts}
+    ranked = sorted(first.values(), key=lambda d: (d.number not in sides, -known.get(d.number, 0)))
     return sorted(ranked[:_MOST_ASKED], key=lambda document: document.number)
 
 

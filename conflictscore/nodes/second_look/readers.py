@@ -10,7 +10,6 @@ from functools import partial
 from typing import NamedTuple
 
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
-from conflictscore.markdown import sentence_ends
 from conflictscore.models import fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -22,6 +21,7 @@ from conflictscore.nodes.second_look.statements import (
 )
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Document, DroppedReply
+from conflictscore.sentences import sentence_ends
 from conflictscore.threads import together
 
 __all__ = ["Answered", "Rival", "ask_documents", "own_question"]

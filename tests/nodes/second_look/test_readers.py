@@ -50,7 +50,7 @@ async def test_each_document_is_asked_alone_and_equal_answers_are_one() -> None:
 
 async def test_an_invention_a_repetition_and_a_failure_become_no_rival() -> None:
     documents = documents_with("The lens has 364 prisms.", "A tower.", "A third.", "A fourth.")
-    said = {
+    said: dict[str, str | Exception] = {
         "364": "The lighthouse first lit its lamp in 1816.",
         "tower": "The lighthouse first light its lamp.",
         "third": ProviderError("it is down", provider="reader"),
