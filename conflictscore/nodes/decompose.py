@@ -162,7 +162,7 @@ async def _ask_for_claims(
         with suppress(UnreadableReplyError):  # then claims alone, which is the easier form
             placed = await ask(read_placed_claims, f"{prompt}\n\n{form}")
     if placed is None:
-        read = partial(_read_statements, answer.text) if short else read_claims
+        read: _Read[str] = _read_statements if short else read_claims
         placed = tuple((text, "") for text in await ask(read))
     spans = [(text, _span(text, opening, answer.text)) for text, opening in placed]
     left, why = _unclaimed(answer.text, spans), ""
@@ -190,13 +190,13 @@ def _in_answer_to(question: str, runtime: RunRuntime) -> str:
     return runtime.context.prompts.render("decompose_in_answer_to", question=material(question))
 
 
-def _read_statements(answer: str, reply: str) -> tuple[str, ...]:
+def _read_statements(reply: str, answer: str) -> tuple[str, ...]:
     """The claims of a short answer, each written as a full statement.
 
     Raises:
         ValueError: A claim is as short as the answer, or a yes or no is said to claim nothing.
     """
-    claims = read_claims(reply)
+    claims = read_claims(reply, answer)
     if len(words_in(answer)) < _LEAST_WORDS:
         for claim in claims:
             if len(words_in(claim)) < _LEAST_WORDS:
