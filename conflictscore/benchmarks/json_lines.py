@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from conflictscore.errors import InputError
-from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.cleaning import clean_text
 
 __all__ = ["documents_of", "read_json_lines", "text_of", "texts_of"]
 

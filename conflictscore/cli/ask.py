@@ -90,7 +90,7 @@ def ask(
     from conflictscore.graph.self_correction import build_self_correction_graph
     from conflictscore.nodes.retrieve import check_question
     from conflictscore.reporting.run_log import check_log
-    from conflictscore.retrieval.documents import clean_text
+    from conflictscore.retrieval.cleaning import clean_text
 
     question, options = clean_text(question), tuple(map(clean_text, options))
     check_question(question, options)

@@ -52,8 +52,8 @@ def score(
     """Score an answer that exists already: ConflictScore (CS-C and CS-R) against documents."""
     from conflictscore.graph.chains import build_scoring_graph
     from conflictscore.reporting.run_log import check_log
+    from conflictscore.retrieval.cleaning import clean_text
     from conflictscore.retrieval.document_files import read_documents
-    from conflictscore.retrieval.documents import clean_text
 
     if log:
         check_log(log)

@@ -44,7 +44,7 @@ def search(question: str, as_json: bool, **settings: Any) -> None:
 
     from conflictscore.nodes.retrieve import check_question, find_documents
     from conflictscore.reporting.terminal import print_documents
-    from conflictscore.retrieval.documents import clean_text
+    from conflictscore.retrieval.cleaning import clean_text
 
     question = clean_text(question)
     check_question(question, ())

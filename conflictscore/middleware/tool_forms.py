@@ -22,7 +22,7 @@ from conflictscore.records import (
     Usage,
     WeightedScores,
 )
-from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.cleaning import clean_text
 
 __all__ = [
     "AskArguments",

@@ -1,7 +1,5 @@
 """From what a retriever returned to the numbered documents that prompts and reports cite."""
 
-import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,15 +7,13 @@ from langchain_core.documents import Document as Retrieved
 from pydantic import ValidationError
 
 from conflictscore.errors import InputError
-from conflictscore.records import Document, encodable, first_fault
+from conflictscore.records import Document, first_fault
+from conflictscore.retrieval.cleaning import clean_text, is_scalar
 
 __all__ = [
     "URL_KEYS",
     "DocumentLike",
-    "Scalar",
     "as_document",
-    "clean_text",
-    "is_scalar",
     "to_documents",
 ]
 
@@ -25,23 +21,8 @@ DocumentLike = str | Retrieved | Document | Mapping[str, Any]
 """A document as a caller may hold it: its text, a LangChain ``Document``, a record, or a mapping
 with ``text`` and, as known, ``title``, ``url`` and ``metadata``."""
 
-Scalar = str | int | float | bool | None
-"""What a document's metadata can hold."""
-
-_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85]")
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 URL_KEYS = ("url", "source", "link")
 """The metadata that may hold a document's address, the first of them that does."""
-
-
-def clean_text(text: str) -> str:
-    """The text as any JSON reader, terminal and model can take it.
-
-    Line ends become a line feed, control characters except the tab go, and a lone surrogate,
-    which no UTF-8 can hold, becomes U+FFFD. White space around the text goes too.
-    """
-    text = _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
-    return str(encodable(text)).strip()
 
 
 def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
@@ -91,13 +72,6 @@ def as_document(item: DocumentLike, number: int) -> Document:
     if not document.text.strip():
         raise InputError(f"document {number}, field text: it is empty")
     return document
-
-
-def is_scalar(value: object) -> bool:
-    """Whether a value fits into a document's metadata: text, a finite number, or nothing."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return value is None or isinstance(value, str | int)
 
 
 def _fields(item: Retrieved) -> dict[str, Any]:

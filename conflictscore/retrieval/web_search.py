@@ -30,7 +30,8 @@ from conflictscore.errors import (
     install_hint,
 )
 from conflictscore.retrieval.base import TopKRetriever
-from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.cleaning import clean_text
+from conflictscore.retrieval.pages.shown import marked_inline
 
 __all__ = ["MOST_BYTES", "OTHER_WAYS", "Fault", "Hit", "Page", "WebSearchRetriever", "scrubbed"]
 
@@ -310,7 +311,7 @@ def _seconds(retry_after: str | None) -> float | None:
 
 def _plain(text: str) -> str:
     """The text without tags and entities, on one line."""
-    return " ".join(html.unescape(_TAG.sub("", text)).split())
+    return " ".join(html.unescape(_TAG.sub("", marked_inline(text))).split())
 
 
 def scrubbed(text: str, *secrets: str) -> str:

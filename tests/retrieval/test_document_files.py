@@ -4,9 +4,11 @@ import codecs
 import json
 import os
 import sys
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from hypothesis import given
@@ -15,6 +17,8 @@ from hypothesis import strategies as st
 from conflictscore.errors import InputError, NoDocumentsError
 from conflictscore.records import Document
 from conflictscore.retrieval.document_files import read_documents
+from conflictscore.retrieval.reading.box import ReaderBox
+from conflictscore.retrieval.reading.files import UnusableFileError, read_file
 
 
 @pytest.fixture(autouse=True)
@@ -210,7 +214,7 @@ def test_another_encoding_than_utf8_is_told_in_a_note() -> None:
 UNUSABLE: dict[str, tuple[str, Any]] = {
     "empty": ("there is no text in it", b" \n"),
     "binary": ("not text", b"\x89PNG\r\n\x1a\n\x00\x00"),
-    "undecodable": ("an encoding that cannot be determined", bytes(range(128, 256))),
+    "undecodable": ("in an encoding that can be determined", bytes(range(128, 256))),
     "too large": ("larger than 20 MB", b"a" * 20_000_001),
 }
 
@@ -309,17 +313,16 @@ def pdf(*pages: str) -> bytes:
 
 
 def test_a_pdf_that_is_locked_says_so() -> None:
-    pypdf = pytest.importorskip("pypdf")
-    writer = pypdf.PdfWriter(clone_from=BytesIO(pdf("Lit in 1874.")))
-    writer.encrypt("secret")
-    writer.write("log.pdf")
+    pytest.importorskip("pypdfium2")
+    lock = f"<< /Filter /Standard /V 1 /R 2 /P -4 /O ({'o' * 32}) /U ({'u' * 32}) >>"
+    write("log.pdf", pdf("x").replace(b"/Root", f"/ID [(a) (b)] /Encrypt {lock} /Root".encode()))
 
     with pytest.raises(InputError, match=r"^log\.pdf: it is locked; save a copy that opens"):
         read_documents(["log.pdf"])
 
 
 def test_a_pdf_is_one_document_and_pages_without_text_are_told() -> None:
-    pytest.importorskip("pypdf")
+    pytest.importorskip("pypdfium2")
     write("log.pdf", pdf("Lit in 1874.", "", "It is white."))
 
     read = read_documents(["log.pdf"])
@@ -340,7 +343,7 @@ def test_a_pdf_is_one_document_and_pages_without_text_are_told() -> None:
 def test_a_pdf_without_text_or_form_is_refused_by_name_and_left_out_of_a_folder(
     content: bytes, reason: str
 ) -> None:
-    pytest.importorskip("pypdf")
+    pytest.importorskip("pypdfium2")
     write("docs/a.txt", "a")
     write("docs/scan.pdf", content)
 
@@ -350,27 +353,38 @@ def test_a_pdf_without_text_or_form_is_refused_by_name_and_left_out_of_a_folder(
     assert note.startswith(f"docs/scan.pdf: {reason}")
 
 
-def test_a_docx_gives_its_paragraphs_and_tables_in_their_order() -> None:
-    docx = pytest.importorskip("docx")
-    file = docx.Document()
-    file.core_properties.title = "The log"
-    file.add_paragraph("Lit in 1874.")
-    table = file.add_table(rows=1, cols=2)
-    table.cell(0, 0).text, table.cell(0, 1).text = "lamp", "oil"
-    file.add_paragraph("It is white.")
-    file.save("log.docx")
-    write("bad.docx", "not a zip")
+def test_a_pdf_marks_raised_digits_joins_divided_words_and_reads_columns() -> None:
+    pytest.importorskip("pypdfium2")
+    raised = "10) Tj 6 Ts /F1 7 Tf (6) Tj 0 Ts /F1 12 Tf ( engi-) Tj 0 -14 Td (neers left."
+    left = ("The bridge opened in", "1932 and was painted", "red by the town.")
+    right = ("The mill stands by", "the river and burned", "down in the end.")
+    rows = (f"{a}) Tj 200 0 Td ({b}) Tj -200 -14 Td (" for a, b in zip(left, right, strict=True))
+    write("log.pdf", pdf(raised, "".join(rows)))
 
-    document = only("log.docx")
+    first, second = only("log.pdf").text.split("\n\n")
 
-    assert (document.text, document.title) == ("Lit in 1874.\nlamp | oil\nIt is white.", "The log")
-    with pytest.raises(InputError, match=r"^bad\.docx: not a DOCX that can be read"):
-        read_documents(["bad.docx"])
+    assert first == "10^6 engineers left."
+    assert second.split("\n") == [*left, *right]
+
+
+def test_a_file_that_takes_too_much_is_refused_with_the_reason() -> None:
+    made = BytesIO()
+    with ZipFile(made, "w", ZIP_DEFLATED) as file:
+        file.writestr("word/document.xml", "<w><p>" + "<r><t>a</t></r>" * 2_000_000 + "</p></w>")
+    with closing(ReaderBox(megabytes=100)) as box:
+        with pytest.raises(UnusableFileError, match="needs more than 100 MB of memory"):
+            box.read(made.getvalue(), ".docx", "bomb.docx")
+        assert box.read(b"<p>Blue.", ".html", "a.html")[0][0].text == "Blue."
+    attributes = b"<p " + b"".join(b"a%d=1 " % n for n in range(80_000)) + b">x"
+    with (
+        closing(ReaderBox(file_seconds=1)) as box,
+        pytest.raises(UnusableFileError, match="no text that could be extracted within 1 s"),
+    ):
+        box.read(attributes, ".html", "a.html")
 
 
 def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pypdf", None)
-    write("log.pdf", pdf("Lit in 1874."))
+    monkeypatch.setitem(sys.modules, "pypdfium2", None)
 
-    with pytest.raises(InputError, match=r"log\.pdf: reading it needs pypdf: pip install"):
-        read_documents(["log.pdf"])
+    with pytest.raises(UnusableFileError, match=r"reading it needs pypdfium2: pip install"):
+        read_file(pdf("Lit in 1874."), ".pdf", "log.pdf")

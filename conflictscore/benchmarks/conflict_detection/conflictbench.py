@@ -38,7 +38,7 @@ from conflictscore.benchmarks.harness.selection import lot
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Label
-from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.cleaning import clean_text
 
 __all__ = [
     "PUBLISHED",

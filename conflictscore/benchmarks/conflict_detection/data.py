@@ -27,7 +27,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.replies import read_text
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Label, Record, Usage
-from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.threads import together
 
 __all__ = [

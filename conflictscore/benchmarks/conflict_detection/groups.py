@@ -9,7 +9,7 @@ from pydantic import Field
 from conflictscore.benchmarks.json_lines import text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Label, Record
-from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.cleaning import clean_text
 
 __all__ = ["ClaimGroup", "GroupDocument", "document_of", "folded", "in_tables", "statement"]
 

@@ -29,7 +29,7 @@ from conflictscore.benchmarks.harness.selection import question_id
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
-from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.cleaning import clean_text
 
 __all__ = ["Conflicts", "ConflictsQuestion", "conflicts", "read_conflicts"]
 

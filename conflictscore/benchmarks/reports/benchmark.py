@@ -23,7 +23,7 @@ from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, t
 from conflictscore.benchmarks.reports import ENTRY
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
-from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.cleaning import clean_text
 
 __all__ = ["REPLY_TOKENS", "Topic", "file_of", "read_topics", "reports"]
 

@@ -13,7 +13,7 @@ from conflictscore.benchmarks.harness.selection import (
     shuffled_options,
 )
 from conflictscore.errors import InputError
-from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.cleaning import clean_text
 
 __all__ = ["read_truthfulqa"]
 

@@ -20,7 +20,7 @@ from conflictscore.benchmarks.truthfulqa.judges import JUDGES, Quality, judge_me
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Record, Usage
-from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.cleaning import clean_text
 
 __all__ = [
     "Confusion",

@@ -47,6 +47,7 @@ _LONGEST_TYPE = 60
 """Characters of a media type that a reason repeats."""
 _EITHER_HEADER = zlib.MAX_WBITS | 32
 """A gzip or zlib header, whichever is there."""
+_GZIP = b"\x1f\x8b"
 _DAMAGED = "is compressed and cannot be decompressed"
 
 Address = IPv4Address | IPv6Address
@@ -314,6 +315,7 @@ class Body:
         self._limit = limit
         self._wire = 0
         self._kept = bytearray()
+        self._rest = b""
 
     @property
     def full(self) -> bool:
@@ -330,13 +332,25 @@ class Body:
         if self._inflate is None:
             self._kept += data
             return
-        room = self._limit + 1 - len(self._kept)
         try:
-            self._kept += self._inflate.decompress(data, room)
+            self._unpack(data)
         except zlib.error:
             if not first:
                 raise PageError(_DAMAGED) from None
-            self._kept += self._headless(data, room)
+            self._kept += self._headless(data, self._limit + 1 - len(self._kept))
+
+    def _unpack(self, data: bytes) -> None:
+        """Unpack one gzip after the other, as servers join them."""
+        data, self._rest = self._rest + data, b""
+        while data and self._inflate is not None and not self.full:
+            if self._inflate.eof:
+                if len(data) < len(_GZIP) and _GZIP.startswith(data):
+                    self._rest = data
+                if not data.startswith(_GZIP):
+                    return
+                self._inflate = zlib.decompressobj(_EITHER_HEADER)
+            self._kept += self._inflate.decompress(data, self._limit + 1 - len(self._kept))
+            data = self._inflate.unused_data
 
     def _headless(self, data: bytes, room: int) -> bytes:
         """Many servers send ``deflate`` without the header that belongs to it."""

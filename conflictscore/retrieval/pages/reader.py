@@ -15,7 +15,8 @@ from pydantic import Field, model_validator
 
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.retrieval.base import WrappingRetriever
-from conflictscore.retrieval.documents import URL_KEYS, clean_text
+from conflictscore.retrieval.cleaning import clean_text
+from conflictscore.retrieval.documents import URL_KEYS
 from conflictscore.retrieval.pages.page import FetchSettings, PageError, PageText
 from conflictscore.retrieval.search_notes import note
 
@@ -91,10 +92,10 @@ class PageReadingRetriever(WrappingRetriever):
         """The text of each page, or why there is none; the first are read first."""
         if not urls:
             return {}
-        from conflictscore.retrieval.pages.extractor import shared_extractor
         from conflictscore.retrieval.pages.fetch import PageFetcher
+        from conflictscore.retrieval.reading.box import shared_box
 
-        extractor = shared_extractor()
+        extractor = shared_box()
         outcomes: dict[str, _Outcome] = {}
         at_once = asyncio.Semaphore(_AT_ONCE)
 

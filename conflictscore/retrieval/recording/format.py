@@ -51,7 +51,7 @@ from pydantic import (
 
 from conflictscore.errors import InputError
 from conflictscore.records import encodable, first_fault
-from conflictscore.retrieval.documents import Scalar, is_scalar
+from conflictscore.retrieval.cleaning import Scalar, is_scalar
 
 __all__ = [
     "Recording",

@@ -24,7 +24,7 @@ from conflictscore.errors import (
     QuotaError,
 )
 from conflictscore.records import encodable
-from conflictscore.retrieval.documents import clean_text
+from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.recording.file import RecordingWriter
 from conflictscore.retrieval.recording.format import (
     Recording,

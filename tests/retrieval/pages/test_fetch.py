@@ -268,6 +268,10 @@ def _deflate(data: bytes, bits: int) -> bytes:
     [
         ("gzip", gzip.compress),
         ("X-GZIP", gzip.compress),
+        (
+            "gzip",
+            lambda text: b"".join(gzip.compress(text[n : n + 9]) for n in range(0, len(text), 9)),
+        ),
         ("deflate", lambda data: _deflate(data, zlib.MAX_WBITS)),
         ("deflate", lambda data: _deflate(data, -zlib.MAX_WBITS)),
         ("identity", bytes),

@@ -1,4 +1,4 @@
-"""Extracting the text of pages in processes that can be ended, off the event loop."""
+"""Reading pages and files in processes that can be ended, off the event loop."""
 
 import atexit
 import json
@@ -12,30 +12,44 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from conflictscore.retrieval.documents import clean_text
+from conflictscore.errors import InputError
+from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.page import FetchedPage, PageError, PageText
+from conflictscore.retrieval.reading.files import FileDocument, UnusableFileError
 from conflictscore.threads import in_thread, usable_cores
 
-__all__ = ["PageExtractor", "shared_extractor"]
+__all__ = ["ReaderBox", "shared_box"]
 
-_SECONDS = 10.0
-"""For one page. An article of 2 MB takes one, on an idle core; `extract` says what takes more."""
+_PAGE_SECONDS = 10.0
+"""For one page. An article of 2 MB takes one, on an idle core; `worker` says what takes more."""
+_FILE_SECONDS = 60.0
+"""For one file. A PDF of 137 pages takes 4, on a busy core."""
+_MEGABYTES = 1000
+"""That reading one may take. A Word file of 20 MB of text takes a fifth."""
 _MOST_WORKERS = 4
 
 
-class PageExtractor:
-    """Finds the text of pages, for any number of threads and event loops at once.
+class ReaderBox:
+    """Finds the text of pages and files, for any number of threads and event loops at once.
 
     Its processes start when they are needed, no more of them than there are cores, and serve one
-    page after the other until `close`. A page that takes too long, or breaks its process, costs
-    that process and no other page.
+    request after the other until `close`. A page or file that takes too long or too much memory,
+    or breaks its process, costs that process and nothing else.
 
     Args:
-        seconds: What one page may take, above 0.
+        page_seconds: What one page may take, above 0.
+        file_seconds: What one file may take, above 0.
+        megabytes: The memory that reading one may take, above 0.
     """
 
-    def __init__(self, seconds: float = _SECONDS) -> None:
-        self._seconds = seconds
+    def __init__(
+        self,
+        page_seconds: float = _PAGE_SECONDS,
+        file_seconds: float = _FILE_SECONDS,
+        megabytes: int = _MEGABYTES,
+    ) -> None:
+        self._page_seconds, self._file_seconds = page_seconds, file_seconds
+        self._megabytes = megabytes
         self._turn = threading.Semaphore(min(_MOST_WORKERS, usable_cores()))
         self._idle: list[_Worker] = []
 
@@ -45,7 +59,8 @@ class PageExtractor:
         Raises:
             PageError: It is not text, holds none, or none that can be had in time.
         """
-        job = _Job(page)
+        known = asdict(page)
+        job = _Job({"page": known}, known.pop("body"), self._page_seconds)
         try:
             answer = await in_thread(lambda: self._answer(job))
         except BaseException:
@@ -59,6 +74,24 @@ class PageExtractor:
         title = " ".join(clean_text(answer["title"]).split())
         return PageText(text=text, title=title, date=answer["date"], cut=answer["cut"])
 
+    def read(self, data: bytes, ending: str, url: str) -> tuple[list[FileDocument], list[str]]:
+        """The documents of a file and notes on it; see :func:`~.files.read_file`.
+
+        Raises:
+            UnusableFileError: As ``read_file``, or it takes too much time or memory.
+            InputError: As ``read_file``.
+        """
+        job = _Job({"ending": ending, "url": url}, data, self._file_seconds)
+        try:
+            answer = self._answer(job)
+        except PageError as error:
+            raise UnusableFileError(f"it {error}") from None
+        if "refused" in answer:
+            raise InputError(answer["refused"])
+        if "error" in answer:
+            raise UnusableFileError(answer["error"])
+        return [FileDocument(*fields) for fields in answer["documents"]], answer["notes"]
+
     def close(self) -> None:
         """End the processes that have nothing to do."""
         while self._idle:
@@ -68,7 +101,7 @@ class PageExtractor:
         with self._turn:
             worker = self._worker()
             try:
-                answer = job.given_to(worker, self._seconds)
+                answer = job.given_to(worker, self._megabytes)
             except BaseException:
                 worker.close()
                 raise
@@ -90,18 +123,19 @@ class PageExtractor:
 
 
 class _Job:
-    """One page on its way through a process; another thread can call it off."""
+    """One request on its way through a process; another thread can call it off."""
 
-    def __init__(self, page: FetchedPage) -> None:
-        self._page = page
+    def __init__(self, request: dict[str, Any], body: bytes, seconds: float) -> None:
+        self._request, self._body, self._seconds = request, body, seconds
         self._lock = threading.Lock()
         self._worker: _Worker | None = None
         self._off = False
 
-    def given_to(self, worker: "_Worker", seconds: float) -> dict[str, Any]:
+    def given_to(self, worker: "_Worker", megabytes: int) -> dict[str, Any]:
         """Raises PageError where the process ends, or nobody waits for the page any more."""
         self._at(worker)
-        answer = worker.ask(self._page, seconds)
+        limits = {"seconds": self._seconds, "megabytes": megabytes}
+        answer = worker.ask({**self._request, **limits}, self._body)
         self._at(None)
         return answer
 
@@ -123,7 +157,7 @@ class _Worker:
         # It finds this package and its libraries wherever this process found them.
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "conflictscore.retrieval.pages.extract"],
+            [sys.executable, "-P", "-m", "conflictscore.retrieval.reading.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -134,28 +168,26 @@ class _Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, page: FetchedPage, seconds: float) -> dict[str, Any]:
-        """Blocks until the text is extracted.
+    def ask(self, request: dict[str, Any], body: bytes) -> dict[str, Any]:
+        """Blocks until there is an answer.
 
         Raises:
             PageError: The process ended instead.
         """
-        known = asdict(page)
-        body = known.pop("body")
-        request = {"seconds": seconds, "size": len(body), "page": known}
+        head = json.dumps({**request, "size": len(body)}).encode()
         assert self._process.stdin is not None  # noqa: S101 - a pipe: see __init__
         assert self._process.stdout is not None  # noqa: S101 - as above
         asked = time.monotonic()
         with suppress(OSError):  # it ended; so there is no answer either
-            self._process.stdin.write(json.dumps(request).encode() + b"\n" + body)
+            self._process.stdin.write(head + b"\n" + body)
             self._process.stdin.flush()
         line = self._process.stdout.readline()
         if line:
             answer: dict[str, Any] = json.loads(line)
             return answer
-        if time.monotonic() - asked < seconds:
+        if time.monotonic() - asked < request["seconds"]:
             raise PageError("crashes the extraction of its text")
-        raise PageError(f"has no text that could be extracted within {seconds:g} s")
+        raise PageError(f"has no text that could be extracted within {request['seconds']:g} s")
 
     def kill(self) -> None:
         """End the process, in the middle of a page too; whoever waits for it sees it end."""
@@ -170,20 +202,20 @@ class _Worker:
                     pipe.close()
 
 
-_shared: dict[int, PageExtractor] = {}
+_shared: dict[int, ReaderBox] = {}
 _sharing = threading.Lock()
 
 
-def shared_extractor() -> PageExtractor:
-    """The one extractor of this process; it ends with the interpreter.
+def shared_box() -> ReaderBox:
+    """The one box of this process; it ends with the interpreter.
 
     A forked child gets its own: the parent's processes answer the parent.
     """
     with _sharing:
-        return _shared.setdefault(os.getpid(), PageExtractor())
+        return _shared.setdefault(os.getpid(), ReaderBox())
 
 
 @atexit.register
 def _close_shared() -> None:
-    if extractor := _shared.get(os.getpid()):
-        extractor.close()
+    if box := _shared.get(os.getpid()):
+        box.close()

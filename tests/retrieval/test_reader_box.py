@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from conflictscore.retrieval.pages.extractor import PageExtractor, shared_extractor
 from conflictscore.retrieval.pages.page import FetchedPage, PageError, PageText
+from conflictscore.retrieval.reading.box import ReaderBox, shared_box
 from conflictscore.threads import usable_cores
 
 ENDLESS = '<script type="application/ld+json">' + '"@type": [' * 50_000 + "</script>"
@@ -41,15 +41,15 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
 
 
 @pytest.fixture
-def extractor(started: list[subprocess.Popen[bytes]]) -> Iterator[PageExtractor]:
+def extractor(started: list[subprocess.Popen[bytes]]) -> Iterator[ReaderBox]:
     """One whose processes are ended, which is seen at the end."""
-    with closing(PageExtractor()) as extractor:
+    with closing(ReaderBox()) as extractor:
         yield extractor
     assert all(process.poll() is not None for process in started)
 
 
 async def test_one_page_after_the_other_goes_through_the_same_process(
-    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+    extractor: ReaderBox, started: list[subprocess.Popen[bytes]]
 ) -> None:
     for n in range(5):
         assert await extractor.extract(html(f"It is {n}.")) == PageText(f"It is {n}.")
@@ -57,7 +57,7 @@ async def test_one_page_after_the_other_goes_through_the_same_process(
 
 
 async def test_pages_at_the_same_time_share_a_few_processes(
-    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+    extractor: ReaderBox, started: list[subprocess.Popen[bytes]]
 ) -> None:
     found = await asyncio.gather(*(extractor.extract(html(f"It is {n}.")) for n in range(30)))
     assert [one.text for one in found] == [f"It is {n}." for n in range(30)]
@@ -65,7 +65,7 @@ async def test_pages_at_the_same_time_share_a_few_processes(
 
 
 def test_threads_and_event_loops_share_them_too(
-    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+    extractor: ReaderBox, started: list[subprocess.Popen[bytes]]
 ) -> None:
     def read(n: int) -> str:
         return asyncio.run(extractor.extract(html(f"It is {n}."))).text
@@ -75,7 +75,7 @@ def test_threads_and_event_loops_share_them_too(
     assert len(started) <= min(4, usable_cores())
 
 
-async def test_the_text_is_one_that_any_reader_can_take(extractor: PageExtractor) -> None:
+async def test_the_text_is_one_that_any_reader_can_take(extractor: ReaderBox) -> None:
     page = html("It is&#7; blue.&#xD800;\r\n", "<title>The\x1b[31m\n  sky</title>")
     found = await extractor.extract(page)
     assert found.text.startswith("It is blue.")
@@ -84,7 +84,7 @@ async def test_the_text_is_one_that_any_reader_can_take(extractor: PageExtractor
 
 
 async def test_a_page_without_text_is_a_reason_and_not_a_broken_process(
-    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+    extractor: ReaderBox, started: list[subprocess.Popen[bytes]]
 ) -> None:
     for page in (html(""), html("&#7;")):
         with pytest.raises(PageError, match="has no text"):
@@ -106,7 +106,7 @@ async def test_a_page_that_takes_for_ever_costs_its_process_and_no_other_page(
             turns += 1
 
     counting = asyncio.create_task(count())
-    with closing(PageExtractor(seconds=1)) as extractor:
+    with closing(ReaderBox(1)) as extractor:
         with pytest.raises(PageError, match="has no text that could be extracted within 1 s"):
             await extractor.extract(html("x", ENDLESS))
         assert (await extractor.extract(html("It is blue."))).text == "It is blue."
@@ -118,14 +118,14 @@ async def test_a_page_that_takes_for_ever_costs_its_process_and_no_other_page(
 async def test_a_process_that_has_answered_is_not_ended_for_waiting(
     started: list[subprocess.Popen[bytes]],
 ) -> None:
-    with closing(PageExtractor(seconds=2)) as extractor:
+    with closing(ReaderBox(2)) as extractor:
         await extractor.extract(html("It is blue."))
         with pytest.raises(subprocess.TimeoutExpired):
             await asyncio.to_thread(started[0].wait, 3)
 
 
 async def test_a_process_that_breaks_costs_its_page(
-    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+    extractor: ReaderBox, started: list[subprocess.Popen[bytes]]
 ) -> None:
     extracting = asyncio.create_task(extractor.extract(html("x", ENDLESS)))
     while not started:  # noqa: ASYNC110 - it starts in a thread
@@ -138,7 +138,7 @@ async def test_a_process_that_breaks_costs_its_page(
 
 
 async def test_a_process_that_is_gone_is_replaced_before_it_costs_a_page(
-    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+    extractor: ReaderBox, started: list[subprocess.Popen[bytes]]
 ) -> None:
     await extractor.extract(html("It is blue."))
     started[0].kill()
@@ -148,7 +148,7 @@ async def test_a_process_that_is_gone_is_replaced_before_it_costs_a_page(
 
 
 async def test_a_cancelled_page_ends_its_process_and_lets_the_next_one_in(
-    extractor: PageExtractor, started: list[subprocess.Popen[bytes]]
+    extractor: ReaderBox, started: list[subprocess.Popen[bytes]]
 ) -> None:
     everyone = [asyncio.create_task(extractor.extract(html("x", ENDLESS))) for _ in range(9)]
     while not started:  # noqa: ASYNC110 - it starts in a thread
@@ -166,7 +166,7 @@ async def test_a_cancelled_page_ends_its_process_and_lets_the_next_one_in(
 
 
 async def test_a_machine_that_starts_no_process_is_a_reason_each_time(
-    extractor: PageExtractor, monkeypatch: pytest.MonkeyPatch
+    extractor: ReaderBox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/no/such/interpreter")
     for _ in range(9):
@@ -177,10 +177,10 @@ async def test_a_machine_that_starts_no_process_is_a_reason_each_time(
 def test_there_is_one_for_this_process_and_another_one_for_a_forked_child(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ours = shared_extractor()
-    assert shared_extractor() is ours
+    ours = shared_box()
+    assert shared_box() is ours
     monkeypatch.setattr(os, "getpid", lambda: -1)
-    assert shared_extractor() is not ours
+    assert shared_box() is not ours
 
 
 @pytest.mark.parametrize(("end", "code"), [("", 0), ("os.kill(os.getpid(), 9)", -9)])
@@ -191,10 +191,10 @@ def test_a_process_ends_when_the_one_that_started_it_does(
     script = tmp_path / "script.py"
     script.write_text(
         "import asyncio, os\n"
-        "from conflictscore.retrieval.pages.extractor import shared_extractor\n"
+        "from conflictscore.retrieval.reading.box import shared_box\n"
         "from conflictscore.retrieval.pages.page import FetchedPage\n"
         "page = FetchedPage('u', 'u', 'text/plain', None, b'It is blue.')\n"
-        "print(asyncio.run(shared_extractor().extract(page)).text, flush=True)\n"
+        "print(asyncio.run(shared_box().extract(page)).text, flush=True)\n"
         f"{end}\n"  # and without a main guard, as scripts are
     )
     # The grandchild shares this pipe: its end is seen only when both are gone.

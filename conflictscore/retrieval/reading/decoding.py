@@ -1,0 +1,149 @@
+"""From bytes to text, by what is said of their encoding, as browsers understand it."""
+
+import codecs
+import re
+from contextlib import suppress
+from typing import NamedTuple
+
+__all__ = ["Decoded", "NotTextError", "decode"]
+
+
+class NotTextError(Exception):
+    """The bytes are no text; says why in words that follow "the page" or "the file"."""
+
+
+class Decoded(NamedTuple):
+    """A text, and the encoding that it was read in, by Python's name."""
+
+    text: str
+    encoding: str
+
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is the beginning of its own
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
+_META_WITHIN = 4096
+"""Bytes at the beginning of a page in which it may name its encoding."""
+_NOT_OF_THE_WEB = (
+    *("x-user-defined", "replacement", "utf-7", "idna", "punycode"),
+    *("unicode-escape", "raw-unicode-escape"),
+)
+"""Codecs that no page is written in."""
+_CANDIDATES = (
+    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258"),
+    *("cp874", "cp866", "koi8_r", "koi8_u", "iso8859_2", "iso8859_5", "iso8859_7", "iso8859_8"),
+    *("gb18030", "big5", "cp932", "euc_jp", "iso2022_jp", "cp949"),
+)
+"""Encodings of the web. Without the code pages of DOS and IBM a guess of them cannot win by chance:
+"1932–1945" in cp1252 looks like cp852 as well."""
+_HIGH = bytes(range(128, 256))
+_GUESS_FROM = 50_000
+"""Bytes that an encoding is guessed from."""
+_LONGEST_CHARACTER = 4
+"""Bytes."""
+_DAMAGE = 10
+"""One character in so many bytes beyond ASCII may be damaged."""
+_BINARY = 20
+_LEAST_CONTROLS = 5
+"""One character in so many may be a control character, and so many in any text."""
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> Decoded:
+    """The text of a page or file.
+
+    A byte order mark is believed first. Bytes beyond ASCII that are valid UTF-8 are UTF-8,
+    whatever is named; else what the server names, then what the page itself names, where it fits.
+    A text with little damage is read in spite of it, and an encoding is guessed otherwise. Names
+    are read by the WHATWG's table: iso-8859-9 means windows-1254.
+
+    Args:
+        body: The bytes, which may break off in mid-character.
+        charset: The encoding that the server names; None where it names none.
+        html: Whether the text may name its encoding itself.
+
+    Raises:
+        NotTextError: It is not text.
+    """
+    found = _decoded(body, charset, html)
+    if _is_binary(found.text):
+        raise NotTextError("is not text")
+    return found
+
+
+def _is_binary(text: str) -> bool:
+    controls = len(_CONTROLS.findall(text))
+    return controls > _LEAST_CONTROLS and controls * _BINARY > len(text)
+
+
+def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
+    for mark, name in _BOMS:
+        if body.startswith(mark):
+            return Decoded(body[len(mark) :].decode(name, "replace"), name)
+    named = [_codec(charset), _codec(_named_in(body) if html else None)]
+    high = len(body) - len(body.translate(None, _HIGH))
+    candidates = [name for name in (["utf-8", *named] if high else [*named, "utf-8"]) if name]
+    for name in candidates:
+        try:
+            # An incremental decoder waits for the rest of a last character that breaks off.
+            return Decoded(codecs.getincrementaldecoder(name)(_errors(name)).decode(body), name)
+        except (UnicodeError, LookupError):
+            continue
+    name = next(filter(None, named), "utf-8")
+    best = body.decode(name, "replace")
+    if best.count("\ufffd") * _DAMAGE <= high:
+        return Decoded(best, name)
+    guess = _guess(body)
+    if guess is None:
+        why = "text" if _is_binary(best) else "text in an encoding that can be determined"
+        raise NotTextError(f"is not {why}")
+    return Decoded(body.decode(guess, "replace"), guess)
+
+
+def _guess(body: bytes) -> str | None:
+    from charset_normalizer import from_bytes
+
+    # A cut in mid-character makes the right encoding the one that does not fit.
+    guesses = (
+        from_bytes(body[: _GUESS_FROM - less], cp_isolation=list(_CANDIDATES)).best()
+        for less in range(_LONGEST_CHARACTER)
+    )
+    best = next(filter(None, guesses), None)
+    return best.encoding if best else None
+
+
+def _named_in(body: bytes) -> str | None:
+    found = _META.search(body[:_META_WITHIN])
+    return found[1].decode("ascii", "replace") if found else None
+
+
+def _codec(label: str | None) -> str | None:
+    """Python's codec for a label of the web; None for what is no encoding of text."""
+    import webencodings
+
+    label = label or ""
+    with suppress(LookupError, ValueError):  # "latin-1" is no label of the web's, but meant as one
+        known = webencodings.lookup(label) or webencodings.lookup(codecs.lookup(label).name)
+        name = str(known.codec_info.name) if known else codecs.lookup(label).name
+        b"a".decode(name, "replace")  # fails where it is from bytes to bytes
+        return None if name in _NOT_OF_THE_WEB else "gb18030" if name == "gbk" else name
+    return None
+
+
+def _errors(codec: str) -> str:
+    """Browsers read the bytes that windows-125x leaves free as control characters."""
+    return "c1_controls" if codec.startswith(("cp125", "cp874")) else "strict"
+
+
+def _c1_controls(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+codecs.register_error("c1_controls", _c1_controls)

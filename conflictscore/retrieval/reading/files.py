@@ -1,0 +1,204 @@
+"""The documents in a file's bytes, by the ending of its name."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple, NoReturn
+
+from conflictscore.errors import InputError, install_hint
+from conflictscore.retrieval.cleaning import Scalar, clean_text, is_scalar
+from conflictscore.retrieval.reading.decoding import NotTextError, decode
+
+__all__ = ["ENDINGS", "PLAIN_ENDINGS", "FileDocument", "UnusableFileError", "read_file"]
+
+_HEADING = re.compile(r"^#{1,6}[ \t]+([^\s#].*)$", re.MULTILINE)
+_NO_TITLE = re.compile(
+    r"(?:\(?(?:untitled|anonymous|unknown|no title|title|document)\)?[\s_-]*\d{0,3}"
+    r"|Microsoft \w{1,20} - .*|(?:PowerPoint|Word|Excel) \w{1,20}"
+    r"|.*\.(?:docx?|pdf|indd|tex|dvi|qxd))",
+    re.IGNORECASE,
+)
+"""What programs write into a file's properties where its author gave no title."""
+_MOST_DOCUMENTS = 200_000
+"""Documents of one file: as many fit into the memory of a laptop."""
+
+Notes = list[str]
+
+
+class FileDocument(NamedTuple):
+    """A document of a file: the fields of :class:`~conflictscore.records.Document`."""
+
+    text: str
+    title: str
+    url: str
+    metadata: Mapping[str, Scalar] = {}
+
+
+class UnusableFileError(Exception):
+    """The file holds nothing that can be used; its text says why, without the file's name."""
+
+
+def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], Notes]:
+    """The documents of a file, with notes on how it was read.
+
+    Args:
+        data: Its bytes.
+        ending: One of :data:`ENDINGS`.
+        url: What errors and notes call it, and the address of its documents.
+
+    Raises:
+        UnusableFileError: It is empty, damaged or not of its kind.
+        InputError: A line of a .jsonl file is wrong; names the line and the field.
+    """
+    notes: Notes = []
+    documents = list(_READERS[ending](data, url, notes))
+    if not documents:
+        raise UnusableFileError("there is no text in it")
+    return documents, notes
+
+
+def _decoded(data: bytes, url: str, notes: Notes, *, html: bool = False) -> str:
+    try:
+        found = decode(data, html=html)
+    except NotTextError as error:
+        raise UnusableFileError(str(error).removeprefix("is ")) from None
+    if "\0" in found.text:
+        raise UnusableFileError("not text")
+    if not found.encoding.startswith(("utf-8", "utf-16", "utf-32")):
+        notes.append(f"{url}: not UTF-8, read as {found.encoding}")
+    return found.text
+
+
+def _read_text(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
+    text = clean_text(_decoded(data, url, notes))
+    heading = _HEADING.search(text)
+    if text:
+        title = heading[1].rstrip(" \t#") if heading else PurePosixPath(url).stem
+        yield FileDocument(text, title, url)
+
+
+def _read_html(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
+    from conflictscore.retrieval.pages.shown import whole_text
+
+    title, body = map(clean_text, whole_text(_decoded(data, url, notes, html=True)))
+    if body:
+        yield FileDocument(body, title or PurePosixPath(url).stem, url)
+
+
+def _read_jsonl(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
+    left_out: dict[str, None] = {}
+    for row, line in enumerate(_decoded(data, url, notes).split("\n"), 1):
+        if not line.strip():
+            continue
+        if row > _MOST_DOCUMENTS:
+            raise UnusableFileError(f"it has more than {_MOST_DOCUMENTS:,} lines; cut it up")
+        where = f"{url}, line {row}"
+        fields = _object(line, where)
+        names = [n for n in ("text", "content", "page_content") if fields.get(n) is not None]
+        body = _string(fields, names[0] if names else "text", where)
+        if not body:
+            raise InputError(f"{where}: the field 'text' is missing or empty")
+        title = _string(fields, "title", where)
+        address = _string(fields, "url", where)
+        metadata: dict[str, Scalar] = {}
+        for key, value in fields.items():
+            name = clean_text(key)
+            if isinstance(value, list | dict):
+                left_out[name] = None
+            elif not is_scalar(value):
+                raise InputError(f"{where}: the field {name!r} is not a finite number")
+            else:
+                metadata[name] = clean_text(value) if isinstance(value, str) else value
+        yield FileDocument(body, title, address or url, metadata)
+    notes += (f"{url}: the field {name!r} is not a single value, left out" for name in left_out)
+
+
+def _object(line: str, where: str) -> dict[str, Any]:
+    try:
+        fields = json.loads(line, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise InputError(f"{where}: not JSON; each line holds one JSON object") from None
+    if not isinstance(fields, dict):
+        raise InputError(f'{where}: not a JSON object such as {{"text": "...", "title": "..."}}')
+    return fields
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _string(fields: dict[str, Any], name: str, where: str) -> str:
+    """Takes a field out; empty where it is missing or null."""
+    value = fields.pop(name, None)
+    if not isinstance(value, str | None):
+        raise InputError(f"{where}: the field {name!r} is not a string")
+    return clean_text(value or "")
+
+
+def _read_pdf(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
+    from conflictscore.retrieval.reading.pdf import LockedPdfError, read_pdf
+
+    try:
+        found = read_pdf(data)
+    except ImportError:
+        hint = install_hint("docs")
+        raise UnusableFileError(f"reading it needs pypdfium2: {hint}") from None
+    except LockedPdfError:
+        raise UnusableFileError("it is locked; save a copy that opens without a password") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a damaged file makes its reader raise anything
+        raise _damaged("PDF", error) from None
+    pages = [clean_text(page) for page in found.pages]
+    missing = pages.count("")
+    if missing == len(pages):
+        raise UnusableFileError(
+            "there is no text in it; where its pages are pictures, have their text recognised"
+            " (OCR) first"
+        )
+    if missing:
+        notes.append(f"{url}: {missing} of its {len(pages)} pages have no text")
+    yield _named(url, "\n\n".join(filter(None, pages)), found.title)
+
+
+def _read_docx(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
+    from conflictscore.retrieval.reading.docx import read_docx
+
+    try:
+        found = read_docx(data)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - as above
+        raise _damaged("DOCX", error) from None
+    if found.left_out:
+        notes.append(f"{url}: left out {', '.join(found.left_out)}")
+    if text := clean_text(found.text):
+        yield _named(url, text, found.title)
+
+
+def _named(url: str, text: str, title: str) -> FileDocument:
+    known = " ".join(clean_text(title).split())
+    known = "" if _NO_TITLE.fullmatch(known) else known
+    return FileDocument(text, known or PurePosixPath(url).stem, url)
+
+
+def _damaged(kind: str, error: Exception) -> UnusableFileError:
+    reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    reason = reason.removeprefix("ValueError: ")
+    return UnusableFileError(f"not a {kind} that can be read ({reason})")
+
+
+_READERS: dict[str, Callable[[bytes, str, Notes], Iterator[FileDocument]]] = {
+    ".txt": _read_text,
+    ".md": _read_text,
+    ".html": _read_html,
+    ".htm": _read_html,
+    ".jsonl": _read_jsonl,
+    ".pdf": _read_pdf,
+    ".docx": _read_docx,
+}
+
+ENDINGS = tuple(_READERS)
+PLAIN_ENDINGS = (".txt", ".md")
+"""Of files that are read in this process: nothing in them makes a reader slow."""

@@ -1,0 +1,191 @@
+"""The text of a PDF, by pdfium: faster than pypdf by five, and right about spaces and hyphens."""
+
+import ctypes
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby, pairwise
+from statistics import fmean
+from typing import Any, NamedTuple
+
+__all__ = ["LockedPdfError", "PdfText", "read_pdf"]
+
+_SMALLER = 0.85
+"""Raised and lowered characters are smaller than those beside them by so much."""
+_SHIFTED = 0.08
+"""And so much of the size above or below their line."""
+_HYPHENS = "\x02\ufffe"
+"""What pdfium puts where a word is divided at the end of a line."""
+_DIVIDED = re.compile(rf"[{_HYPHENS}]\n?|(?<=[^\W\d_])[-\u2010]\n(?=[a-z\u00df-\u00ff])")
+_GAP = 2.5
+"""White space of so many character sizes within a line stands between columns."""
+_LONGEST_VALUE = 100_000
+"""Bytes of a form's field."""
+_COLUMN_LINES, _COLUMN_WORDS = 3, 3
+"""So many lines in a row with a gap at the same place, of so many words a side, are columns; fewer
+words are a table."""
+
+
+class LockedPdfError(Exception):
+    """The file opens with a password alone."""
+
+
+class PdfText(NamedTuple):
+    """What a file says.
+
+    Attributes:
+        pages: The text of each page, empty where it has none.
+        title: From its properties; empty where it has none.
+    """
+
+    pages: tuple[str, ...]
+    title: str
+
+
+class _Letter(NamedTuple):
+    text: str
+    size: float
+    x: float
+    y: float
+
+
+def read_pdf(data: bytes) -> PdfText:
+    """The text of a PDF, with the values of its form's fields.
+
+    Raised and lowered digits are marked (10^6, H_2O), words divided at the end of a line joined,
+    and columns read one after the other.
+
+    Raises:
+        ImportError: pypdfium2 is not installed.
+        LockedPdfError: It needs a password.
+        Exception: It is damaged.
+    """
+    import pypdfium2
+    import pypdfium2.raw as pdfium
+
+    try:
+        file = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if pdfium.FPDF_GetLastError() == pdfium.FPDF_ERR_PASSWORD or "password" in str(error):
+            raise LockedPdfError from None
+        raise
+    with file:
+        file.init_forms()
+        pages = tuple(_page_text(page) for page in file)
+        return PdfText(pages, file.get_metadata_value("Title"))
+
+
+def _page_text(page: Any) -> str:
+    lines = _in_columns([line for line in _lines(page) if line])
+    text = _DIVIDED.sub("", "\n".join(lines))
+    # pdfium counts in UTF-16, half a character at a time
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return "\n".join([text, *_form_values(page)]).strip()
+
+
+def _lines(page: Any) -> Iterator[list[_Letter]]:
+    """The letters of each line, with a mark before what is raised or lowered."""
+    line: list[_Letter] = []
+    base: _Letter | None = None
+    shifted = broken = False
+    gap: list[_Letter] = []
+    for letter in _letters(page):
+        if not letter.text.strip():
+            broken |= letter.text in "\r\n"
+            gap += [letter] if letter.text not in "\r\n" else []
+            continue
+        goes_on, moved = _beside(base, letter, shifted=shifted)
+        if broken and not goes_on:  # pdfium breaks the line around what is raised, too
+            yield line
+            line, base, gap = [], None, []
+        line += gap
+        if moved and not shifted and base and re.match(r"[\d+\u2212-]", letter.text):
+            line.append(letter._replace(text="^" if letter.y > base.y else "_"))
+        line.append(letter)
+        shifted, broken, gap = moved, False, []
+        base = base if moved else letter
+    yield line
+
+
+def _beside(base: _Letter | None, letter: _Letter, *, shifted: bool) -> tuple[bool, bool]:
+    """Whether a letter stands on another one's line in spite of a break, and whether it is raised.
+
+    Args:
+        base: The last letter that stood on the line itself.
+        letter: The next one.
+        shifted: Whether letters between the two are raised or lowered.
+    """
+    if base is None or not letter.size or letter.x <= base.x:
+        return False, False
+    step = abs(letter.y - base.y) / base.size
+    moved = letter.size < _SMALLER * base.size and _SHIFTED < step < 1
+    return moved or (shifted and step < _SHIFTED), moved
+
+
+def _letters(page: Any) -> Iterator[_Letter]:
+    import pypdfium2.raw as pdfium
+
+    text = page.get_textpage()
+    x, y, box = ctypes.c_double(), ctypes.c_double(), pdfium.FS_RECTF()
+    for place in range(text.count_chars()):
+        said = chr(pdfium.FPDFText_GetUnicode(text, place))
+        if said.isspace():
+            yield _Letter(said, 0, 0, 0)
+            continue
+        pdfium.FPDFText_GetCharOrigin(text, place, x, y)
+        pdfium.FPDFText_GetLooseCharBox(text, place, box)
+        yield _Letter(said, box.top - box.bottom, x.value, y.value)
+
+
+def _in_columns(lines: list[list[_Letter]]) -> Iterator[str]:
+    """The lines as text, those of two columns one column after the other."""
+    halves = [_at_gap(line) for line in lines]
+    for place, group in groupby(halves, key=lambda half: half[1] and round(half[1][0].x)):
+        left, right = zip(*group, strict=True)
+        words = [fmean(len(_said(part).split()) for part in side) for side in (left, right)]
+        if place and len(left) >= _COLUMN_LINES and min(words) >= _COLUMN_WORDS:
+            yield from map(_said, (*left, *right))
+        else:
+            yield from (_said([*one, *other]) for one, other in zip(left, right, strict=True))
+
+
+def _at_gap(line: list[_Letter]) -> tuple[list[_Letter], list[_Letter]]:
+    """A line's letters before and after the first wide gap in it; nothing after where none is."""
+    drawn = [place for place, letter in enumerate(line) if letter.size and letter.text.strip()]
+    for before, after in pairwise(drawn):
+        if line[after].x - line[before].x > (_GAP + 1) * line[before].size:
+            return line[:after], line[after:]
+    return line, []
+
+
+def _said(letters: Iterable[_Letter]) -> str:
+    return "".join(letter.text for letter in letters).strip()
+
+
+def _form_values(page: Any) -> Iterator[str]:
+    """What is filled into the page's form: a line a field, after its name."""
+    import pypdfium2.raw as pdfium
+
+    form = page.formenv
+    for number in range(pdfium.FPDFPage_GetAnnotCount(page)):
+        field = pdfium.FPDFPage_GetAnnot(page, number)
+        kind = pdfium.FPDFAnnot_GetSubtype(field)
+        if kind == pdfium.FPDF_ANNOT_FREETEXT:
+            yield _string(pdfium.FPDFAnnot_GetStringValue, field, b"Contents")
+        elif kind == pdfium.FPDF_ANNOT_WIDGET and form:
+            value = _string(pdfium.FPDFAnnot_GetFormFieldValue, form, field)
+            name = _string(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, field)
+            name = name or _string(pdfium.FPDFAnnot_GetFormFieldName, form, field)
+            if value and value != "Off":
+                yield f"{name}: {value}"
+        pdfium.FPDFPage_CloseAnnot(field)
+
+
+def _string(read: Callable[..., int], *where: Any) -> str:
+    """A text that pdfium writes into a buffer, in UTF-16 with a null character at its end."""
+    size = read(*where, None, 0)
+    if not 2 < size <= _LONGEST_VALUE:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    held = ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort))
+    read(*where, held, size)
+    return buffer.raw[: size - 2].decode("utf-16-le", "replace").strip()

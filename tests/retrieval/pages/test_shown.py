@@ -1,0 +1,61 @@
+"""Pages as their readers see them, one kind of markup each."""
+
+import pytest
+
+from conflictscore.retrieval.pages.extract import extract
+from conflictscore.retrieval.pages.page import FetchedPage
+from conflictscore.retrieval.pages.shown import marked_inline, whole_text
+
+FILLER = (
+    "<p>The harbour authority published its yearly account of the works, with details of each of"
+    " the structures in its care and of the money that was spent on them.</p>"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "shown", "unseen"),
+    [
+        ("<p>It opened on <time datetime='1932-03-19'>19 March 1932</time>.</p>", ['It opened on 19 March 1932.'], []),
+        ('<p>The sum is <output>42</output> euros.</p>', ['sum is 42 euros'], []),
+        ('<p><label>Opened <b>1932</b></label> by the mayor.</p>', ['Opened 1932 by the mayor'], []),
+        ('<p>It cost <data value=5>five</data> euros, says <dfn>Poe</dfn>, <samp>ok</samp> <kbd>F1</kbd> <var>x</var> <bdi>abc</bdi> <mark>gold</mark> <small>tiny</small>.</p>', ['cost five euros, says Poe, ok F1 x abc gold tiny'], []),
+        ("<p>Energy is <math><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup><annotation encoding='application/x-tex'>E=mc^{2}</annotation></math> here.</p>", ['E=mc^2 here'], ['{2}']),
+        ('<figure><img src=x.png alt=y><figcaption>The bridge opened in 1932.</figcaption></figure>', ['The bridge opened in 1932.'], []),
+        ('<details><summary>Opened in 1932</summary><p>By the mayor of Vik.</p></details>', ['Opened in 1932', 'By the mayor of Vik'], []),
+        ('<div>The bridge opened in 1932.<br>It cost 5 million.</div><h3>Length</h3><div>1,149 m</div>', ['opened in 1932.', 'cost 5 million', '1,149 m'], []),
+        ('<section>The bridge opened in 1932. <p>It cost 5 million.</p> It was red.</section>', ['opened in 1932.', 'cost 5 million', 'was red'], []),
+        ('<div>Opened <b>in</b> <a href=x>1932</a> by <i>Poe</i>.<p>Next.</p>After it <em>rained</em>.</div>', ['Opened in 1932 by Poe.', 'After it rained.'], []),
+        ('<p>The reservoir holds 10<sup>6</sup> litres and H<sub>2</sub>O, 5 m<sup>2</sup>.</p>', ['10^6 litres', 'H_2O', 'm^2'], ['106']),
+        ("<p>The lamp was lit in 1874<sup><a href='#n2'>2</a></sup>. It fell in 1932<sup class=reference>3</sup>.</p>", ['1874[2]', '1932[3]'], ['18742', '19323', '18742']),
+        ("<p>The lamp was lit in 1874<sup id='cite_ref-1' class='reference'><a href='#cite_note-1'>[1]</a></sup>, they say<sup>†</sup>.</p>", ['1874[1], they'], ['18741', '^[1]']),
+        ('<p>The 1<sup>st</sup> of May and the XIX<sup>e</sup> century, n<sup>o</sup> 5.</p>', ['1st of May', 'XIXe century'], ['^st']),
+        ('<p>It opened in <del>1930</del> <ins>1932</ins>, and cost <s>4</s> 5 million, <strike>or 6</strike>.</p>', ['1932', '5 million'], ['1930', 'or 6', 'cost 4']),
+        ("<p hidden></p><p style='display:none'>Secret two.</p><p style='color:red;DISPLAY : none'>Secret three.</p><div style='visibility:hidden'><p>Secret four.</p></div><template><p>Secret five</p></template><noscript>Secret six</noscript><dialog><p>Secret seven</p></dialog><p>It is <span hidden>not</span> red.</p>", ['It is red.'], ['Secret']),
+        ("<p style='font-size:0'></p><p style='opacity:0'>Secret two</p><div aria-hidden='true' style='position:absolute;left:-9999px'>Secret three.</div><p class='sr-only'>Secret four</p><p style='text-decoration:line-through'>Secret five</p>", [], ['Secret']),
+        ('<table><tr><th>Year</th><th>Events</th></tr><tr><td>1932</td><td><ul><li>opened</li><li>painted</li></ul></td></tr><tr><td>1940</td><td>closed</td></tr></table>', ['1932', 'opened', 'painted', '1940 | closed'], ['openedpainted']),
+        ('<table><tr><th rowspan=2>Bridge</th><th colspan=2>Years</th></tr><tr><th>opened</th><th>closed</th></tr><tr><td>Vik</td><td>1932</td><td>1940</td></tr></table>', ['Vik | 1932 | 1940', 'opened | closed'], []),
+        ('<dl><dt>Opened</dt><dd>1932</dd><dt>Cost</dt><dd>5 million</dd></dl>', ['Opened', '1932', '5 million'], []),
+        ('<table><caption>Fares of 1932</caption><tr><td>Bus</td><td>3</td></tr><tr><td>Ferry</td><td>5</td></tr></table>', ['Fares of 1932', 'Bus | 3'], []),
+        ('<my-text>The bridge opened in 1932.</my-text><p>It is <x-y>red</x-y> now.</p>', ['opened in 1932', 'is red now'], []),
+        ('<p><ruby>漢<rt>kan</rt></ruby> is old.</p>', ['漢'], []),
+        ('<p>The <button>1932</button> <abbr title=x>EU</abbr> <cite>Poe</cite> <q>yes</q> is here.</p>', ['EU Poe'], []),
+        ('<h2>Opened in <time>1932</time></h2><ul><li>Cost: <output>5</output> million</li><li>Red <sup>2</sup></li></ul>', ['Opened in 1932', 'Cost: 5 million'], []),
+    ],
+)  # fmt: skip
+def test_all_that_is_shown_is_read_and_nothing_else(
+    body: str, shown: list[str], unseen: list[str]
+) -> None:
+    html = (
+        f"<html><body><article><h1>Works</h1>{FILLER * 3}{body}{FILLER * 3}</article></body></html>"
+    )
+    page = FetchedPage("http://a.test/", "http://a.test/", "text/html", "utf-8", html.encode())
+    for text in (extract(page).text, whole_text(html)[1]):
+        read = " ".join(text.split())
+        assert [part for part in shown if part not in read] == []
+        assert [part for part in unseen if part in read] == []
+
+
+def test_a_snippet_keeps_its_raised_digits_apart() -> None:
+    assert marked_inline("10<sup>6</sup> in H<sub>2</sub>O, <del>1930</del>1932<sup>[4]</sup>") == (
+        "10^6 in H_2O, 1932[4]"
+    )
