@@ -1,7 +1,7 @@
 """A FastAPI app that corrects its answers where their documents disagree.
 
 Needs the extra ``[serve]`` and a key in ``OPENAI_API_KEY``. Run it with
-``uvicorn --app-dir examples fastapi_app:app``, and ask:
+``hypercorn examples/fastapi_app.py:app``, and ask:
 ``curl 'http://127.0.0.1:8000/ask?question=When+was+the+lamp+first+lit'``.
 """
 

@@ -33,10 +33,7 @@ from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware.service import ServiceSettings, create_app
-from conflictscore.middleware.service.budgets import Budgets
-from conflictscore.middleware.service.connections import Server
-from conflictscore.middleware.service.keys import Allowance, KeyHolder
-from conflictscore.middleware.service.refusals import RefusedError
+from conflictscore.middleware.service.server import Server, open_listener
 from conflictscore.models.spec import open_model
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line
@@ -48,7 +45,7 @@ Case = str | None
 Part = Callable[[random.Random, Path], Generator[Case]]
 """Makes cases from chance, in an empty folder, for as long as it is asked."""
 
-_CONNECTIONS, _HOSTILE = 40, 120
+_HOSTILE = 120
 _SHOWN = 5
 _WRITER = """
 import sys
@@ -120,7 +117,6 @@ def _faults(chance: random.Random, folder: Path) -> Generator[Case]:
 def _full_disk(chance: random.Random, folder: Path) -> Case:
     records, path = 0, folder / "records.jsonl"
     cache = ContentCache(folder / "cache.sqlite")
-    budgets = Budgets(Allowance(requests=10**6), [], folder / "spent.sqlite")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     with suppress(ConflictScoreError), RecordFile(path) as file:
         file.resume()
@@ -128,14 +124,11 @@ def _full_disk(chance: random.Random, folder: Path) -> Case:
         try:
             for number in range(60):
                 cache.put({"n": number}, {"v": "x" * chance.randrange(9000)})
-                with suppress(RefusedError):
-                    budgets.admit(KeyHolder("me"))
                 file.append(json_line({"n": number, "pad": "x" * chance.randrange(9000)}))
                 records += 1
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
     cache.close()
-    budgets.close()
     found = [json.loads(line.text)["n"] for line in RecordLines(path)]
     return None if found == list(range(records)) else f"a full disk: {len(found)} of {records}"
 
@@ -155,7 +148,7 @@ def _damaged(chance: random.Random, path: Path) -> Case:
 
 
 def _floods(chance: random.Random, folder: Path) -> Generator[Case]:
-    """More hostile connections than there may be; whoever asks is answered all the same."""
+    """Many hostile connections; whoever asks is answered all the same."""
     kinds: dict[str, bytes] = {
         "silent": b"",
         "half a head": b"GET /healthz HTTP/1.1\r\nhost: loc",
@@ -248,17 +241,25 @@ def _service(upstream: int, folder: Path) -> Iterator[int]:
     settings = LoopSettings(base_url=url, cache=ContentCache(folder / "replies.sqlite"))
     context = run_context(open_model("scripted", base_url=url), None, settings)
     policy = ServiceSettings(mode="correct", first_answer="upstream", timeout=10)
-    server = Server(create_app(context, policy), connections=_CONNECTIONS, patience=1.0, grace=1)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])), daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        try:
-            yield listener.getsockname()[1]
-        finally:
-            server.should_exit = True
-            thread.join(20)
+    listener = open_listener("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+    running: list[tuple[asyncio.AbstractEventLoop, Server]] = []
+
+    async def serve() -> None:
+        server = Server(create_app(context, policy), listener, idle=1.0, grace=1)
+        running.append((asyncio.get_running_loop(), server))
+        await server.serve()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    while not running:
+        time.sleep(0.01)
+    loop, server = running[0]
+    try:
+        yield port
+    finally:
+        loop.call_soon_threadsafe(server.stop)
+        thread.join(20)
 
 
 @contextmanager

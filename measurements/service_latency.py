@@ -6,7 +6,7 @@ sides. Its critical path is the search and as many calls as the mode needs one a
 to observe, three to annotate (generate, decompose, one label), six to correct (and revise,
 decompose, label).
 
-CPU is that of all workers. Clients send for --seconds, one request each at least, so that a row has
+Clients send for --seconds, one request each at least, so that a row has
 few requests where there are few clients or they wait long; the table says how many. The upstream
 and the clients need the same processors, and at many clients that is most of what a row shows.
 """
@@ -14,7 +14,6 @@ and the clients need the same processors, and at many clients that is most of wh
 import asyncio
 import itertools
 import os
-import re
 import statistics
 import tempfile
 from contextlib import ExitStack
@@ -36,11 +35,10 @@ from measurements.service_load import (
 
 __all__ = ["CASES", "main", "write_documents"]
 
-_ROW = "{:<10} {:>8} {:>7} {:>7} {:>8} {:>7} {:>7} {:>6} {:>7} {:>6} {:>12} {:>10} {:>8}"
+_ROW = "{:<10} {:>8} {:>7} {:>8} {:>7} {:>7} {:>6} {:>7} {:>6} {:>12} {:>10} {:>8}"
 _COLUMNS = (
     "",
     "labeler",
-    "workers",
     "clients",
     "requests",
     "p50 s",
@@ -54,7 +52,7 @@ _COLUMNS = (
 )
 _MIB = 1 << 20
 _WARM_UP = 4
-"""Requests for each worker: the first ones load what a request needs."""
+"""Requests before the first row: they load what a request needs."""
 _EARLY, _SOAK_CLIENTS = 1000, 8
 
 
@@ -98,10 +96,8 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str) -> list[int
     "--case", "names", default=",".join(CASES), show_default=True, callback=_cases, metavar="NAMES"
 )
 @click.option("--labeler", "labelers", default="json", show_default=True, metavar="NAMES")
-@click.option("--workers", default="1", show_default=True, callback=_numbers, metavar="N,N")
 @click.option("--clients", default="1,8,32", show_default=True, callback=_numbers, metavar="N,N")
 @click.option("--seconds", default=8.0, show_default=True, help="For each row.")
-@click.option("--max-calls", default=64, show_default=True, help="The service's own option.")
 @click.option("--soak", type=int, metavar="N", help="Send N requests without delay instead.")
 def main(
     delay: float,
@@ -109,10 +105,8 @@ def main(
     claims: int,
     names: list[str],
     labelers: str,
-    workers: list[int],
     clients: list[int],
     seconds: float,
-    max_calls: int,
     soak: int | None,
 ) -> None:
     """See the module."""
@@ -124,7 +118,7 @@ def main(
             started([*simulated, f"--claims={claims}", f"--delay={delay}"], "stdout")
         )
         serve = ["-m", "conflictscore", "serve", "--port=0", f"--docs={folder}", "--no-cache"]
-        serve += [f"--base-url={upstream}", "--model=simulated", f"--max-calls={max_calls}"]
+        serve += [f"--base-url={upstream}", "--model=simulated"]
         serve.append(f"--max-concurrent={max(32, *clients)}")  # nobody is to be turned away
         click.echo(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         if soak:
@@ -134,13 +128,13 @@ def main(
             return
         click.echo(_ROW.format(*_COLUMNS))
         direct = upstream.removesuffix("/v1")
-        row = _Row("direct", _DIRECT, "-", 0, seconds, delay)
+        row = _Row("direct", _DIRECT, "-", False, seconds, delay)
         alone = {number: asyncio.run(_measure(row, direct, number)) for number in clients}
-        for name, labeler, number in itertools.product(names, labelers.split(","), workers):
+        for name, labeler in itertools.product(names, labelers.split(",")):
             case = CASES[name]
-            options = [*case.options, f"--labeler={labeler}", f"--workers={number}"]
+            options = [*case.options, f"--labeler={labeler}"]
             with started([*serve, *options], "stderr") as service:
-                row = _Row(name, case, labeler, number, seconds, delay)
+                row = _Row(name, case, labeler, True, seconds, delay)
                 for level in clients:
                     asyncio.run(_measure(row, service, level, alone=alone[level]))
 
@@ -151,8 +145,8 @@ class _Row(NamedTuple):
     name: str
     case: _Case
     labeler: str
-    workers: int
-    """0 for the upstream itself."""
+    serves: bool
+    """False for the upstream itself."""
     seconds: float
     delay: float
 
@@ -164,11 +158,10 @@ class _Row(NamedTuple):
 
 async def _measure(row: _Row, address: str, clients: int, *, alone: float | None = None) -> float:
     """Measure a row and print it; the median seconds of a request."""
-    stream, warm_up = row.case.stream, _WARM_UP * row.workers
+    stream, warm_up = row.case.stream, _WARM_UP
     async with connected(address) as http:
         before = _Counted()
-        if row.workers:
-            await _all_serve(http, row.workers)
+        if row.serves:
             earlier = await metric(http, "conflictscore_runs_total")
             await send(http, warm_up, warm_up, stream=stream)
             before = await _counted(http, earlier + warm_up)
@@ -176,7 +169,7 @@ async def _measure(row: _Row, address: str, clients: int, *, alone: float | None
         times = await send(http, None, clients, seconds=row.seconds, stream=stream)
         seconds = perf_counter() - begun
         requests = len(times)
-        after = await _counted(http, before.runs + requests) if row.workers else _Counted()
+        after = await _counted(http, before.runs + requests) if row.serves else _Counted()
     whole = [took.first_word if stream else took.whole for took in times]
     middle = statistics.median(whole)
     cpu = (after.cpu_seconds - before.cpu_seconds) / requests
@@ -185,7 +178,6 @@ async def _measure(row: _Row, address: str, clients: int, *, alone: float | None
         _ROW.format(
             row.name,
             row.labeler,
-            row.workers or "-",
             clients,
             requests,
             f"{middle:.3f}",
@@ -193,19 +185,12 @@ async def _measure(row: _Row, address: str, clients: int, *, alone: float | None
             f"{middle / row.path:.2f}" if row.delay else "-",
             f"{middle - alone:.3f}" if alone is not None else "-",
             f"{requests / seconds:.1f}",
-            f"{cpu * 1e3:.1f}" if row.workers else "-",
+            f"{cpu * 1e3:.1f}" if row.serves else "-",
             f"{statistics.median(first_bytes) * 1e3:.1f} ms" if stream else "-",
-            f"{after.dropped - before.dropped:.0f}" if row.workers else "-",
+            f"{after.dropped - before.dropped:.0f}" if row.serves else "-",
         )
     )
     return middle
-
-
-async def _all_serve(http: httpx2.AsyncClient, workers: int) -> None:
-    """Wait until every worker has started."""
-    counts = re.compile(r"^process_cpu_seconds_total\b", re.MULTILINE)
-    while len(counts.findall((await http.get("/metrics")).text)) < workers:  # noqa: ASYNC110
-        await asyncio.sleep(0.2)
 
 
 class _Counted(NamedTuple):

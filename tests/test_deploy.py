@@ -12,6 +12,7 @@ import yaml
 
 from conflictscore.cli import main
 from conflictscore.middleware import ServiceSettings
+from conflictscore.middleware.service.upstream import OWN_NAME
 from conflictscore.storage.cache import STORE
 
 ROOT = Path(__file__).parents[1]
@@ -80,6 +81,30 @@ def test_the_replicas_are_the_same_service_behind_the_proxy_with_its_store() -> 
     assert ServiceSettings().max_body == 1 << 20
     [waits] = re.findall(r"proxy_read_timeout (\d+)s;", config)
     assert int(waits) > ServiceSettings().timeout
+
+
+def test_litellm_is_in_front_of_the_service_with_its_key_and_its_time() -> None:
+    ours, front = (
+        yaml.safe_load((ROOT / "deploy" / name).read_text())["services"]
+        for name in ("compose.yaml", "compose.litellm.yaml")
+    )
+    config = yaml.safe_load((ROOT / "deploy" / "litellm.yaml").read_text())
+    litellm, models = front["litellm"], {m["model_name"]: m for m in config["model_list"]}
+    service = models["checked"]["litellm_params"]
+    named = re.findall(r"os\.environ/(\w+)", (ROOT / "deploy" / "litellm.yaml").read_text())
+
+    assert set(litellm["depends_on"]) <= {*ours, *front}
+    assert service["api_base"] == "http://conflictscore:8400/v1"
+    assert service["model"].removeprefix("openai/") == OWN_NAME
+    assert service["timeout"] > ServiceSettings().timeout
+    assert set(named) <= set(litellm["environment"])
+    [fallback] = config["litellm_settings"]["fallbacks"]
+    assert {*fallback, *fallback["checked"]} <= set(models)
+    assert "./litellm.yaml:" in litellm["volumes"][0]
+    assert (
+        front["litellm-store"]["environment"]["POSTGRES_USER"]
+        in urlsplit(litellm["environment"]["DATABASE_URL"]).netloc
+    )
 
 
 def test_the_key_that_the_comments_show_is_one_that_the_service_takes() -> None:

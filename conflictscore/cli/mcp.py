@@ -19,9 +19,13 @@ from conflictscore.cli.options import (
     with_search_options,
 )
 from conflictscore.cli.service_log import log_to_stderr
-from conflictscore.cli.serving import keys_of_callers, with_door_options, with_runs_options
+from conflictscore.cli.serving import (
+    run_server,
+    serve_keys,
+    with_address_options,
+    with_runs_options,
+)
 from conflictscore.cli.short_help import ManyDocs
-from conflictscore.cli.workers import opened_listener, serve_until_stopped
 from conflictscore.errors import InputError
 from conflictscore.storage.cache import STORE
 
@@ -31,8 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["mcp"]
 
 _PORT = 8410
-_CONNECTIONS = 512
-_RUNS_BYTES = 1 << 28
 _FOR_HTTP = ("host", "port", "key_file", "no_auth")
 
 _MCP_EXAMPLES = """\b
@@ -75,7 +77,7 @@ In a client's configuration (name folders from the root: clients start it anywhe
     help="How a client speaks to it: stdio, where the client starts this command itself; or"
     " streamable HTTP, at /mcp.",
 )
-@partial(with_door_options, port=_PORT)
+@partial(with_address_options, port=_PORT)
 @with_runs_options
 @with_search_options
 @with_passage_options
@@ -96,8 +98,8 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     from conflictscore.middleware.mcp_server import McpTools, http_app
     from conflictscore.middleware.service import ServiceSettings
     from conflictscore.middleware.service.admission import Access
-    from conflictscore.middleware.service.connections import Server, most_connections
     from conflictscore.middleware.service.kept_runs import KeptRuns
+    from conflictscore.middleware.service.server import Server, open_listener
     from conflictscore.reporting.figure_text import counted
     from conflictscore.retrieval.providers import configured_search
     from conflictscore.storage.postgres import shared_tables
@@ -107,8 +109,8 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
         for name in _FOR_HTTP:
             if source(name) is ParameterSource.COMMANDLINE:
                 raise InputError(f"--{name.replace('_', '-')} needs --transport http")
-    keys = keys_of_callers(host, options) if transport == "http" else ()
-    if options["store"]:  # verdicts and replies are kept there too, wherever a cache is opened
+    keys = serve_keys(host, options) if transport == "http" else ()
+    if options["store"]:  # every cache that is opened later reads this
         os.environ[STORE] = options["store"]
     searches = options["docs"] or options["search"] or configured_search()
     retriever = open_retriever(options) if searches else None
@@ -128,12 +130,12 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     log_to_stderr("text")
     store = shared_tables(options["store"]) if options["store"] else None
     runs = KeptRuns(
-        most=options["runs_kept"],
-        most_bytes=_RUNS_BYTES,
+        most=ServiceSettings.runs_kept,
+        most_bytes=ServiceSettings.runs_bytes,
         path=options["runs_file"],
         store=store,
     )
-    tools = McpTools(context, retriever, runs, store)
+    tools = McpTools(context, retriever, runs)
     try:
         if transport == "stdio":
             click.echo(f"MCP on stdin and stdout, with the model {spec}", err=True)
@@ -145,15 +147,14 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
             ServiceSettings(keys=keys, key_file=options["key_file"], no_auth=options["no_auth"])
         )
         guard = counted(len(access.holders), "key") if access.holders else "no key needed"
-        listener = opened_listener(host, port)
+        listener = open_listener(host, port)
         shown = f"[{host}]" if ":" in host else host
         click.echo(
             f"MCP at http://{shown}:{listener.getsockname()[1]}/mcp, with the model {spec},"
             f" {guard}; Ctrl-C stops it",
             err=True,
         )
-        most = most_connections(_CONNECTIONS)
-        serve_until_stopped(Server(http_app(tools, access), connections=most), listener)
+        run_server(Server(http_app(tools, access), listener))
         click.echo("stopped", err=True)
     finally:
         tools.close()

@@ -1,4 +1,4 @@
-"""What the service says on stderr: lines of text, or of JSON for those who collect logs."""
+"""Log lines of the service on stderr, as text or as JSON."""
 
 import json
 import logging
@@ -11,37 +11,36 @@ from urllib.request import getproxies
 
 import click
 
-__all__ = ["LogFormat", "log_to_stderr", "say", "tell_where_dead"]
+__all__ = ["LogFormat", "log_to_stderr", "say", "warn_if_unreachable"]
 
-_CONNECTS_WITHIN = 3.0
-"""Seconds."""
+_CONNECT_S = 3.0
 
 LogFormat = Literal["text", "json"]
 
 
 def log_to_stderr(form: LogFormat) -> None:
-    """Write what is logged to stderr in this form."""
+    """Write log records to stderr in this form."""
     logging.basicConfig(format="%(levelname)s: %(message)s")
     if form == "json":
         logging.getLogger().handlers[0].setFormatter(_JsonFormatter())
 
 
 def say(message: str, form: LogFormat) -> None:
-    """Write a line of one's own to stderr in this form."""
+    """Write a line to stderr in this form."""
     if form == "json":
         record = logging.LogRecord(__name__, logging.INFO, "", 0, message, None, None)
         message = _JsonFormatter().format(record)
     click.echo(message, err=True)
 
 
-def tell_where_dead(endpoint: str, say: Callable[[str], None]) -> None:
-    """Say where nothing listens at the model's address; it may still come up."""
+def warn_if_unreachable(endpoint: str, say: Callable[[str], None]) -> None:
+    """Warn if nothing listens at the model's address; it may still start."""
     parts = urlsplit(endpoint)
     if not parts.hostname or getproxies():
         return
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
-        socket.create_connection((parts.hostname, port), _CONNECTS_WITHIN).close()
+        socket.create_connection((parts.hostname, port), _CONNECT_S).close()
     except OSError as error:
         say(f"nothing listens at {endpoint} ({error}); until something does, requests fail")
 

@@ -1,26 +1,30 @@
-"""What the commands that serve share: where they listen, whom they let in, what they keep."""
+"""Options of the commands that serve: the address, the callers, and the stored runs."""
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from conflictscore.cli.common import run_async
 from conflictscore.errors import InputError
 from conflictscore.storage.cache import STORE
 
-__all__ = ["keys_of_callers", "with_door_options", "with_runs_options"]
+if TYPE_CHECKING:
+    from conflictscore.middleware.service.server import Server
+
+__all__ = ["run_server", "serve_keys", "with_address_options", "with_runs_options"]
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 
 
-def with_door_options(command: Any, *, port: int = 8400) -> Any:
-    """Add the options that say where a command listens, and whom it lets in.
+def with_address_options(command: Any, *, port: int = 8400) -> Any:
+    """Add the options of the address and of the callers.
 
     Args:
-        command: Gets the options.
-        port: The default one.
+        command: The command.
+        port: The default port.
     """
     for option in (
         click.option("--no-auth", is_flag=True, help="Listen on any address without a key."),
@@ -28,9 +32,8 @@ def with_door_options(command: Any, *, port: int = 8400) -> Any:
             "--key-file",
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
-            help="Bearer keys, one a line, which callers need: KEY, NAME KEY or NAME sha256:HEX,"
-            " and after it requests=N, tokens=N or usd=N a day. Read again whenever it changes. Or"
-            f" set {_KEYS}, separated by commas.",
+            help="Bearer keys of callers, one a line: KEY, NAME KEY or NAME sha256:HEX. Reloaded"
+            f" when it changes. Or set {_KEYS}, separated by commas.",
         ),
         click.option(
             "--port",
@@ -45,7 +48,7 @@ def with_door_options(command: Any, *, port: int = 8400) -> Any:
             default="127.0.0.1",
             show_default=True,
             metavar="NAME",
-            help="Where to listen; any address but this machine's own needs a key.",
+            help="The address to listen on; any but this machine's own needs a key.",
         ),
     ):
         command = option(command)
@@ -53,41 +56,32 @@ def with_door_options(command: Any, *, port: int = 8400) -> Any:
 
 
 def with_runs_options(command: Any) -> Any:
-    """Add the options that say where runs are kept."""
+    """Add the options that say where runs are stored."""
     for option in (
         click.option(
             "--store",
             metavar="URL",
             envvar=STORE,
-            help="A PostgreSQL database, postgresql://…, that keeps runs, what was spent, verdicts"
-            " and replies for every service that names it (extra [postgres]), in place of the"
-            " files.",
+            help="A PostgreSQL database, postgresql://…, that keeps runs, verdicts and replies for"
+            " every service that names it (extra [postgres]), in place of the files.",
         ),
         click.option(
             "--runs-file",
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
-            help="Keep runs in this file across restarts; it holds what was asked. Default: in"
-            " memory.",
-        ),
-        click.option(
-            "--runs-kept",
-            type=click.IntRange(min=1),
-            default=1000,
-            show_default=True,
-            metavar="N",
-            help="Runs that can still be asked for by their ids.",
+            help="Keep runs, with their questions and answers, in this file across restarts."
+            " Default: in memory.",
         ),
     ):
         command = option(command)
     return command
 
 
-def keys_of_callers(host: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys of the environment; none where there is a file of them.
+def serve_keys(host: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys in the environment; none where there is a key file.
 
     Raises:
-        InputError: Everybody could call, and nobody said so.
+        InputError: Anybody could call, without ``--no-auth``.
     """
     from conflictscore.middleware.service.admission import is_this_machine
 
@@ -99,3 +93,11 @@ def keys_of_callers(host: str, options: Mapping[str, Any]) -> tuple[str, ...]:
             " --no-auth to let everybody in"
         )
     return () if options["key_file"] else keys
+
+
+def run_server(server: "Server") -> None:
+    """Serve until SIGTERM or Ctrl-C; a second Ctrl-C does not wait for running requests."""
+    from conflictscore.middleware.service.server import raise_file_limit
+
+    raise_file_limit()
+    run_async(server.serve(signals=True))

@@ -32,10 +32,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.self_correction import build_self_correction_graph
-from conflictscore.middleware.service.admission import NOBODY, Access, Slots
-from conflictscore.middleware.service.budgets import Account, Budgets
+from conflictscore.middleware.service.admission import NOBODY, Access, AdmissionGate
 from conflictscore.middleware.service.kept_runs import RUNNING, KeptRuns, run_record
-from conflictscore.middleware.service.keys import Allowance, KeyHolder
+from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.loop_run import Event, LoopRun
 from conflictscore.middleware.service.refusals import (
     RefusedError,
@@ -61,7 +60,6 @@ from conflictscore.nodes.state import RunContext, run_of
 from conflictscore.prompts import material_line
 from conflictscore.records import Document, Run, RunStatus
 from conflictscore.retrieval.opening import described
-from conflictscore.storage.database import Database
 from conflictscore.threads import in_thread
 
 __all__ = ["McpTools", "http_app"]
@@ -102,7 +100,6 @@ class McpTools:
             give the same at each call.
         retriever: Where documents come from; None where each call brings its own.
         runs: Keeps the runs.
-        store: Keeps what was spent, too; None for memory.
     """
 
     def __init__(
@@ -110,11 +107,9 @@ class McpTools:
         open_context: Callable[[], RunContext],
         retriever: BaseRetriever | None,
         runs: KeptRuns,
-        store: Database | None = None,
     ) -> None:
         self._open, self._retriever, self._runs = open_context, retriever, runs
-        self._budgets = Budgets(Allowance(), [None], store=store)
-        self._slots = Slots(_AT_ONCE)
+        self._gate = AdmissionGate(_AT_ONCE)
         self._tools = {
             "score": _Tool(
                 "Score an answer",
@@ -164,7 +159,6 @@ class McpTools:
     def close(self) -> None:
         """Close the file of runs."""
         self._runs.close()
-        self._budgets.close()
 
     async def _list(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -211,11 +205,7 @@ class McpTools:
         caller: KeyHolder = ctx.request.scope[_CALLER] if ctx.request else _OWNER
         if not tool.spends:
             return await tool.work(arguments, caller, ctx.session)
-        async with self._slots.one(time.monotonic() + _WAITS_S):
-            if self._budgets.remote:
-                await in_thread(lambda: self._budgets.admit(caller))
-            else:
-                self._budgets.admit(caller)
+        async with self._gate.admit(time.monotonic() + _WAITS_S):
             return await tool.work(arguments, caller, ctx.session)
 
     async def _score(
@@ -283,9 +273,8 @@ class McpTools:
             RefusedError: It failed before there was an answer.
         """
         created, started = int(time.time()), time.perf_counter()
-        account = Account(self._budgets, caller.name)
-        async with _telling(session, len(start.get("documents", ()))) as hear:
-            loop = LoopRun(graph, start, context, account=account, hear=hear)
+        async with _progress(session, len(start.get("documents", ()))) as report:
+            loop = LoopRun(graph, start, context, on_event=report)
             failure = await loop.go()
         run = loop.known
         if failure is not None and failure.error is not None:
@@ -306,7 +295,7 @@ class McpTools:
 
 
 @asynccontextmanager
-async def _telling(
+async def _progress(
     session: ServerSession, documents: int
 ) -> AsyncIterator[Callable[[Event], None]]:
     """Tells a client that asked for it how far a run is, in the order of its steps."""

@@ -18,7 +18,7 @@ from conflictscore.benchmarks.harness.report.page.report_run import (
     Review,
 )
 from conflictscore.errors import ConfigurationError
-from conflictscore.middleware.service.admission import Slots, read_body
+from conflictscore.middleware.service.admission import AdmissionGate, read_body
 from conflictscore.middleware.service.app import page_file
 from conflictscore.middleware.service.kept_runs import ListedRun, RunFilter
 from conflictscore.middleware.service.keys import KeyHolder
@@ -55,7 +55,7 @@ def add_runs_page(app: FastAPI) -> None:
     """
     service: Service = app.state.service
     app.state.reviews = KeptReviews(service.settings.runs_file, service.store)
-    app.state.exports = Slots(1)
+    app.state.exports = AdmissionGate(1)
     app.include_router(_routes)
 
 
@@ -203,8 +203,8 @@ async def export(
     if asked.to not in EXPORTS:
         message = f"to: it is one of {', '.join(EXPORTS)}"
         raise RefusedError(400, message, code="invalid_value", param="to")
-    slots: Slots = request.app.state.exports
-    async with slots.one(time.monotonic() + _EXPORT_WAITS_S):
+    gate: AdmissionGate = request.app.state.exports
+    async with gate.admit(time.monotonic() + _EXPORT_WAITS_S):
         sought = asked.runs(caller, reviews)
         total, found = await read_kept(lambda: service.runs.listed(sought, MOST_EXPORTED))
         if total > MOST_EXPORTED:

@@ -262,7 +262,7 @@ async def test_errors_tell_of_no_key_no_path_and_no_bug(
 
     assert all(error.is_error for error in errors)
     assert [error.content[0].text for error in errors] == [
-        "the upstream rejected this service's key; whoever runs the service must fix that",
+        "the upstream rejected this service's key; its operator must fix that",
         "a setting of this service is wrong; its log says which",
         "the service failed; its log says where",
         *2 * ["this server has no documents and no search of its own: give documents"],
@@ -275,15 +275,15 @@ class TestHttp:
     @pytest.fixture
     def address(self, tools: McpTools, tmp_path: Path) -> Iterator[str]:
         keys = tmp_path / "keys"
-        keys.write_text(f"one {KEY} requests=2\ntwo {OTHER}\n")
+        keys.write_text(f"one {KEY}\ntwo {OTHER}\n")
         app = http_app(tools, Access(ServiceSettings(key_file=keys)))
         with listening(cast("FastAPI", app)) as (address, _, _):
             yield f"{address}/mcp"
 
-    async def test_a_key_sees_its_own_runs_and_spends_its_own_budget(self, address: str) -> None:
+    async def test_a_key_sees_its_own_runs(self, address: str) -> None:
         scoring = {"answer": ANSWER, "documents": [ANSWER]}
         async with connected(address, KEY) as one, connected(address, OTHER) as two:
-            first, _, third = [await one.call_tool("score", scoring) for _ in range(3)]
+            first = await one.call_tool("score", scoring)
             run = {"run_id": first.structured_content["run_id"]}
             own, others = [await client.call_tool("run", run) for client in (one, two)]
 
@@ -292,7 +292,6 @@ class TestHttp:
             True,
             "there is no such run, or it is no longer kept",
         )
-        assert third.content[0].text == "what this key may spend today (UTC) is used up (requests)"
 
     async def test_nobody_is_let_in_without_a_key(self, address: str) -> None:
         with pytest.raises((MCPError, httpx2.HTTPStatusError, ExceptionGroup)):

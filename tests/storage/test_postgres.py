@@ -12,12 +12,7 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.middleware.service.budgets import Account, Budgets
 from conflictscore.middleware.service.kept_runs import RUNNING, KeptRuns, RunFilter
-from conflictscore.middleware.service.keys import Allowance, KeyHolder
-from conflictscore.middleware.service.refusals import RefusedError
-from conflictscore.models.prices import Price
-from conflictscore.records import Usage
 from conflictscore.reviewing import add_runs_page
 from conflictscore.storage import postgres
 from conflictscore.storage.cache import ContentCache
@@ -26,10 +21,6 @@ from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import serving, until
 from tests.postgres_server import PostgresServer, postgres_server
 from tests.world import World
-
-ME = KeyHolder("me")
-PAID = Price(input=1.0, output=2.0, source="a test")
-USED = Usage(calls=1, input_tokens=100, output_tokens=50)
 
 
 @pytest.fixture(scope="module")
@@ -316,65 +307,3 @@ class TestRunsPage:
             tables.execute("DELETE FROM run_list")
             total, found = KeptRuns(most=2, most_bytes=10_000, store=tables).listed(RunFilter())
         assert (total, [run.run_id for run in found]) == (2, ["c", "b"])
-
-
-class TestBudgets:
-    def test_two_services_spend_one_budget_to_the_last_request(
-        self, server: PostgresServer
-    ) -> None:
-        with opened(server) as one, opened(server) as other:
-            books = [Budgets(Allowance(requests=50), [PAID], store=s) for s in (one, other)]
-
-            def ask(number: int) -> bool:
-                try:
-                    books[number % 2].admit(ME)
-                except RefusedError as refused:
-                    return refused.code != "budget_used_up"
-                return True
-
-            with ThreadPoolExecutor(8) as threads:
-                assert sum(threads.map(ask, range(80))) == 50
-
-    def test_what_one_service_spends_is_missing_at_the_other(self, server: PostgresServer) -> None:
-        with opened(server) as one, opened(server) as other:
-            mine = Budgets(Allowance(tokens=300), [PAID], store=one)
-            yours = Budgets(Allowance(tokens=300), [PAID], store=other)
-            account = Account(mine, "me")
-            for _ in range(2):
-                account.count(USED)
-
-            def refused() -> bool:
-                try:
-                    yours.admit(ME)
-                except RefusedError as refusal:
-                    return refusal.status == 429
-                return False
-
-            until(refused)
-            yours.admit(KeyHolder("you"))
-
-    def test_without_its_store_nobody_with_an_allowance_is_served_and_nothing_is_forgotten(
-        self, server: PostgresServer, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        with opened(server) as tables:
-            books = Budgets(Allowance(tokens=150), [PAID], store=tables)
-            books.admit(ME)
-            server.stop()
-            try:
-                Account(books, "me").count(USED)
-                with pytest.raises(RefusedError) as refused:
-                    books.admit(ME)
-                assert (refused.value.status, refused.value.code) == (503, "budget_not_kept")
-            finally:
-                server.start()
-
-            def code() -> str | None:
-                try:
-                    books.admit(ME)
-                except RefusedError as refusal:
-                    return refusal.code
-                return None
-
-            until(lambda: code() == "budget_used_up")
-        assert "nobody with an allowance is served" in caplog.text
-        assert "SECRET" not in caplog.text

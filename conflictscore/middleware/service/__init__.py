@@ -1,9 +1,10 @@
-"""An OpenAI-compatible HTTP service in front of any endpoint: answers that have been checked."""
+"""An OpenAI-compatible HTTP service that checks the answers of any endpoint."""
 
 from conflictscore.errors import ConfigurationError, install_hint
 
 try:
     import fastapi as _fastapi  # noqa: F401
+    import hypercorn as _hypercorn  # noqa: F401
     import prometheus_client as _prometheus_client  # noqa: F401
 except ModuleNotFoundError:
     raise ConfigurationError(
@@ -11,6 +12,6 @@ except ModuleNotFoundError:
     ) from None
 
 from conflictscore.middleware.service.app import create_app
-from conflictscore.middleware.service.policy import ServiceSettings
+from conflictscore.middleware.service.settings import ServiceSettings
 
 __all__ = ["ServiceSettings", "create_app"]

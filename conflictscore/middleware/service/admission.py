@@ -1,4 +1,4 @@
-"""Who is let in, how large a request may be, and how many are worked on at once."""
+"""Authentication of callers, and limits on the size and number of requests."""
 
 import asyncio
 import hmac
@@ -10,14 +10,14 @@ from contextlib import asynccontextmanager, contextmanager
 
 from fastapi import Request
 
-from conflictscore.middleware.service.keys import KeyFile, KeyHolder, digest_of, holder_of
-from conflictscore.middleware.service.policy import ServiceSettings
+from conflictscore.middleware.service.keys import KeyFile, KeyHolder, key_digest, key_holder
 from conflictscore.middleware.service.refusals import RefusedError
+from conflictscore.middleware.service.settings import ServiceSettings
 
-__all__ = ["NOBODY", "Access", "Slots", "Uploads", "is_this_machine", "read_body"]
+__all__ = ["NOBODY", "Access", "AdmissionGate", "Uploads", "is_this_machine", "read_body"]
 
 NOBODY = KeyHolder("nobody in particular")
-"""Who calls a service without keys."""
+"""The caller of a service without keys."""
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z.-]+)(?::[0-9]{1,5})?", re.ASCII)
 _OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 _UPLOAD_SECONDS = 30.0
@@ -25,28 +25,28 @@ _RETRY_AFTER_S = "2"
 
 
 class Access:
-    """Lets in whoever has a key, or, where there are no keys, whoever is at this machine.
+    """Authenticates callers by their key, or, without keys, as being on this machine.
 
-    A page in somebody's browser can be made to call a service on that machine under a name of its
-    own, and a proxy on that machine brings requests from elsewhere. So a service without keys
-    answers only to the machine's own names, to its own pages, and to no proxy.
+    A web page can make a browser call a service on the same machine under another host name (DNS
+    rebinding), and a proxy on the machine forwards requests from elsewhere. So a service without
+    keys answers only to the machine's own names, to its own pages, and to no proxy.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
-        self._keys = tuple(holder_of(key, "key") for key in settings.keys)
+        self._keys = tuple(key_holder(key, "key") for key in settings.keys)
         self._file = None if settings.key_file is None else KeyFile(settings.key_file)
         self._local_only = not settings.no_auth
 
     @property
     def holders(self) -> tuple[KeyHolder, ...]:
-        """All keys that are good now."""
+        """All valid keys."""
         return self._keys + (self._file.holders() if self._file else ())
 
     def caller(self, request: Request) -> KeyHolder:
-        """Whose key it is that a request comes with.
+        """Authenticate a request.
 
         Raises:
-            RefusedError: They have no key (401), or address another machine (403).
+            RefusedError: It has no valid key (401), or does not come from this machine (403).
         """
         holders = self.holders
         if not holders:
@@ -59,24 +59,24 @@ class Access:
                 )
             return NOBODY
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        given = digest_of(key.strip())
-        # every key is compared, so that the time says nothing about which one is near
+        given = key_digest(key.strip())
+        # compare with every key, so that the time reveals nothing about a match
         known = [holder for holder in holders if hmac.compare_digest(given, holder.digest)]
         if scheme.casefold() != "bearer" or not known:
             raise RefusedError(401, "no valid key is given as bearer token", code="invalid_api_key")
         return known[0]
 
 
-class Slots:
-    """Room for a number of requests at once; as many again wait, and any more are turned away."""
+class AdmissionGate:
+    """Admits a number of requests at once; as many again wait, and any more are refused."""
 
     def __init__(self, at_once: int) -> None:
         self._most_waiting, self._waiting = at_once, 0
         self._free = asyncio.Semaphore(at_once)
 
     @asynccontextmanager
-    async def one(self, deadline: float) -> AsyncIterator[None]:
-        """Hold a slot.
+    async def admit(self, deadline: float) -> AsyncIterator[None]:
+        """Admit one request for the length of the block.
 
         Args:
             deadline: The latest time to wait until, on the clock of ``time.monotonic``.
@@ -84,15 +84,15 @@ class Slots:
         Raises:
             RefusedError: Too many wait already, or the deadline has passed (429).
         """
-        come_back = _come_back("too many requests are being served and waiting")
+        busy = _too_many("too many requests are being served and waiting")
         if self._free.locked() and self._waiting >= self._most_waiting:
-            raise come_back
+            raise busy
         self._waiting += 1
         try:
             async with asyncio.timeout(deadline - time.monotonic()):
                 await self._free.acquire()
         except TimeoutError:
-            raise come_back from None
+            raise busy from None
         finally:
             self._waiting -= 1
         try:
@@ -102,7 +102,7 @@ class Slots:
 
 
 class Uploads:
-    """Bytes of bodies that are being received: so many in all, and half of them for one caller."""
+    """Limits the bytes of all bodies being received at once; one caller may have half of them."""
 
     def __init__(self, most: int) -> None:
         self._most, self._held = most, 0
@@ -110,10 +110,11 @@ class Uploads:
 
     @contextmanager
     def of(self, owner: str) -> Iterator[Callable[[int], None]]:
-        """Receive a body; gives what is told of each piece's size, and raises where it is full.
+        """Account for one body while it is received.
 
-        Raises:
-            RefusedError: There is no room for so many bytes (429).
+        Yields:
+            A function to call with the size of each chunk. It raises RefusedError (429) where the
+            limit is reached.
         """
         size = 0
 
@@ -121,7 +122,7 @@ class Uploads:
             nonlocal size
             own = self._of.get(owner, 0)
             if self._held + more > self._most or own + more > self._most // 2:
-                raise _come_back("too much is being received at once")
+                raise _too_many("too much is being received at once")
             self._held, self._of[owner], size = self._held + more, own + more, size + more
 
         try:
@@ -133,12 +134,12 @@ class Uploads:
 
 
 async def read_body(request: Request, most: int, count: Callable[[int], None]) -> bytes:
-    """The body of a request, which must be JSON: no page of another site can send that unasked.
+    """Read the body of a request, which must be JSON: a form on another site cannot send that.
 
     Args:
         request: The request.
         most: The most bytes.
-        count: Told the size of each piece before it is kept.
+        count: Called with the size of each chunk before it is kept.
 
     Raises:
         RefusedError: It is too large (413), comes too slowly (408), or is not declared JSON (415).
@@ -159,14 +160,14 @@ async def read_body(request: Request, most: int, count: Callable[[int], None]) -
                 count(len(piece))
                 body += piece
     except TimeoutError:
-        raise RefusedError(408, "the body came too slowly", code="slow_body") from None
+        raise RefusedError(408, "the body arrived too slowly", code="slow_body") from None
     return bytes(body)
 
 
 def _not_from_here(request: Request) -> str | None:
     """Why a request may come from elsewhere; None where it can only come from this machine.
 
-    The raw headers are read: of what is malformed, URL parsers make different names.
+    Reads the raw headers, since URL parsers disagree about malformed ones.
     """
 
     def local(authority: str) -> bool:
@@ -195,7 +196,7 @@ def is_this_machine(host: str) -> bool:
         return False
 
 
-def _come_back(why: str) -> RefusedError:
+def _too_many(why: str) -> RefusedError:
     return RefusedError(
-        429, f"{why}; come back later", code="too_many_requests", retry_after=_RETRY_AFTER_S
+        429, f"{why}; try again later", code="too_many_requests", retry_after=_RETRY_AFTER_S
     )

@@ -1,4 +1,4 @@
-"""An answer as server-sent events, with signs of life while there is no text yet."""
+"""An answer as server-sent events, with comments while there is no text yet."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -14,38 +14,38 @@ Completion = dict[str, Any]
 """OpenAI's chat completion; ours has ``conflictscore`` beside its fields."""
 
 _CHUNK_SECONDS = 50.0
-"""Some clients wait only so long for an event, and do not count comments."""
+"""Some clients time out without an event, and do not count comments."""
 
 
 class AnswerStream(ABC):
-    """The text of a completion once it is final, and the rest once all work on it is done.
+    """Sends a completion's text once it is final, and the other fields when the run ends.
 
     Args:
-        heartbeat: Seconds between two signs of life.
+        heartbeat: Seconds between two comments.
     """
 
     def __init__(self, heartbeat: float) -> None:
         self._heartbeat = heartbeat
 
     async def frames(
-        self, work: "asyncio.Task[Completion]", standing: "asyncio.Future[Completion]"
+        self, work: "asyncio.Task[Completion]", early: "asyncio.Future[Completion]"
     ) -> AsyncIterator[bytes]:
         """The events.
 
         Args:
             work: Results in the completion.
-            standing: Results in it earlier, where its text is final before the work is done.
+            early: Results in it before that, where its text is final before the run ends.
         """
         said, silent = False, 0.0
         for event in self._opening():
             yield event
         while not work.done():
-            waiting: set[asyncio.Future[Completion]] = {work} if said else {work, standing}
+            waiting: set[asyncio.Future[Completion]] = {work} if said else {work, early}
             done, _ = await asyncio.wait(
                 waiting, timeout=self._heartbeat, return_when=asyncio.FIRST_COMPLETED
             )
-            if standing in done:
-                for event in self._message(standing.result()):
+            if early in done:
+                for event in self._message(early.result()):
                     yield event
                 said, silent = True, 0.0
             elif not done:
@@ -68,20 +68,20 @@ class AnswerStream(ABC):
 
     @abstractmethod
     def _opening(self) -> Iterator[bytes]:
-        """What comes at once."""
+        """The first events, sent at once."""
 
     @abstractmethod
     def _waiting(self) -> bytes:
-        """An event that says nothing new."""
+        """An event without content."""
 
     @abstractmethod
     def _message(self, completion: Completion) -> Iterator[bytes]:
-        """What the answer says."""
+        """The events of the answer."""
 
     @abstractmethod
     def _ending(self, completion: Completion) -> Iterator[bytes]:
-        """What is known at the end."""
+        """The last events."""
 
     @abstractmethod
     def _failure(self, refusal: RefusedError) -> bytes:
-        """The end of an answer that failed."""
+        """The last event where the request failed."""

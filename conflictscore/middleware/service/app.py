@@ -1,7 +1,7 @@
-"""The service as a FastAPI app: its routes, its chat page, and what every request passes."""
+"""The service as a FastAPI app: its routes, its chat page, and the outermost middleware."""
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from starlette.requests import ClientDisconnect
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from conflictscore.middleware.service.policy import ServiceSettings
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError, internal_error
 from conflictscore.middleware.service.routes import routes
 from conflictscore.middleware.service.service import Service
+from conflictscore.middleware.service.settings import ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.nodes.state import RunContext
 
@@ -38,13 +38,8 @@ _PAGE_HEADERS = {
 }
 
 
-def create_app(
-    context: RunContext,
-    settings: ServiceSettings | None = None,
-    *,
-    fallbacks: Sequence[RunContext] = (),
-) -> FastAPI:
-    """The service as an app, for a server of your own or inside another app (``mount``).
+def create_app(context: RunContext, settings: ServiceSettings | None = None) -> FastAPI:
+    """Create the service as an app, for your own server or to mount inside another app.
 
     ```python
     context = run_context("openai:gpt-4.1-mini", my_retriever)
@@ -55,13 +50,11 @@ def create_app(
         context: The models, the search and the settings of the loop. The answering model is the
             upstream, and must be an OpenAI-compatible endpoint or the local model.
         settings: Policy and limits.
-        fallbacks: What stands in, in this order, where the upstream cannot answer or its judge
-            cannot check.
 
     Raises:
         ConfigurationError: The model is not such an endpoint, or the file of runs cannot be used.
     """
-    service = Service(context, settings or ServiceSettings(), fallbacks)
+    service = Service(context, settings or ServiceSettings())
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -78,7 +71,7 @@ def create_app(
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.service = service
-    app.add_middleware(_Front, service=service)
+    app.add_middleware(_Metered, service=service)
     app.exception_handler(RefusedError)(refused)
     app.exception_handler(HTTPException)(no_such_route)
     app.include_router(routes)
@@ -87,11 +80,11 @@ def create_app(
 
 
 def serve_page(app: FastAPI, folder: Path = _PAGE) -> None:
-    """Serve ``index.html`` at ``/`` and the files beside it under ``/page/``; no key is needed.
+    """Serve ``index.html`` at ``/`` and the files beside it under ``/page/``, without a key.
 
     Args:
         app: The service.
-        folder: Where the files are; without an ``index.html`` there is no page.
+        folder: The folder of the files; without an ``index.html`` there is no page.
     """
     index = folder / "index.html"
     if not index.is_file():
@@ -105,7 +98,7 @@ def serve_page(app: FastAPI, folder: Path = _PAGE) -> None:
 
 
 def page_file(name: str, folder: Path = _PAGE) -> FileResponse:
-    """A page, with its policy."""
+    """A page, with its content security policy."""
     return FileResponse(folder / name, headers=_PAGE_HEADERS)
 
 
@@ -118,8 +111,8 @@ class _PageFiles(StaticFiles):
         return response
 
 
-class _Front:
-    """The outermost layer: each request is counted and timed, and no bug leaves it unanswered."""
+class _Metered:
+    """Counts and times each request, and answers it where the app has a bug."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._service = app, service
@@ -142,7 +135,7 @@ class _Front:
             await self._app(scope, receive, sending)
         except ClientDisconnect:
             status = status or CLIENT_GONE
-        except Exception as error:  # noqa: BLE001 - the last one who can answer
+        except Exception as error:  # noqa: BLE001 - nothing outside would answer
             metrics.failure("internal")
             refusal = internal_error(error)
             if not status:

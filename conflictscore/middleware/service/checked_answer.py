@@ -1,8 +1,8 @@
-"""From a chat request to the completion its caller gets: the modes, and what a failure leads to.
+"""From a chat request to a checked completion: the modes, and what follows from a failure.
 
 The note under an answer says where its sources disagree, or that it could not be checked. It is
-part of the answer's text, which many clients show as Markdown. So what comes from a document or a
-model is stripped of everything that could become a link, an image or markup.
+part of the answer's text, which many clients render as Markdown. So texts of documents and models
+are stripped of everything that could become a link, an image or markup.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from conflictscore.middleware.service.refusals import (
     upstream_fault,
 )
 from conflictscore.middleware.service.requests import ChatRequest
-from conflictscore.middleware.service.service import Line, Service, Ticket
+from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.nodes.conflict_details import Witness, witnesses
 from conflictscore.prompts import material
 from conflictscore.records import Document, Label, Run, RunStatus
@@ -51,10 +51,10 @@ class CheckedAnswer:
     """The work on one request in the modes ``correct`` and ``annotate``.
 
     Args:
-        service: What it works with.
+        service: The service.
         request: The request.
-        ticket: Its record, which is closed whatever happens.
-        stands: Called with the completion as soon as no word of its text can change, which may
+        record: Its record, which is always closed.
+        on_final: Called with the completion as soon as no word of its text can change, which may
             be never; None where nobody needs it early.
     """
 
@@ -62,12 +62,11 @@ class CheckedAnswer:
         self,
         service: Service,
         request: ChatRequest,
-        ticket: Ticket,
-        stands: Callable[[Completion], None] | None,
+        record: RequestRecord,
+        on_final: Callable[[Completion], None] | None,
     ) -> None:
-        self._service, self._request, self._ticket = service, request, ticket
-        self._stands = stands
-        self._line = service.lines()[0]
+        self._service, self._request, self._record = service, request, record
+        self._on_final = on_final
         self._draft: Completion | None = None
         self._loop: LoopRun | None = None
 
@@ -77,99 +76,76 @@ class CheckedAnswer:
         Raises:
             RefusedError: The request ends with an error.
         """
-        with self._service.finishing(self._ticket, self._known):
+        with self._service.finishing(self._record, self._known):
             try:
-                async with asyncio.timeout(self._ticket.seconds_left):
+                async with asyncio.timeout(self._record.seconds_left):
                     return await self._in_time()
             except TimeoutError:
                 return await self._out_of_time()
 
     async def _in_time(self) -> Completion:
-        """Ask the upstreams in turn, until one can answer."""
-        *others, last = self._service.lines()
-        for line in others:
-            self._line, self._ticket.context = line, line.context
-            try:
-                return await self._on(line, judged=False)
-            except RefusedError as refusal:
-                if not line.failed(refusal):
-                    raise
-        self._line, self._ticket.context = last, last.context
-        try:
-            return await self._on(last, judged=True)
-        except RefusedError as refusal:
-            last.failed(refusal)
-            raise
-
-    async def _on(self, line: Line, *, judged: bool) -> Completion:
-        """Answer with one upstream.
-
-        Args:
-            line: It, and what checks its answers.
-            judged: Whether a judge that fails is a matter for the policy, and not for the next one.
-        """
         service, request = self._service, self._request
-        forwarded = request.upstream_first or service.settings.first_answer == "upstream"
-        if forwarded and self._draft is None:
+        if request.upstream_first or service.settings.first_answer == "upstream":
             draft, reason = await self._from_upstream()
             if reason:
                 return self._finished(RunStatus.PASSED_THROUGH, text_of(draft), reason)
         if reason := service.nothing_to_check_with(request.asked):
             return await self._unchecked("search", reason)
-        start = request.asked.start(self._first_answer())
-        always = getattr(line.context.generator.chat, "extra_body", None) or {}
-        parameters = request.answer_parameters(always)
-        context = replace(line.context, answer_parameters=parameters, run_id=self._ticket.run_id)
-        hear_of_it = self._standing if self._stands else None
+        model = service.context.generator
+        always = getattr(model.chat, "extra_body", None) or {}
+        context = replace(
+            service.context,
+            answer_parameters=request.answer_parameters(always),
+            run_id=self._record.run_id,
+        )
         loop = self._loop = LoopRun(
-            service.graph, start, context, account=self._ticket.account, stands=hear_of_it
+            service.graph,
+            request.asked.start(self._first_answer()),
+            context,
+            on_final=self._send_early if self._on_final else None,
         )
         failure = await loop.go()
         if failure is None:
             return self._finished(*self._settled())
         stage, reason, error = failure
-        if error is not None and loop.standing:
-            service.failed("judge", self._ticket, error)
+        if error is not None and loop.final:
+            service.failed("judge", self._record, error)
             return self._finished(*self._settled(), f"the check was not finished: {reason}")
         if error is not None and stage in ("search", "answer") and upstream_fault(error):
-            # the upstream cannot answer: it would not answer the request as it is either
-            service.failed("upstream", self._ticket, error)
-            raise refusal_of(error, line.context.generator) from error
-        if stage == "judge" and not judged:
-            service.failed("judge", self._ticket, error)
-            raise RefusedError(502, reason, code="judge_failed")
+            # the upstream cannot answer, and so not the unchanged request either
+            service.failed("upstream", self._record, error)
+            raise refusal_of(error, model) from error
         return await self._unchecked(stage, reason)
 
     async def _from_upstream(self) -> tuple[Completion, str | None]:
-        """The upstream's own answer, and why it is none in words, if so."""
+        """The upstream's own answer, and why it has no text, if so."""
         try:
-            self._draft = draft = await self._line.upstream.complete(self._request.body)
+            self._draft = draft = await self._service.upstream.complete(self._request.body)
         except RefusedError as refusal:
-            self._service.failed("upstream", self._ticket, refusal.__cause__)
+            self._service.failed("upstream", self._record, refusal.__cause__)
             raise
-        self._ticket.account.count(usage_of(draft))
         return draft, why_no_text(draft)
 
-    def _standing(self, loop: LoopRun) -> None:
-        if self._stands is not None and loop.failure() is None:
+    def _send_early(self, loop: LoopRun) -> None:
+        if self._on_final is not None and loop.failure() is None:
             status, text = self._settled()
-            run = self._ticket.ended(self._known(), status)
-            self._stands(completion_of(self._ticket, run, text, base=self._draft, complete=False))
+            run = self._record.ended(self._known(), status)
+            self._on_final(completion_of(self._record, run, text, base=self._draft, complete=False))
 
     async def _out_of_time(self) -> Completion:
-        limit = f"{self._service.settings.timeout:g} s for a request are up"
-        if self._loop is not None and self._loop.standing:
-            self._service.failed("timeout", self._ticket)
+        limit = f"the request timed out after {self._service.settings.timeout:g} s"
+        if self._loop is not None and self._loop.final:
+            self._service.failed("timeout", self._record)
             return self._finished(*self._settled(), f"the check was not finished: {limit}")
         if self._first_answer() is not None and self._service.settings.on_failure != "refuse":
             return await self._unchecked("timeout", limit)
-        self._service.failed("timeout", self._ticket)
-        raise RefusedError(504, f"there is no checked answer, and the {limit}", code="timeout")
+        self._service.failed("timeout", self._record)
+        raise RefusedError(504, f"there is no checked answer: {limit}", code="timeout")
 
     async def _unchecked(self, kind: str, reason: str) -> Completion:
-        """What this deployment wants done where an answer could not be checked."""
+        """Apply the deployment's policy to an answer that could not be checked."""
         service, on_failure = self._service, self._service.settings.on_failure
-        service.failed(kind, self._ticket)
+        service.failed(kind, self._record)
         if on_failure == "refuse":
             raise RefusedError(
                 503, f"the answer could not be checked: {reason}", code="not_checked"
@@ -186,13 +162,13 @@ class CheckedAnswer:
         return self._finished(RunStatus.FAILED, f"{text}\n\n{note}", reason, answer=text)
 
     def _settled(self) -> tuple[RunStatus, str]:
-        """The run's status, and the answer as it goes out."""
+        """The run's status, and the text that goes out."""
         run = self._known()
         text = run.answer or ""
         if self._draft is not None and not run.flipped:
-            text = text_of(self._draft)  # letter by letter
+            text = text_of(self._draft)  # byte for byte
         note = disagreement_note(run)
-        if note is not None and self._ticket.mode == "annotate":
+        if note is not None and self._record.mode == "annotate":
             return RunStatus.ANNOTATED, f"{text}\n\n{note}"
         if run.flipped:
             return RunStatus.CORRECTED, text
@@ -201,13 +177,13 @@ class CheckedAnswer:
         return RunStatus.PARTLY_SCORED if run.is_partial else RunStatus.SCORED, text
 
     def _first_answer(self) -> str | None:
-        """The first answer where there is one by now."""
+        """The first answer, once there is one."""
         if self._draft is not None:
             return text_of(self._draft)
         return None if self._loop is None else self._loop.known.first_answer
 
     def _known(self) -> Run:
-        """What is known of the run by now, the tokens of the upstream's own answer included."""
+        """The run so far, with the tokens of the upstream's own answer."""
         question = self._request.asked.question
         run = self._loop.known if self._loop else Run(question=question, asked=question)
         if self._draft is None:
@@ -220,16 +196,16 @@ class CheckedAnswer:
         """Close the record.
 
         Args:
-            status: How the run ended.
-            text: What goes out.
+            status: The run's status.
+            text: The text that goes out.
             *notes: Further notes of the run.
             answer: The run's answer, where it is not the loop's.
         """
-        run = self._ticket.ended(self._known(), status, *notes)
+        run = self._record.ended(self._known(), status, *notes)
         if answer is not None:
             run = run.model_copy(update={"answer": answer, "first_answer": answer})
-        self._service.finish(self._ticket, run)
-        return completion_of(self._ticket, run, text, base=self._draft)
+        self._service.finish(self._record, run)
+        return completion_of(self._record, run, text, base=self._draft)
 
 
 def disagreement_note(run: Run) -> str | None:

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, whole and as a stream of chunks."""
+"""OpenAI's chat completions, in one piece and as a stream of chunks."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,50 +6,51 @@ from typing import Any
 
 from conflictscore.middleware.service.answer_stream import AnswerStream, Completion
 from conflictscore.middleware.service.refusals import RefusedError
-from conflictscore.middleware.service.service import Ticket
+from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import frame
 from conflictscore.models.usage import known_tokens
 from conflictscore.records import Run, Usage
 
 __all__ = [
     "CompletionStream",
+    "chunks_of",
     "completion_of",
-    "pieces_of",
     "text_of",
     "usage_of",
     "why_no_text",
 ]
 
-_PIECE = re.compile(r"\S+\s*|\s+")
+_WORD = re.compile(r"\S+\s*|\s+")
 _WORDS_A_CHUNK = 4
 _DONE = b"data: [DONE]\n\n"
 
 
 def completion_of(
-    ticket: Ticket,
+    record: RequestRecord,
     run: Run,
     text: str,
     *,
     base: Mapping[str, Any] | None = None,
     complete: bool = True,
 ) -> Completion:
-    """The chat completion that a caller gets.
+    """Build the chat completion for a caller.
 
     Args:
-        ticket: The request.
+        record: The request.
         run: Its run.
         text: The answer.
-        base: The upstream's own completion that the run began with; what still holds of it is kept.
-        complete: Whether no part of the run is still under way.
+        base: The upstream's own completion that the run started from. Its fields are kept unless
+            the answer has changed.
+        complete: Whether the run has ended.
     """
     whole = {
-        "id": f"chatcmpl-{ticket.run_id}",
+        "id": f"chatcmpl-{record.run_id}",
         "object": "chat.completion",
-        "created": ticket.created,
-        "model": ticket.model,
+        "created": record.created,
+        "model": record.model,
         "usage": None,
         **(base or {}),
-        "conflictscore": _beside_the_answer(ticket, run, complete=complete),
+        "conflictscore": _summary(record, run, complete=complete),
     }
     spent = run.usage
     if base is None or spent != usage_of(base):
@@ -69,13 +70,13 @@ def completion_of(
     return whole
 
 
-def _beside_the_answer(ticket: Ticket, run: Run, *, complete: bool) -> dict[str, Any]:
-    """The run in brief; the scores are those of the first answer, which decided."""
+def _summary(record: RequestRecord, run: Run, *, complete: bool) -> dict[str, Any]:
+    """The summary of the run; the scores are those of the first answer."""
     report = run.report
     changed = {"first_answer": run.first_answer, "justification": run.justification}
     return {
-        "run_id": ticket.run_id,
-        "mode": ticket.mode,
+        "run_id": record.run_id,
+        "mode": record.mode,
         "status": run.status.value,
         "flipped": run.flipped,
         "checked": run.checked,
@@ -107,7 +108,7 @@ def text_of(completion: Mapping[str, Any]) -> str:
 
 
 def why_no_text(completion: Mapping[str, Any]) -> str | None:
-    """Why an upstream's reply is not an answer in words; None where it is one."""
+    """Why an upstream's reply has no text to check; None where it has."""
     message = completion["choices"][0]["message"]
     if message.get("tool_calls") or message.get("function_call"):
         return "the model calls tools"
@@ -116,9 +117,9 @@ def why_no_text(completion: Mapping[str, Any]) -> str | None:
     return None if text_of(completion).strip() else "the reply has no text"
 
 
-def pieces_of(text: str) -> Iterator[str]:
-    """A text a few words at a time, as a stream has it."""
-    words = _PIECE.findall(text)
+def chunks_of(text: str) -> Iterator[str]:
+    """Split a text into chunks of a few words."""
+    words = _WORD.findall(text)
     for start in range(0, len(words), _WORDS_A_CHUNK):
         yield "".join(words[start : start + _WORDS_A_CHUNK])
 
@@ -127,19 +128,19 @@ class CompletionStream(AnswerStream):
     """One chat completion as a stream of chunks.
 
     Args:
-        ticket: The request.
+        record: The request.
         include_usage: Whether the last chunk gives the tokens.
-        heartbeat: Seconds between two signs of life.
+        heartbeat: Seconds between two comments.
     """
 
-    def __init__(self, ticket: Ticket, *, include_usage: bool, heartbeat: float) -> None:
+    def __init__(self, record: RequestRecord, *, include_usage: bool, heartbeat: float) -> None:
         super().__init__(heartbeat)
         self._include_usage = include_usage
         self._common = {
-            "id": f"chatcmpl-{ticket.run_id}",
+            "id": f"chatcmpl-{record.run_id}",
             "object": "chat.completion.chunk",
-            "created": ticket.created,
-            "model": ticket.model,
+            "created": record.created,
+            "model": record.model,
         }
 
     def _opening(self) -> Iterator[bytes]:
@@ -152,12 +153,12 @@ class CompletionStream(AnswerStream):
         return frame(refusal.body())
 
     def _message(self, completion: Completion) -> Iterator[bytes]:
-        """The messages: text in pieces, anything else in one."""
+        """The messages: text in chunks, all other fields in one."""
         for choice in completion["choices"]:
             index, message = choice.get("index", 0), choice["message"]
             text, content = _split(message.get("content"))
-            for piece in pieces_of(text):
-                yield self._chunk({"content": piece}, index)
+            for chunk in chunks_of(text):
+                yield self._chunk({"content": chunk}, index)
             others = {**message, "content": content}
             rest = {k: v for k, v in others.items() if k != "role" and v}
             if calls := rest.get("tool_calls"):
@@ -166,7 +167,7 @@ class CompletionStream(AnswerStream):
                 yield self._chunk(rest, index)
 
     def _ending(self, completion: Completion) -> Iterator[bytes]:
-        """Finish reasons, the run in brief, and the tokens where they are asked for."""
+        """Finish reasons, the run's summary, and the tokens where they are asked for."""
         choices = completion["choices"]
         for at, choice in enumerate(choices, start=1):
             last = {"conflictscore": completion["conflictscore"]} if at == len(choices) else {}
@@ -184,7 +185,7 @@ class CompletionStream(AnswerStream):
 
 
 def _split(content: object) -> tuple[str, object]:
-    """The text of a message, and what it holds besides; some upstreams send a list of parts."""
+    """The text of a message and its other parts; some upstreams send a list of parts."""
     if not isinstance(content, list):
         return (content, None) if isinstance(content, str) else ("", content)
     texts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]

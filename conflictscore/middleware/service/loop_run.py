@@ -3,8 +3,6 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
-from langchain_core.callbacks import BaseCallbackHandler
-
 from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.middleware.service.refusals import plain_reason
 from conflictscore.nodes.state import RagInput, RunContext, run_of
@@ -17,32 +15,30 @@ Stage = Literal["search", "answer", "judge", "regeneration"]
 
 
 class LoopFailure(NamedTuple):
-    """What failed on the way to a final answer."""
+    """A failure on the way to a final answer."""
 
     stage: Stage
     reason: str
     error: Exception | None = None
-    """What ended the loop; None where it went to its end."""
+    """The exception that ended the loop; None where the loop finished."""
 
 
 class LoopRun:
-    """The loop at work on one question.
+    """The loop on one question.
 
-    Its answer is final before all is done: once the loop has decided not to look again, and once
-    the last answer that it may give is there. What comes after are that answer's scores and the
-    reason for a change, and neither changes a word of it.
+    Its answer is final before the run ends: once the loop decides not to correct again, or has
+    corrected as often as it may. Only that answer's scores and the reason for the change follow.
 
     Attributes:
-        standing: Whether the last answer so far is final.
-        stage: What the loop is doing.
+        final: Whether the last answer so far is final.
+        stage: The step that the loop is at.
 
     Args:
         graph: The loop.
-        start: The question, and what comes with it.
-        context: What it works with.
-        account: Told of every call that is answered.
-        hear: Told of every step.
-        stands: Called once the answer is final.
+        start: The loop's input.
+        context: The run's context.
+        on_event: Called with every event of the graph.
+        on_final: Called once the answer is final.
     """
 
     def __init__(
@@ -51,32 +47,30 @@ class LoopRun:
         start: RagInput,
         context: RunContext,
         *,
-        account: BaseCallbackHandler,
-        hear: Callable[[Event], None] = lambda event: None,
-        stands: "Callable[[LoopRun], None] | None" = None,
+        on_event: Callable[[Event], None] = lambda event: None,
+        on_final: "Callable[[LoopRun], None] | None" = None,
     ) -> None:
-        self.standing = False
+        self.final = False
         self.stage: Stage = "search"
         self._graph, self._start, self._context = graph, start, context
-        self._account, self._hear, self._stands = account, hear, stands
+        self._on_event, self._on_final = on_event, on_final
         self._state: Mapping[str, Any] = start
         self._known: tuple[Mapping[str, Any], Run] | None = None
         self._last = False
 
     @property
     def known(self) -> Run:
-        """What is known of the run by now."""
+        """The run so far."""
         if self._known is None or self._known[0] is not self._state:
             self._known = self._state, run_of(self._state)
         return self._known[1]
 
     async def go(self) -> LoopFailure | None:
-        """Run to the end; what failed, or None where the answer was checked."""
+        """Run to the end, and return the failure; None where the answer was checked."""
         events = cast(
             "AsyncIterator[tuple[str, dict[str, Any]]]",
             self._graph.astream(
                 self._start,
-                {"callbacks": [self._account]},
                 context=self._context,
                 stream_mode=["custom", "values"],
             ),
@@ -84,19 +78,19 @@ class LoopRun:
         try:
             async for kind, item in events:
                 if kind == "custom":
-                    self._heard(item)
-                    self._hear(item)
+                    self._note(item)
+                    self._on_event(item)
                 else:
                     self._state = item
-                    if self._last and not self.standing:
-                        self.standing = True
-                        if self._stands is not None:
-                            self._stands(self)
+                    if self._last and not self.final:
+                        self.final = True
+                        if self._on_final is not None:
+                            self._on_final(self)
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
             return LoopFailure(self.stage, plain_reason(error), error)
         return self.failure()
 
-    def _heard(self, event: Event) -> None:
+    def _note(self, event: Event) -> None:
         match event["event"]:
             case "documents":
                 self.stage = "answer"
@@ -110,7 +104,7 @@ class LoopRun:
                 self._last = event["decision"] != "look_further"
 
     def failure(self) -> LoopFailure | None:
-        """What failed so far without an error that ended the loop."""
+        """A failure so far that did not end the loop."""
         run = self.known
         report = run.report
         if self.stage == "regeneration" and len(run.attempts) == 1:
@@ -122,8 +116,8 @@ class LoopRun:
             return LoopFailure(
                 "judge", f"no claim could be checked against a document: {next(errors)}"
             )
-        least, stands = self._context.min_coverage or 0, run.final_report or report
-        if stands is not None and stands.coverage is not None and stands.coverage < least:
-            labelled = f"only {stands.coverage:.0%} of its pairs of claim and document have a label"
+        least, final = self._context.min_coverage or 0, run.final_report or report
+        if final is not None and final.coverage is not None and final.coverage < least:
+            labelled = f"only {final.coverage:.0%} of its pairs of claim and document have a label"
             return LoopFailure("judge", f"{labelled}, and --min-coverage wants {least:.0%}")
         return None

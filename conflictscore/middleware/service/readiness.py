@@ -1,8 +1,7 @@
-"""Whether the models behind the service can be asked."""
+"""Whether the models behind the service can be called."""
 
 import asyncio
 import time
-from collections.abc import Sequence
 
 import openai
 
@@ -16,53 +15,55 @@ _OK = "ok"
 
 
 class Readiness:
-    """Asks each endpoint for its models, which costs no tokens, at most once in ten seconds.
+    """Asks each endpoint for its list of models, which costs no tokens, at most every ten seconds.
 
     Args:
-        lines: The answering model and the judge of each upstream, the fallbacks last.
+        upstream: The answering model.
+        judge: The model that checks its answers.
     """
 
-    def __init__(self, lines: Sequence[tuple[LanguageModel, LanguageModel]]) -> None:
-        self._lines = lines
-        self._told: dict[str, str] = {}
+    def __init__(self, upstream: LanguageModel, judge: LanguageModel) -> None:
+        self._models = {"upstream": upstream, "judge": judge}
+        self._states: dict[str, str] = {}
         self._until = 0.0
         self._asking = asyncio.Lock()
 
-    async def told(self) -> dict[str, str]:
-        """What the endpoints say: ``status``, and what stands for each model; no address or name.
-
-        It is ``ready`` where the model and the judge of at least one upstream can be asked.
-        """
-        async with self._asking:  # many who ask at once get one answer
+    async def states(self) -> dict[str, str]:
+        """``ok``, or what is wrong, for the upstream and the judge; no address and no name."""
+        async with self._asking:  # concurrent requests share one answer
             if time.monotonic() >= self._until:
-                self._told = await self._ask()
+                self._states = await self._ask()
                 self._until = time.monotonic() + _GOOD_FOR_S
-        return self._told
+        return self._states
 
     async def _ask(self) -> dict[str, str]:
-        models = {id(model): model for line in self._lines for model in line}
-        said = dict(zip(models, await asyncio.gather(*map(_said, models.values())), strict=True))
-        good = any(all(said[id(model)] == _OK for model in line) for line in self._lines)
-        told = {"status": "ready" if good else "not ready"}
-        for number, (upstream, judge) in enumerate(self._lines):
-            name = f"fallback_{number}" if number else "upstream"
-            told[name] = said[id(upstream)]
-            told[f"{name}_judge" if number else "judge"] = said[id(judge)]
-        return told
+        distinct = {id(model): model for model in self._models.values()}
+        asked = await asyncio.gather(*map(_state_of, distinct.values()))
+        states = dict(zip(distinct, asked, strict=True))
+        return {role: states[id(model)] for role, model in self._models.items()}
+
+    @staticmethod
+    def is_ready(states: dict[str, str]) -> bool:
+        """Whether a request would be answered and checked."""
+        return all(state == _OK for state in states.values())
 
 
-async def _said(model: LanguageModel) -> str:
+async def _state_of(model: LanguageModel) -> str:
     client = getattr(model.chat, "root_async_client", None)
     if model.is_local or client is None:
-        return _OK  # started when it is needed; or no OpenAI-compatible endpoint to ask
+        return _OK  # started when it is needed; or not an OpenAI-compatible endpoint
     try:
-        await client.with_options(timeout=_WAIT_S, max_retries=0).models.list()
+        listed = await client.with_options(timeout=_WAIT_S, max_retries=0).models.list()
     except (openai.AuthenticationError, openai.PermissionDeniedError):
         return "refuses this service's key"
     except openai.APIStatusError as error:
-        # most other errors say that it keeps no such list, which is no reason not to ask it
+        # most other errors say that the endpoint has no such list, which does not make it unusable
         busy = error.status_code == 429 or error.status_code >= 500
         return f"answers HTTP {error.status_code}" if busy else _OK
     except openai.OpenAIError:
         return "cannot be reached"
-    return _OK
+    names = {str(getattr(one, "id", "")) for one in getattr(listed, "data", None) or ()}
+    wanted = str(getattr(model.chat, "model_name", model.name))
+    # Ollama lists "name:latest" for "name"
+    known = not names or wanted in names or f"{wanted}:latest" in names
+    return _OK if known else "does not list its model"

@@ -1,4 +1,4 @@
-"""Why a request cannot be served, in the form of OpenAI's errors."""
+"""Errors of requests, in the form of OpenAI's API."""
 
 import logging
 import traceback
@@ -30,23 +30,23 @@ __all__ = [
 _log = logging.getLogger(__name__)
 
 CLIENT_GONE = 499
-"""The status under which a request is counted whose client went away."""
+"""The status that counts requests whose client disconnected."""
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _SERVER = 500
 _THE_CALLERS = frozenset({400, 409, 413, 415, 422})
-"""What an upstream says of a request that was forwarded as it is: the caller's to fix."""
+"""Statuses of an upstream that blame a forwarded request: the caller must fix it."""
 
 
 class RefusedError(Exception):
-    """A request that ends with an error, as OpenAI's API words one.
+    """A request that ends with an error.
 
     Attributes:
         status: The HTTP status.
-        code: What went wrong, in one word for programs.
-        param: The field that is wrong, such as ``messages[0].role``.
-        retry_after: Seconds to wait, as the upstream or this service says.
-        run: Headers that name the run that failed, where there is one.
+        code: The kind of error, for programs.
+        param: The invalid field, such as ``messages[0].role``.
+        retry_after: Seconds to wait before the next try.
+        run: Headers that name the failed run, where there is one.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class RefusedError(Exception):
         self.run: Mapping[str, str] = {}
 
     def body(self) -> dict[str, Any]:
-        """The JSON object that goes out."""
+        """The response body."""
         kind = "server_error" if self.status >= _SERVER else "invalid_request_error"
         error = {
             "message": str(self),
@@ -75,15 +75,15 @@ class RefusedError(Exception):
         return {"error": error}
 
     def headers(self) -> dict[str, str]:
-        """The headers beside it."""
+        """The response headers."""
         waiting = {"retry-after": self.retry_after} if self.retry_after else {}
         return {**self.run, **waiting}
 
 
 def plain_reason(error: BaseException) -> str:
-    """Why something failed, in words for a caller: they carry no secret and no path.
+    """A failure in words for a caller, without secrets and paths.
 
-    An error of the deployment itself goes into the log as it is, and the caller is told of that.
+    An error in the deployment's settings is logged, and the caller is referred to the log.
     """
     if isinstance(error, ConfigurationError) and not isinstance(error, ContextWindowError):
         _log.error("%s", error)
@@ -94,7 +94,7 @@ def plain_reason(error: BaseException) -> str:
 
 
 def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
-    """The error of the model's client that one of ours was raised from, if any.
+    """The model client's error that one of ours was raised from, if any.
 
     An unreadable reply and a prompt that is too long are not the upstream's fault.
     """
@@ -107,17 +107,17 @@ def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
 
 
 def refusal_of(error: Exception, model: LanguageModel, *, forwarded: bool = False) -> RefusedError:
-    """What the caller is told of an error.
+    """The response to an error.
 
     Args:
         error: One of ours, or of the upstream's client.
         model: The model that was called.
-        forwarded: Whether the upstream got the caller's own request, so that a fault in it is the
-            caller's.
+        forwarded: Whether the upstream got the caller's own request, so that the caller can fix
+            it.
     """
-    said = error if isinstance(error, openai.OpenAIError) else upstream_fault(error)
-    if said is not None:
-        return _of_upstream(said, model, forwarded=forwarded)
+    fault = error if isinstance(error, openai.OpenAIError) else upstream_fault(error)
+    if fault is not None:
+        return _of_upstream(fault, model, forwarded=forwarded)
     if isinstance(error, InputError) and not isinstance(error, ConfigurationError):
         return RefusedError(400, plain_reason(error), code="invalid_input")
     return RefusedError(502, plain_reason(error), code="failed")
@@ -131,17 +131,16 @@ def _of_upstream(
     message = str(clear_error(error, provider=model.name, endpoint=model.endpoint, secrets=secrets))
     match error:
         case openai.AuthenticationError() | openai.PermissionDeniedError():
-            # whatever it says is about this service's key, which the caller cannot change
+            # about this service's key, which the caller cannot change
             return RefusedError(
                 502,
-                "the upstream rejected this service's key; whoever runs the service must fix that",
+                "the upstream rejected this service's key; its operator must fix that",
                 code="upstream_authentication",
             )
         case openai.NotFoundError():
             return RefusedError(
                 502,
-                "the upstream does not have this service's model; whoever runs the service must"
-                " fix that",
+                "the upstream does not have this service's model; its operator must fix that",
                 code="upstream_model_not_found",
             )
         case openai.RateLimitError():
@@ -158,10 +157,10 @@ def _of_upstream(
 
 
 def internal_error(error: Exception) -> RefusedError:
-    """What the caller is told of a bug in this program; the log says where it was.
+    """The response to a bug in this program, and its traceback in the log.
 
-    The error's own message goes into neither, since it may quote a caller.
+    The error's message is in neither, since it may quote a caller.
     """
     frames = "".join(traceback.format_tb(error.__traceback__))
-    _log.error("%s, which should not happen, at\n%s", type(error).__name__, frames)
+    _log.error("unexpected %s at\n%s", type(error).__name__, frames)
     return RefusedError(500, "the service failed; its log says where", code="internal_error")

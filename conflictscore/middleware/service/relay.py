@@ -1,63 +1,61 @@
-"""Forwarding a request, and its reply untouched; where wanted, the reply is scored afterwards."""
+"""Forwarding a request and its unchanged reply, which may be scored afterwards."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from fastapi.responses import Response
 
 from conflictscore.middleware.service.answer_stream import Completion
-from conflictscore.middleware.service.completions import text_of, usage_of, why_no_text
+from conflictscore.middleware.service.completions import text_of, why_no_text
 from conflictscore.middleware.service.loop_run import LoopRun
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.requests import ChatRequest
-from conflictscore.middleware.service.service import STOPPED, Line, Service, Ticket
+from conflictscore.middleware.service.service import STOPPED, RequestRecord, Service
 from conflictscore.middleware.service.upstream import UpstreamReply, read_completion, unreadable
 from conflictscore.middleware.service.wire import EventStream, frame
-from conflictscore.records import Run, RunStatus, Usage
+from conflictscore.records import Run, RunStatus
 
 __all__ = ["Relay"]
 
-_MOST_HEARD = 8 << 20
-"""Bytes of a stream that are remembered, to be scored."""
-_LAST_WORDS_S = 1.0
-"""After the time for a request is up, to tell a client that still reads."""
+_MOST_KEPT = 8 << 20
+"""Bytes of a stream that are kept to be scored."""
+_LAST_ERROR_S = 1.0
+"""Seconds after the deadline to send a last error to a client that still reads."""
 
 
 class Relay:
-    """One request whose reply goes out as the upstream gives it.
+    """One request whose reply goes out as the upstream sends it.
 
     Args:
-        service: What it works with.
+        service: The service.
         request: The request.
-        ticket: Its record, which is closed whatever happens.
-        held: What is released after the response.
+        record: Its record, which is always closed.
+        held: Callbacks to run after the response.
     """
 
     def __init__(
-        self, service: Service, request: ChatRequest, ticket: Ticket, held: AsyncExitStack
+        self, service: Service, request: ChatRequest, record: RequestRecord, held: AsyncExitStack
     ) -> None:
-        self._service, self._request, self._ticket = service, request, ticket
+        self._service, self._request, self._record = service, request, record
         self._held = held
         self._open = True
-        self._line = service.lines()[0]
         self._events = False
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers that tell a client of the run."""
+        """The response headers that name the run."""
         status = RunStatus.PASSED_THROUGH if self._request.unchecked else RunStatus.OBSERVED
-        return self._ticket.headers(status, "no" if self._request.unchecked else None)
+        return self._record.headers(status, "no" if self._request.unchecked else None)
 
     async def completion(self) -> Completion:
-        """The upstream's reply to a request that is not streamed, read.
+        """The upstream's parsed reply to a request that is not streamed.
 
         Raises:
-            RefusedError: There is none, as for :meth:`response`, or it is something else.
+            RefusedError: As for :meth:`response`; or the reply is not a chat completion.
         """
         completion = read_completion(bytes((await self.response()).body))
         if completion is None:
@@ -68,96 +66,68 @@ class Relay:
         """The upstream's reply.
 
         Raises:
-            RefusedError: There is none; or this deployment forwards only what it can check (400).
+            RefusedError: The upstream failed; or this deployment answers only what it can check
+                (400).
         """
-        self._held.callback(self._left)
+        self._held.callback(self._disconnected)
         try:
-            reply, data = await self._forwarded()
+            reply, data = await self._forward()
         except RefusedError as refusal:
             self._close(RunStatus.FAILED, str(refusal))
             raise
         self._events = "event-stream" in reply.content_type
         headers = {**self.headers, "content-type": reply.content_type}
-        if data is not None:
-            self._ticket.account.count(self._used(data))
         if data is None:
-            ends = self._ticket.deadline + _LAST_WORDS_S
-            return EventStream(self._pieces(reply), headers, ends)
+            ends = self._record.deadline + _LAST_ERROR_S
+            return EventStream(self._chunks(reply), headers, ends)
         self._ended(data)
         return Response(data, headers=headers)
 
-    async def _forwarded(self) -> tuple[UpstreamReply, bytes | None]:
+    async def _forward(self) -> tuple[UpstreamReply, bytes | None]:
         """The upstream's reply, and its body unless it is a stream."""
-        service, request, ticket = self._service, self._request, self._ticket
+        service, request, record = self._service, self._request, self._record
         policy = service.settings
         only_checked = policy.on_failure == "refuse" and policy.mode != "observe"
         if request.unchecked and only_checked:
             reason = f"{request.unchecked}; this deployment answers only what it can check"
             raise RefusedError(400, reason, code="not_checkable")
-        lines = service.lines()
-        for left in range(len(lines) - 1, 0, -1):
-            line = lines[-left - 1]
-            try:  # the others are to have a share of the time
-                return await self._from(line, ticket.seconds_left / (left + 1))
-            except RefusedError as refusal:
-                if not line.failed(refusal):
-                    raise
         try:
-            return await self._from(lines[-1], ticket.seconds_left)
-        except RefusedError as refusal:
-            lines[-1].failed(refusal)
-            raise
-
-    async def _from(self, line: Line, seconds: float) -> tuple[UpstreamReply, bytes | None]:
-        service, request, ticket = self._service, self._request, self._ticket
-        self._line, ticket.context = line, line.context
-        try:
-            async with asyncio.timeout(seconds):
-                reply = await self._held.enter_async_context(line.upstream.open(request.body))
+            async with asyncio.timeout(record.seconds_left):
+                reply = await self._held.enter_async_context(service.upstream.open(request.body))
                 return reply, None if request.stream else await reply.read()
         except TimeoutError:
-            service.failed("timeout", ticket)
+            service.failed("timeout", record)
             limit = f"{service.settings.timeout:g} s"
             raise RefusedError(
-                504, f"the upstream gave no answer in {limit}", code="timeout"
+                504, f"the upstream timed out after {limit}", code="timeout"
             ) from None
         except RefusedError as refusal:
-            service.failed("upstream", ticket, refusal.__cause__)
+            service.failed("upstream", record, refusal.__cause__)
             raise
 
-    async def _pieces(self, reply: UpstreamReply) -> AsyncIterator[bytes]:
-        heard = bytearray()
-        pieces = reply.stream()
+    async def _chunks(self, reply: UpstreamReply) -> AsyncIterator[bytes]:
+        kept = bytearray()
+        chunks = reply.stream()
         try:
             while True:
-                async with asyncio.timeout(self._ticket.seconds_left):
-                    piece = await anext(pieces, None)
-                if piece is None:
+                async with asyncio.timeout(self._record.seconds_left):
+                    chunk = await anext(chunks, None)
+                if chunk is None:
                     break
-                if len(heard) <= _MOST_HEARD:
-                    heard += piece
-                yield piece
+                if len(kept) <= _MOST_KEPT:
+                    kept += chunk
+                yield chunk
         except (RefusedError, TimeoutError) as error:
-            late = RefusedError(504, "the time for a request was up", code="timeout")
+            late = RefusedError(504, "the time for this request is up", code="timeout")
             refusal = error if isinstance(error, RefusedError) else late
-            self._service.failed("upstream", self._ticket, error)
+            self._service.failed("upstream", self._record, error)
             self._close(RunStatus.FAILED, str(refusal))
             yield frame(refusal.body())
             return
-        finally:
-            self._ticket.account.count(self._used(bytes(heard)))
-        self._ended(bytes(heard))
-
-    def _used(self, data: bytes) -> Usage:
-        """The tokens of the upstream's reply; where it tells none, one for every three bytes."""
-        told = usage_of(read_completion(data) or {} if not self._events else _last_usage(data))
-        if told.input_tokens:
-            return told
-        asked = len(json.dumps(self._request.body, default=str))
-        return Usage(calls=1, input_tokens=asked // 3 + 1, output_tokens=len(data) // 3)
+        self._ended(bytes(kept))
 
     def _ended(self, data: bytes) -> None:
-        """Close the record, or leave that to the scoring once the reply is out."""
+        """Close the record, or leave that to the scoring after the response."""
         if self._request.unchecked:
             self._close(RunStatus.PASSED_THROUGH, self._request.unchecked)
         else:
@@ -167,40 +137,37 @@ class Relay:
     def _offer(self, data: bytes) -> None:
         service = self._service
         given_up = partial(self._close, RunStatus.UNFINISHED, STOPPED)
-        if not service.background.offer(lambda: self._check(data), given_up):
+        if not service.background.offer(lambda: self._score(data), given_up):
             service.metrics.dropped.inc()
             self._close(RunStatus.DROPPED, "too many observed answers were waiting to be scored")
 
-    async def _check(self, data: bytes) -> None:
-        service, ticket = self._service, self._ticket
+    async def _score(self, data: bytes) -> None:
+        service, record, asked = self._service, self._record, self._request.asked
         text, reason = _answer_in(data, events=self._events)
-        asked = self._request.asked
         reason = reason or service.nothing_to_check_with(asked)
         if reason is not None:
             return self._close(RunStatus.PASSED_THROUGH, reason)
-        start, account = asked.start(text), ticket.account
-        context = replace(self._line.observing, run_id=ticket.run_id)
-        loop = LoopRun(service.graph, start, context, account=account)
+        context = replace(service.observing, run_id=record.run_id)
+        loop = LoopRun(service.graph, asked.start(text), context)
         try:
             async with asyncio.timeout(service.settings.timeout):
                 failure = await loop.go()
         except TimeoutError:
-            service.failed("timeout", ticket)
-            late = "the answer was not scored in time"
-            run = ticket.ended(loop.known, RunStatus.FAILED, late)
+            service.failed("timeout", record)
+            run = record.ended(loop.known, RunStatus.FAILED, "scoring the answer timed out")
         except asyncio.CancelledError:
-            service.finish(ticket, ticket.ended(loop.known, RunStatus.UNFINISHED, STOPPED))
+            service.finish(record, record.ended(loop.known, RunStatus.UNFINISHED, STOPPED))
             raise
         else:
-            run = ticket.ended(loop.known, RunStatus.OBSERVED)
+            run = record.ended(loop.known, RunStatus.OBSERVED)
             if failure is not None:
-                service.failed(failure.stage, ticket, failure.error)
-                run = ticket.ended(run, RunStatus.FAILED, failure.reason)
-        service.finish(ticket, run)
+                service.failed(failure.stage, record, failure.error)
+                run = record.ended(run, RunStatus.FAILED, failure.reason)
+        service.finish(record, run)
         return None
 
-    def _left(self) -> None:
-        """After the response: a client that left before its end left the record open."""
+    def _disconnected(self) -> None:
+        """After the response: the record is still open if the client left before the end."""
         if self._open:
             self._service.metrics.failure("client_gone")
             self._close(RunStatus.UNFINISHED, STOPPED)
@@ -208,25 +175,14 @@ class Relay:
     def _close(self, status: RunStatus, note: str) -> None:
         self._open = False
         question = self._request.asked.question
-        never_begun = Run(question=question, asked=question)
-        self._service.finish(self._ticket, self._ticket.ended(never_begun, status, note))
-
-
-def _last_usage(data: bytes) -> Mapping[str, Any]:
-    """The last event of a stream that tells of its tokens; empty where none does."""
-    for line in reversed(data.splitlines()):
-        if line.startswith(b"data:") and b'"usage"' in line:
-            with suppress(ValueError, RecursionError):
-                event = json.loads(line.removeprefix(b"data:"))
-                if isinstance(event, dict) and event.get("usage"):
-                    return event
-    return {}
+        not_started = Run(question=question, asked=question)
+        self._service.finish(self._record, self._record.ended(not_started, status, note))
 
 
 def _answer_in(data: bytes, *, events: bool) -> tuple[str, str | None]:
     """The answer in an upstream's reply, or why there is none."""
     if events:
-        text = streamed_text(data)
+        text = _streamed_text(data)
         return (text or "", None if text else "the reply has no text, or calls tools")
     completion = read_completion(data)
     if completion is None:
@@ -234,9 +190,9 @@ def _answer_in(data: bytes, *, events: bool) -> tuple[str, str | None]:
     return text_of(completion), why_no_text(completion)
 
 
-def streamed_text(data: bytes) -> str | None:
-    """The text of a streamed chat completion; None where it calls tools or cannot be read."""
-    text = ""
+def _streamed_text(data: bytes) -> str | None:
+    """The text of a streamed chat completion; None where it calls tools or cannot be parsed."""
+    parts: list[str] = []
     for line in data.splitlines():
         if not line.startswith(b"data:"):
             continue
@@ -248,7 +204,7 @@ def streamed_text(data: bytes) -> str | None:
             for delta in deltas:
                 if delta.get("tool_calls") or delta.get("function_call"):
                     return None
-                text += delta.get("content") or ""
+                parts.append(delta.get("content") or "")
         except (ValueError, TypeError, LookupError, AttributeError):
             return None
-    return text
+    return "".join(parts)

@@ -1,13 +1,13 @@
-"""OpenAI's responses, whole and as a stream of events, made of chat completions."""
+"""OpenAI's responses, in one piece and as a stream of events, built from chat completions."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from conflictscore.middleware.service.answer_stream import AnswerStream, Completion
-from conflictscore.middleware.service.completions import pieces_of, text_of
+from conflictscore.middleware.service.completions import chunks_of, text_of
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.responses_request import ResponsesRequest
-from conflictscore.middleware.service.service import Ticket
+from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import frame
 
 __all__ = ["ResponseForm"]
@@ -23,22 +23,22 @@ class ResponseForm:
 
     Args:
         request: The request.
-        ticket: Its record.
+        record: Its record.
     """
 
-    def __init__(self, request: ResponsesRequest, ticket: Ticket) -> None:
-        self._ticket = ticket
+    def __init__(self, request: ResponsesRequest, record: RequestRecord) -> None:
+        self._record = record
         self.streamed = request.stream
         body = request.body
         self._common = {
-            "id": f"resp_{ticket.run_id}",
+            "id": f"resp_{record.run_id}",
             "object": "response",
-            "created_at": ticket.created,
+            "created_at": record.created,
             "background": False,
             "instructions": body.get("instructions"),
             "max_output_tokens": body.get("max_output_tokens"),
             "metadata": body.get("metadata") or {},
-            "model": ticket.model,
+            "model": record.model,
             "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
             "previous_response_id": None,
             "reasoning": {"effort": None, "summary": None, **(body.get("reasoning") or {})},
@@ -53,11 +53,11 @@ class ResponseForm:
         }
 
     def stream(self, heartbeat: float) -> AnswerStream:
-        """The same as events."""
+        """The response as a stream of events."""
         return _ResponseStream(self, heartbeat)
 
     def whole(self, completion: Completion) -> dict[str, Any]:
-        """The response that a completion amounts to, with what stands beside it."""
+        """The response for a completion, with its ``conflictscore`` field."""
         cut = _CUT_BECAUSE.get(str(completion["choices"][0].get("finish_reason")))
         items = self.items(completion)
         if cut and items:
@@ -72,13 +72,13 @@ class ResponseForm:
         }
 
     def begun(self, status: str = "in_progress") -> dict[str, Any]:
-        """The response before anything of it is there."""
+        """The response before there is any output."""
         empty: Item = {"error": None, "incomplete_details": None, "output": [], "usage": None}
         return {**self._common, "status": status, **empty}
 
     def items(self, completion: Completion) -> list[Item]:
-        """What the model puts out: a message where it says something, and calls of functions."""
-        message, run_id = completion["choices"][0]["message"], self._ticket.run_id
+        """The output items: a message where there is text, and function calls."""
+        message, run_id = completion["choices"][0]["message"], self._record.run_id
         calls = message.get("tool_calls") or []
         text, refusal = text_of(completion), message.get("refusal")
         items: list[Item] = []
@@ -127,9 +127,9 @@ class _ResponseStream(AnswerStream):
             if item["type"] == "message":
                 yield from self._part(item["content"][0], {**inner, "content_index": 0})
             else:
-                told = item["arguments"]
-                yield self._event("function_call_arguments.delta", **inner, delta=told)
-                done = {**inner, "name": item["name"], "arguments": told}
+                arguments = item["arguments"]
+                yield self._event("function_call_arguments.delta", **inner, delta=arguments)
+                done = {**inner, "name": item["name"], "arguments": arguments}
                 yield self._event("function_call_arguments.done", **done)
             yield self._event("output_item.done", **at, item=item)
 
@@ -138,8 +138,8 @@ class _ResponseStream(AnswerStream):
         kind = part["type"]
         more: Item = {"logprobs": []} if key == "text" else {}
         yield self._event("content_part.added", **at, part={**part, key: ""})
-        for piece in pieces_of(part[key]):
-            yield self._event(f"{kind}.delta", **at, delta=piece, **more)
+        for chunk in chunks_of(part[key]):
+            yield self._event(f"{kind}.delta", **at, delta=chunk, **more)
         yield self._event(f"{kind}.done", **at, **{key: part[key]}, **more)
         yield self._event("content_part.done", **at, part=part)
 
@@ -158,12 +158,12 @@ class _ResponseStream(AnswerStream):
         return frame({"type": name, "sequence_number": number, **data}, name)
 
 
-def _usage(told: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if not told:
+def _usage(usage: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if not usage:
         return None
-    read, written = told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0
-    cached = (told.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-    thought = (told.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
+    read, written = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    thought = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
     return {
         "input_tokens": read,
         "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},

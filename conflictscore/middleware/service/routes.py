@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -23,8 +23,8 @@ from conflictscore.middleware.service.relay import Relay
 from conflictscore.middleware.service.requests import ChatRequest, read_chat, read_json, read_run
 from conflictscore.middleware.service.responses import ResponseForm
 from conflictscore.middleware.service.responses_request import read_responses
-from conflictscore.middleware.service.service import Service, Ticket
-from conflictscore.middleware.service.stepwise import Stepwise, with_markup
+from conflictscore.middleware.service.service import RequestRecord, Service
+from conflictscore.middleware.service.stepwise import StepwiseRun, with_markup
 from conflictscore.middleware.service.telemetry import CONTENT_TYPE
 from conflictscore.middleware.service.upstream import OWN_NAME
 from conflictscore.middleware.service.wire import EventStream, JsonResponse
@@ -50,10 +50,10 @@ Shared = Annotated[Service, Depends(service_of)]
 
 
 async def caller_of(request: Request, service: Shared) -> KeyHolder:
-    """The caller, by their key.
+    """The authenticated caller.
 
     Raises:
-        RefusedError: They are not let in.
+        RefusedError: The request has no valid key.
     """
     return service.access.caller(request)
 
@@ -63,31 +63,26 @@ Caller = Annotated[KeyHolder, Depends(caller_of)]
 
 @dataclass(frozen=True)
 class Admitted:
-    """A request that is being served, up to the end of its response."""
+    """A request that is being served, until the end of its response."""
 
     deadline: float
     body: Mapping[str, Any]
     held: AsyncExitStack
-    """What is released after the response."""
+    """Callbacks to run after the response."""
 
 
 async def admitted(request: Request, service: Shared, caller: Caller) -> AsyncIterator[Admitted]:
-    """Read the body, and wait for room: whoever sends it slowly keeps no one else waiting.
+    """Read the body, and only then wait for admission: a slow upload blocks nobody else.
 
     Raises:
-        RefusedError: There is no room, the body cannot be used, or what may be spent is used up.
+        RefusedError: The body is invalid, or too many requests are being served.
     """
     deadline = time.monotonic() + service.settings.timeout
     with service.uploads.of(caller.name) as count:
         data = await read_body(request, service.settings.max_body, count)
-    share = service.share(caller.name)
-    async with share.one(deadline), service.slots.one(deadline), AsyncExitStack() as held:
-        body = read_json(data)
-        if service.budgets.remote:
-            await in_thread(lambda: service.budgets.admit(caller))
-        else:
-            service.budgets.admit(caller)
-        yield Admitted(deadline, body, held)
+    own = service.gate_of(caller.name)
+    async with own.admit(deadline), service.gate.admit(deadline), AsyncExitStack() as held:
+        yield Admitted(deadline, read_json(data), held)
 
 
 Admission = Annotated[Admitted, Depends(admitted)]
@@ -98,103 +93,92 @@ async def chat(request: Request, service: Shared, caller: Caller, admission: Adm
     """A chat completion, streamed or not."""
     asked = read_chat(admission.body)
     service.check_model(asked.model)
-    ticket = service.begin(caller.name, asked.model, admission.deadline)
-    try:
-        return await _answered(request, service, asked, ticket, admission.held)
-    except RefusedError as refusal:
-        refusal.run = ticket.headers("failed", "no")
-        raise
+    record = service.begin(caller.name, asked.model, admission.deadline)
+    with _naming(record):
+        if service.settings.mode == "observe" or asked.unchecked:
+            relay = Relay(service, asked, record, admission.held)
+            return await _unless_gone(request, relay.response())
+        if asked.stream:
+            work, early = _checking(service, asked, record)
+            admission.held.push_async_callback(_stop, work)
+            stream = CompletionStream(
+                record, include_usage=asked.include_usage, heartbeat=service.settings.heartbeat
+            )
+            return EventStream(stream.frames(work, early), record.headers("pending"))
+        answer = CheckedAnswer(service, asked, record, None).completion()
+        completion = await _unless_gone(request, answer)
+        run = completion["conflictscore"]
+        return JsonResponse(completion, headers=record.headers(run["status"], run["checked"]))
 
 
 @routes.post("/v1/responses")
 async def responses(
     request: Request, service: Shared, caller: Caller, admission: Admission
 ) -> Response:
-    """The same as a response, streamed or not."""
+    """A response of OpenAI's Responses API, streamed or not."""
     wanted = read_responses(admission.body)
     asked = wanted.chat
     service.check_model(asked.model)
-    ticket = service.begin(caller.name, asked.model, admission.deadline)
-    form = ResponseForm(wanted, ticket)
-    try:
+    record = service.begin(caller.name, asked.model, admission.deadline)
+    form = ResponseForm(wanted, record)
+    with _naming(record):
         if service.settings.mode == "observe" or asked.unchecked:
-            relay = Relay(service, asked, ticket, admission.held)
+            relay = Relay(service, asked, record, admission.held)
             work, headers = asyncio.create_task(relay.completion()), relay.headers
-            standing: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+            early: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         else:
-            work, standing = _checking(service, asked, ticket, early=form.streamed)
-            headers = ticket.headers("pending")
+            work, early = _checking(service, asked, record)
+            headers = record.headers("pending")
         if form.streamed:
             admission.held.push_async_callback(_stop, work)
             stream = form.stream(service.settings.heartbeat)
-            return EventStream(stream.frames(work, standing), headers)
-        response = form.whole(await _while_there(request, _whole(service, work, standing)))
-        if beside := response.get("conflictscore"):
-            headers = ticket.headers(beside["status"], beside["checked"])
+            return EventStream(stream.frames(work, early), headers)
+        response = form.whole(await _unless_gone(request, work))
+        if run := response.get("conflictscore"):
+            headers = record.headers(run["status"], run["checked"])
         return JsonResponse(response, headers=headers)
+
+
+@contextmanager
+def _naming(record: RequestRecord) -> Iterator[None]:
+    """Name the run in the headers of a refusal."""
+    try:
+        yield
     except RefusedError as refusal:
-        refusal.run = ticket.headers("failed", "no")
+        refusal.run = record.headers("failed", "no")
         raise
-
-
-async def _answered(
-    request: Request, service: Service, asked: ChatRequest, ticket: Ticket, held: AsyncExitStack
-) -> Response:
-    if service.settings.mode == "observe" or asked.unchecked:
-        return await _while_there(request, Relay(service, asked, ticket, held).response())
-    work, standing = _checking(service, asked, ticket, early=asked.stream)
-    if asked.stream:
-        held.push_async_callback(_stop, work)
-        stream = CompletionStream(
-            ticket, include_usage=asked.include_usage, heartbeat=service.settings.heartbeat
-        )
-        return EventStream(stream.frames(work, standing), ticket.headers("pending"))
-    completion = await _while_there(request, _whole(service, work, standing))
-    beside = completion["conflictscore"]
-    return JsonResponse(completion, headers=ticket.headers(beside["status"], beside["checked"]))
 
 
 def _checking(
-    service: Service, asked: ChatRequest, ticket: Ticket, *, early: bool
+    service: Service, asked: ChatRequest, record: RequestRecord
 ) -> "tuple[asyncio.Task[Completion], asyncio.Future[Completion]]":
-    """The work on a checked answer, and what has its text as soon as that is final, if wanted."""
-    standing: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-    early = early or (service.settings.answer_early and service.background.has_room)
-    answering = CheckedAnswer(service, asked, ticket, standing.set_result if early else None)
-    return asyncio.create_task(answering.completion()), standing
+    """Start the work on a checked answer.
+
+    Returns:
+        The work, and a future that has the completion as soon as its text is final.
+    """
+    early: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+    answer = CheckedAnswer(service, asked, record, early.set_result)
+    return asyncio.create_task(answer.completion()), early
 
 
-async def _whole(
-    service: Service, work: "asyncio.Task[Completion]", standing: "asyncio.Future[Completion]"
-) -> Completion:
-    """The completion in one piece: when the work is done, or once its text is final."""
-    try:
-        await asyncio.wait({work, standing}, return_when=asyncio.FIRST_COMPLETED)
-    except asyncio.CancelledError:
-        await _stop(work)
-        raise
-    if work.done():
-        return work.result()
-    service.background.keep(work)
-    return standing.result()
-
-
-async def _while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The result of work for a client whose request was read to its end; it stops if they leave.
+async def _unless_gone(request: Request, work: "Coroutine[Any, Any, T] | asyncio.Task[T]") -> T:
+    """The result of the work, which is cancelled if the client disconnects.
 
     Raises:
-        RefusedError: The client is gone; nobody will read this.
+        RefusedError: The client disconnected; nobody will read this.
     """
 
     async def gone() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
-    task, leaving = asyncio.create_task(work), asyncio.create_task(gone())
+    task = work if isinstance(work, asyncio.Task) else asyncio.create_task(work)
+    leaving = asyncio.create_task(gone())
     try:
         await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise RefusedError(CLIENT_GONE, "the client went away")
+            raise RefusedError(CLIENT_GONE, "the client disconnected")
         return task.result()
     finally:
         await _stop(leaving)
@@ -202,7 +186,7 @@ async def _while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
 
 
 async def read_kept(work: Callable[[], T]) -> T:
-    """Read from the file or the store of runs, off the event loop.
+    """Read stored runs off the event loop.
 
     Raises:
         RefusedError: It cannot be read (503).
@@ -219,7 +203,7 @@ async def _stop(task: "asyncio.Task[Any]") -> None:
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():
-        task.exception()  # whoever wanted to know has asked
+        task.exception()  # mark it as retrieved
 
 
 @routes.post("/v1/runs")
@@ -232,29 +216,29 @@ async def run(
 ) -> Response:
     """One run of the loop, as a stream of its steps."""
     start = read_run(admission.body)
-    ticket = service.begin(caller.name, OWN_NAME, admission.deadline)
-    stepwise = Stepwise(service, start, ticket)
+    record = service.begin(caller.name, OWN_NAME, admission.deadline)
+    stepwise = StepwiseRun(service, start, record)
     work = asyncio.create_task(stepwise.go())
     admission.held.push_async_callback(_stop, work)
     frames = stepwise.frames(work, service.settings.heartbeat, markup=markup == "true")
-    return EventStream(frames, ticket.headers("pending"))
+    return EventStream(frames, record.headers("pending"))
 
 
 @routes.get("/v1/runs/{run_id}")
 async def finished_run(run_id: str, service: Shared, caller: Caller, markup: str = "") -> Response:
-    """The whole record of a run; 202 while it is still running."""
+    """A stored run; 202 while it is still running."""
     found = await read_kept(lambda: service.runs.look_up(run_id, caller.reads))
     if found is RUNNING:
         known = {"run_id": run_id, "object": "conflictscore.run", "status": "running"}
         return JsonResponse(known, 202, {"retry-after": "1"})
     if found is not None:
         return JsonResponse(with_markup(found) if markup == "true" else found)
-    raise RefusedError(404, "there is no such run, or it is no longer kept", code="run_not_found")
+    raise RefusedError(404, "there is no such run, or it is no longer stored", code="run_not_found")
 
 
 @routes.get("/v1/about")
 async def about(request: Request, service: Shared, caller: Caller) -> dict[str, Any]:
-    """What the chat page says of the service before a question is asked."""
+    """The service's models and sources, for the chat page."""
     context = service.context
     return {
         "model": context.generator.name,
@@ -270,36 +254,35 @@ async def about(request: Request, service: Shared, caller: Caller) -> dict[str, 
 @routes.get("/v1/models")
 async def models(service: Shared, caller: Caller) -> dict[str, Any]:
     """The models that a request may name."""
-    return {"object": "list", "data": [_model(name) for name in service.names]}
+    return {"object": "list", "data": [_model(name) for name in service.upstream.names]}
 
 
 @routes.get("/v1/models/{name:path}")
 async def model(name: str, service: Shared, caller: Caller) -> dict[str, Any]:
-    """One of them."""
+    """One model."""
     service.check_model(name)
     return _model(name)
 
 
 @routes.get("/metrics")
 async def metrics(service: Shared, caller: Caller) -> Response:
-    """The service's counters, for Prometheus."""
+    """The service's metrics, for Prometheus."""
     return Response(service.metrics.exposition(), headers={"content-type": CONTENT_TYPE})
 
 
 @routes.get("/healthz")
 async def health() -> dict[str, str]:
-    """Whether the service is up; nothing behind it is called, and no key is needed."""
+    """Whether the service is up; calls nothing behind it. Needs no key."""
     return {"status": "ok"}
 
 
 @routes.get("/readyz")
 async def ready(service: Shared) -> Response:
-    """Whether a request would be answered: the upstream and the judge are asked, without a key."""
-    told = await service.ready.told()
-    failing = service.audit is not None and service.audit.failing
-    told = {**told, **({"audit_log": "cannot be written"} if failing else {})}
-    good = not failing and told["status"] == "ready"
-    return JsonResponse({**told, "status": "ready" if good else "not ready"}, 200 if good else 503)
+    """Whether a request would be answered: asks the upstream and the judge. Needs no key."""
+    states = await service.readiness.states()
+    good = service.readiness.is_ready(states)
+    status = "ready" if good else "not ready"
+    return JsonResponse({"status": status, **states}, 200 if good else 503)
 
 
 def _model(name: str) -> dict[str, Any]:

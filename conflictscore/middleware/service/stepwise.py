@@ -9,74 +9,70 @@ from conflictscore.errors import NoDocumentsError
 from conflictscore.markup import rendered_markdown
 from conflictscore.middleware.service.loop_run import Event, LoopFailure, LoopRun
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of
-from conflictscore.middleware.service.service import Service, Ticket
+from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.middleware.service.wire import ALIVE, frame
 from conflictscore.nodes.state import RagInput
 
-__all__ = ["Stepwise", "with_markup"]
+__all__ = ["StepwiseRun", "with_markup"]
 
 _RENDERED_CHARS = 50_000
-"""A longer answer is shown as the text that it is."""
+"""A longer answer is shown as plain text."""
 
 
 def with_markup(run: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of a run with ``markup``, its answers' Markdown as HTML; HTML in it stays text."""
+    """Add ``markup`` to a run: its answers' Markdown as HTML. HTML in an answer is escaped."""
     answers = {name: run[name] or "" for name in ("answer", "first_answer")}
     fit = {name: text for name, text in answers.items() if len(text) <= _RENDERED_CHARS}
     return {**run, "markup": {name: rendered_markdown(text) for name, text in fit.items()}}
 
 
-class Stepwise:
-    """One run, reported step by step.
+class StepwiseRun:
+    """One run whose steps are streamed.
 
     Args:
-        service: What it works with.
-        start: The question, and what comes with it.
-        ticket: Its record, which is closed whatever happens.
+        service: The service.
+        start: The loop's input.
+        record: The request's record, which is always closed.
     """
 
-    def __init__(self, service: Service, start: RagInput, ticket: Ticket) -> None:
-        self._service, self._ticket = service, ticket
+    def __init__(self, service: Service, start: RagInput, record: RequestRecord) -> None:
+        self._service, self._record = service, record
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
-        hear = self._events.put_nowait
-        self._line = service.lines()[0]
-        context = replace(self._line.context, run_id=ticket.run_id)
-        self._loop = LoopRun(service.graph, start, context, account=ticket.account, hear=hear)
+        context = replace(service.context, run_id=record.run_id)
+        self._loop = LoopRun(service.graph, start, context, on_event=self._events.put_nowait)
 
     async def go(self) -> dict[str, Any]:
-        """Run to the end; the whole record.
+        """Run to the end, and return the stored run.
 
         Raises:
-            RefusedError: It failed.
+            RefusedError: The run failed.
         """
-        service, ticket, loop = self._service, self._ticket, self._loop
-        with service.finishing(ticket, lambda: loop.known):
+        service, record, loop = self._service, self._record, self._loop
+        with service.finishing(record, lambda: loop.known):
             try:
-                async with asyncio.timeout(ticket.seconds_left):
+                async with asyncio.timeout(record.seconds_left):
                     failure = await loop.go()
             except TimeoutError as error:
-                failure = LoopFailure(loop.stage, "the time is up", error)
+                failure = LoopFailure(loop.stage, "the request timed out", error)
             if failure is not None:
-                service.failed(failure.stage, ticket, failure.error)
+                service.failed(failure.stage, record, failure.error)
                 if failure.error is not None:
-                    refusal = self._refusal(failure.error)
-                    self._line.failed(refusal)
-                    raise refusal from failure.error
+                    raise self._refusal(failure.error) from failure.error
         run, notes = loop.known, [failure.reason] if failure else []
-        return service.finish(ticket, ticket.ended(run, run.status, *notes))
+        return service.finish(record, record.ended(run, run.status, *notes))
 
     async def frames(
         self, work: "asyncio.Task[dict[str, Any]]", heartbeat: float, *, markup: bool = False
     ) -> AsyncIterator[bytes]:
-        """The steps as server-sent events, and at the end ``run`` or ``error``.
+        """The steps as server-sent events; the last one is ``run`` or ``error``.
 
         Args:
             work: :meth:`go`, under way.
-            heartbeat: Seconds between two signs of life.
-            markup: Whether ``run`` has the answer as a page shows it.
+            heartbeat: Seconds between two comments where nothing happens.
+            markup: Whether ``run`` has its answers as HTML too.
         """
         work.add_done_callback(lambda _: self._events.put_nowait(None))
-        yield frame({"event": "start", "run_id": self._ticket.run_id}, "start")
+        yield frame({"event": "start", "run_id": self._record.run_id}, "start")
         while True:
             try:
                 async with asyncio.timeout(heartbeat):
@@ -96,8 +92,8 @@ class Stepwise:
     def _refusal(self, error: Exception) -> RefusedError:
         match error:
             case TimeoutError():
-                limit = f"{self._service.settings.timeout:g} s for a request are up"
-                return RefusedError(504, f"there is no answer, and the {limit}", code="timeout")
+                limit = f"the request timed out after {self._service.settings.timeout:g} s"
+                return RefusedError(504, f"there is no answer: {limit}", code="timeout")
             case NoDocumentsError():
                 return RefusedError(404, str(error), code="no_documents")
-        return refusal_of(error, self._line.context.generator)
+        return refusal_of(error, self._service.context.generator)

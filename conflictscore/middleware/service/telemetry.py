@@ -1,28 +1,17 @@
-"""What the service counts, for Prometheus.
+"""The metrics of the service, for Prometheus."""
 
-Where ``PROMETHEUS_MULTIPROC_DIR`` names a folder, as it does for the workers of ``serve
---workers``, all processes that count there are added up.
-"""
-
-import os
-from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
 
 from prometheus_client import (
     CollectorRegistry,
     Counter,
     Gauge,
     Histogram,
-    Metric,
     ProcessCollector,
     Summary,
     generate_latest,
 )
-from prometheus_client.multiprocess import MultiProcessCollector
-from prometheus_client.registry import Collector
 
-from conflictscore.errors import ConfigurationError
 from conflictscore.records import Run
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
@@ -32,27 +21,16 @@ _SECONDS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Metrics:
-    """The counters of one service, in a registry of their own.
+    """The metrics of one service, in a registry of their own.
 
-    No label comes from what a caller sends, so their number is bounded.
-
-    Raises:
-        ConfigurationError: ``PROMETHEUS_MULTIPROC_DIR`` names no folder.
+    No label value comes from a request, so their number is bounded.
     """
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
-        folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
-        if folder:
-            if not Path(folder).is_dir():
-                raise ConfigurationError(f"PROMETHEUS_MULTIPROC_DIR: {folder} is no folder")
-            self._registry = CollectorRegistry()
-            MultiProcessCollector(self._registry, folder)  # type: ignore[no-untyped-call]
-            self._registry.register(_Processes(Path(folder)))
-        else:
-            ProcessCollector(registry=registry)
+        ProcessCollector(registry=registry)
         counter = partial(Counter, registry=registry)
-        gauge = partial(Gauge, registry=registry, multiprocess_mode="livesum")
+        gauge = partial(Gauge, registry=registry)
         self._requests = counter(
             "conflictscore_requests",
             "Requests, by route, HTTP status and mode.",
@@ -81,8 +59,8 @@ class Metrics:
         self._flips = counter("conflictscore_flips", "Runs whose answer was changed.")
         self._failures = counter(
             "conflictscore_failures",
-            "What failed: search, answer, judge, regeneration, upstream, timeout, client_gone,"
-            " runs_file, audit_log, internal.",
+            "Failures, by kind: search, answer, judge, regeneration, upstream, timeout,"
+            " client_gone, runs_file, internal.",
             ("kind",),
         )
         self._tokens = counter(
@@ -120,26 +98,5 @@ class Metrics:
         self._flips.inc(run.flipped)
 
     def exposition(self) -> bytes:
-        """Everything, in Prometheus' text format."""
+        """All metrics in Prometheus' text format."""
         return generate_latest(self._registry)
-
-
-class _Processes(Collector):
-    """Memory, processor time and files of each process that counts in a folder, by its number.
-
-    They are not added up: a total would fall with the process that ends.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def collect(self) -> Iterable[Metric]:
-        """What is known of those that are alive."""
-        found: dict[str, Metric] = {}
-        for file in sorted(self._folder.glob("gauge_livesum_*.db")):
-            pid = file.stem.rpartition("_")[2]
-            for metric in ProcessCollector(registry=None, pid=partial(str, pid)).collect():
-                labelled = [s._replace(labels={"pid": pid}) for s in metric.samples]
-                empty = Metric(metric.name, metric.documentation, metric.type)
-                found.setdefault(metric.name, empty).samples += labelled
-        return found.values()

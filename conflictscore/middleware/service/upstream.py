@@ -1,9 +1,8 @@
 """The upstream endpoint, called with the caller's own request.
 
-A forwarded request waits its turn for one of the places that all calls to the endpoint share, and
-holds it until the whole reply has come: a stream is in flight as long as it is read. A refusal
-makes the places fewer for all. The request is not sent again here, since its bytes go through as
-they come: the caller's own client does that, as it would without this service.
+A forwarded request counts against the concurrency limit of all calls to the endpoint until the
+whole reply has arrived. A refusal lowers that limit. The request is not retried here, since its
+bytes are passed on as they arrive: the caller's client retries, as it would without this service.
 """
 
 import json
@@ -31,14 +30,14 @@ __all__ = [
 ]
 
 OWN_NAME = "conflictscore"
-"""The model name that every deployment answers to."""
+"""The model name that every deployment accepts."""
 
 
 class UpstreamReply:
-    """The upstream's reply to a forwarded request: its headers have come, its body is coming.
+    """The upstream's reply to a forwarded request, of which only the headers have arrived.
 
     Attributes:
-        content_type: The kind of body.
+        content_type: The media type of the body.
     """
 
     def __init__(self, response: Any) -> None:
@@ -47,24 +46,24 @@ class UpstreamReply:
         self.content_type = given or "application/json"
 
     async def read(self) -> bytes:
-        """The whole body.
+        """Read the whole body.
 
         Raises:
-            RefusedError: It breaks off.
+            RefusedError: The connection broke.
         """
         with _breaking_off():
             data: bytes = await self._response.read()
         return data
 
     async def stream(self) -> AsyncIterator[bytes]:
-        """The body, piece by piece as it comes.
+        """The body in chunks, as they arrive.
 
         Raises:
-            RefusedError: It breaks off.
+            RefusedError: The connection broke.
         """
         with _breaking_off():
-            async for piece in self._response.iter_bytes():
-                yield piece
+            async for chunk in self._response.iter_bytes():
+                yield chunk
 
 
 class Upstream:
@@ -131,7 +130,7 @@ class Upstream:
 
 
 def read_completion(data: bytes) -> dict[str, Any] | None:
-    """A chat completion with at least one message; None where the data is something else."""
+    """Parse a chat completion with at least one message; None for anything else."""
     try:
         completion = json.loads(data)
         messages = [choice["message"] for choice in completion["choices"]]
@@ -142,14 +141,14 @@ def read_completion(data: bytes) -> dict[str, Any] | None:
 
 
 def unreadable() -> RefusedError:
-    """The error of a reply that is something else."""
-    said = "the upstream sent something that is not a chat completion"
-    return RefusedError(502, said, code="upstream_unreadable")
+    """The error of a reply that is not a chat completion."""
+    message = "the upstream sent something that is not a chat completion"
+    return RefusedError(502, message, code="upstream_unreadable")
 
 
 @contextmanager
 def _breaking_off() -> Iterator[None]:
-    """Reading a body, which may fail after a good status."""
+    """Turn errors while a body is read into refusals."""
     try:
         yield
     except httpx2.TimeoutException as error:

@@ -1,4 +1,4 @@
-"""What goes out: JSON, and server-sent events."""
+"""JSON responses and server-sent events."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 __all__ = ["ALIVE", "EventStream", "JsonResponse", "frame", "header_value"]
 
 ALIVE = b": working\n\n"
-"""A comment, which keeps proxies and sockets awake and which no program sees."""
+"""A comment, which keeps proxies from timing out and which clients ignore."""
 
 
 class JsonResponse(Response):
@@ -31,9 +31,9 @@ class EventStream(StreamingResponse):
 
     Args:
         frames: The events.
-        headers: What goes before them.
-        ends: When it is broken off, on the clock of ``time.monotonic``: a client that stays
-            without reading would otherwise keep all that is held for it. None for never.
+        headers: Further headers.
+        ends: When to break it off, on the clock of ``time.monotonic``: a client that does not read
+            would otherwise keep its place. None for never.
     """
 
     media_type = "text/event-stream"
@@ -46,7 +46,7 @@ class EventStream(StreamingResponse):
         self._ends = ends
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the stream."""
         try:
             async with asyncio.timeout(None if self._ends is None else self._ends - monotonic()):
                 await super().__call__(scope, receive, send)
@@ -55,16 +55,16 @@ class EventStream(StreamingResponse):
 
 
 def frame(data: Mapping[str, Any], event: str | None = None) -> bytes:
-    """One event."""
+    """Encode one event."""
     name = f"event: {event}\n" if event else ""
     return b"%bdata: %b\n\n" % (name.encode(), _json_bytes(data))
 
 
 def header_value(value: str | None) -> str | None:
-    """What another server sent as a header, if one of ours can carry it."""
+    """Another server's header value, if it is valid in one of ours."""
     return value if value and value.isascii() and value.isprintable() else None
 
 
 def _json_bytes(data: object) -> bytes:
-    """JSON in UTF-8, with a question mark for each lone surrogate, which UTF-8 cannot carry."""
+    """JSON in UTF-8, with a question mark for each lone surrogate, which UTF-8 cannot encode."""
     return json.dumps(data, ensure_ascii=False).encode(errors="replace")

@@ -2,10 +2,9 @@
 
 import asyncio
 import json
-import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -21,7 +20,7 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings, Model
 from conflictscore.middleware.service import ServiceSettings, create_app
-from conflictscore.middleware.service.connections import Server
+from conflictscore.middleware.service.server import Server, open_listener
 from conflictscore.middleware.service.service import Service
 from conflictscore.models.spec import open_model
 from conflictscore.nodes.state import RunContext
@@ -41,6 +40,7 @@ __all__ = [
     "events_in",
     "listening",
     "serving",
+    "tasks_of",
     "until",
     "user",
 ]
@@ -194,11 +194,16 @@ class Served:
 
     def tasks(self) -> int:
         """How many tasks the service's event loop holds."""
+        return tasks_of(self.loop)
 
-        async def count() -> int:
-            return len(asyncio.all_tasks()) - 1
 
-        return asyncio.run_coroutine_threadsafe(count(), self.loop).result(10)
+def tasks_of(loop: asyncio.AbstractEventLoop) -> int:
+    """How many tasks an event loop in another thread holds."""
+
+    async def count() -> int:
+        return len(asyncio.all_tasks()) - 1
+
+    return asyncio.run_coroutine_threadsafe(count(), loop).result(10)
 
 
 @contextmanager
@@ -209,7 +214,6 @@ def serving(
     settings: Mapping[str, Any] | None = None,
     judge: Model | None = None,
     server: Mapping[str, Any] | None = None,
-    fallbacks: Sequence[RunContext] = (),
     **context: Any,
 ) -> Iterator[Served]:
     """Serve the paper's loop with the documents that disagree, unless others are given."""
@@ -222,7 +226,7 @@ def serving(
         ),
     )
     given = ServiceSettings(**(settings or {}))
-    made = create_app(opened, given, fallbacks=fallbacks)
+    made = create_app(opened, given)
     made.router.lifespan_context = _closing(opened, made.router.lifespan_context)
     with listening(made, **(server or {})) as (address, loop, app):
         served = Served(address, app, loop, upstream, key=next(iter(given.keys), None))
@@ -249,25 +253,27 @@ def _closing(context: RunContext, lifespan: Any) -> Any:
 
 @contextmanager
 def listening(
-    app: FastAPI, *, connections: int = 512, patience: float = 20.0
+    app: FastAPI, *, idle: float = 0.5, unread: float = 20.0, grace: float = 1.0
 ) -> Iterator[tuple[str, asyncio.AbstractEventLoop, FastAPI]]:
     """An app on a free loopback port, in a thread."""
-    server = Server(app, connections=connections, patience=patience, grace=1)
-    loops: list[asyncio.AbstractEventLoop] = []
+    listener = open_listener("127.0.0.1", 0)
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    started: list[tuple[asyncio.AbstractEventLoop, Server]] = []
 
-    async def serve(listener: socket.socket) -> None:
-        loops.append(asyncio.get_running_loop())
-        await server.serve([listener])
+    async def serve() -> None:
+        server = Server(app, listener, grace=grace, idle=idle, unread=unread)
+        started.append((asyncio.get_running_loop(), server))
+        await server.serve()
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=lambda: asyncio.run(serve(listener)), daemon=True)
-        thread.start()
-        until(lambda: server.started)
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}", loops[0], app
-        finally:
-            server.should_exit = True
-            thread.join(20)
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    loop, server = until(lambda: started)[0]
+    until(lambda: server.started)
+    try:
+        yield address, loop, app
+    finally:
+        loop.call_soon_threadsafe(server.stop)
+        thread.join(20)
 
 
 def until(found: Callable[[], Any], seconds: float = 20.0) -> Any:

@@ -21,7 +21,7 @@ class Work:
         self.stopped: list[int] = []
         self.given_up: list[int] = []
         self.waiting: list[int] = []
-        self.background = Background(at_once=2, waiting=2, ends=1, on_waiting=self.waiting.append)
+        self.background = Background(at_once=2, waiting=2, on_waiting=self.waiting.append)
 
     def offer(self, number: int) -> bool:
         return self.background.offer(lambda: self.job(number), lambda: self.given_up.append(number))
@@ -67,15 +67,12 @@ async def test_jobs_that_outlast_the_grace_are_stopped_and_waiting_ones_given_up
     work = Work()
     for number in range(4):
         work.offer(number)
-    kept = asyncio.create_task(work.job(9))
-    work.background.keep(kept)
     await asyncio.sleep(0)
 
     await work.background.close(0.01)
 
-    assert sorted(work.stopped) == [0, 1, 9]
+    assert sorted(work.stopped) == [0, 1]
     assert work.given_up == [2, 3]
-    assert kept.cancelled()
 
 
 async def test_a_job_that_fails_makes_room_for_the_next() -> None:
@@ -91,19 +88,6 @@ async def test_a_job_that_fails_makes_room_for_the_next() -> None:
     await work.background.close(10)
 
     assert work.done == [7]
-
-
-async def test_no_more_tasks_are_kept_than_there_is_room_for() -> None:
-    work = Work()
-    room = [work.background.has_room]
-
-    work.background.keep(asyncio.create_task(work.job(0)))
-    room.append(work.background.has_room)
-    work.go_on.set()
-    await work.background.close(10)
-    room.append(work.background.has_room)
-
-    assert room == [True, False, True]
 
 
 class Clocked:

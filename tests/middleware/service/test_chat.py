@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import threading
 from typing import Any
 
 import openai
@@ -200,26 +199,6 @@ class TestCorrect:
         assert reply["choices"][0]["finish_reason"] == "length"
         assert (reply["x_upstream"], reply["id"]) == ("kept", "chatcmpl-upstream")
         assert reply["conflictscore"]["status"] == "scored"
-
-    def test_an_early_answer_does_not_wait_for_what_cannot_change_it(
-        self, world: ChatWorld, upstream: OpenAIServer
-    ) -> None:
-        gate = world.gates[WHY] = threading.Event()
-
-        with serving(upstream, settings={"answer_early": True}) as served:
-            reply = served.ask()
-            run_id = reply.headers["x-conflictscore-run-id"]
-            working = served.http.get(f"/v1/runs/{run_id}")
-            gate.set()
-            run = served.run(reply)
-
-        short = reply.json()["conflictscore"]
-        assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
-        assert (short["status"], short["complete"], short["cs_c"]) == ("corrected", False, 1.0)
-        assert short["first_answer"] == "It was lit in 1871."
-        assert (working.status_code, working.json()["status"]) == (202, "running")
-        assert (run["status"], run["justification"]) == ("corrected", world.reason)
-        assert run["final_report"]["cs_c"] == 1.0
 
 
 class TestAnnotate:

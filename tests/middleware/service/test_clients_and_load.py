@@ -28,7 +28,7 @@ class TestClientsThatGoAway:
             until(lambda: served.tasks() <= idle)
             gone = served.metric('conflictscore_failures_total{kind="client_gone"}')
             unfinished = served.metric('conflictscore_runs_total{status="unfinished"}')
-            free = not served.service.slots._free.locked()
+            free = not served.service.gate._free.locked()
 
         assert (gone, unfinished, free) == (1, 1, True)
         assert upstream.accepted == 1
@@ -82,7 +82,7 @@ class TestClientsThatGoAway:
     ) -> None:
         world.plain = Fault.raw(b"data: {}\n\n" * 2_000_000)
         settings = {"mode": "observe", "timeout": 1, "max_concurrent": 1}
-        with serving(upstream, settings=settings) as served:
+        with serving(upstream, settings=settings, server={"unread": 1.0}) as served:
             idle = served.tasks()
             with gone_away(served, asking(stream=True)):
                 until(lambda: served.tasks() > idle)

@@ -15,10 +15,8 @@ from pydantic import SecretStr
 
 from conflictscore.middleware.service import answer_stream
 from conflictscore.middleware.service.answer_stream import Completion
-from conflictscore.middleware.service.budgets import Account, Budgets
 from conflictscore.middleware.service.completions import CompletionStream
-from conflictscore.middleware.service.keys import Allowance
-from conflictscore.middleware.service.service import Ticket
+from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import ALIVE
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import (
@@ -36,7 +34,7 @@ from tests.middleware.service.serving import (
 SILENCE = ALIVE.decode()
 
 
-TICKET = Ticket("r1", "correct", "m", 0.0, "me", Account(Budgets(Allowance(), []), "me"))
+RECORD = RequestRecord("r1", "correct", "m", 0.0)
 
 
 WHY = "Say why the answer changed"
@@ -63,7 +61,7 @@ async def test_comments_keep_a_silent_stream_awake_and_now_and_then_a_chunk(
     async def work() -> Completion:
         return await finished
 
-    stream = CompletionStream(TICKET, include_usage=False, heartbeat=0.01)
+    stream = CompletionStream(RECORD, include_usage=False, heartbeat=0.01)
     frames = stream.frames(asyncio.create_task(work()), asyncio.get_running_loop().create_future())
     heard = [(await anext(frames)).decode() for _ in range(12)]
     finished.set_result(reply("It was lit."))
@@ -79,16 +77,16 @@ async def test_comments_keep_a_silent_stream_awake_and_now_and_then_a_chunk(
 
 async def test_a_final_answer_is_sent_once() -> None:
     loop = asyncio.get_running_loop()
-    standing: asyncio.Future[Completion] = loop.create_future()
+    early: asyncio.Future[Completion] = loop.create_future()
     finished: asyncio.Future[Completion] = loop.create_future()
 
     async def work() -> Completion:
         return await finished
 
-    stream = CompletionStream(TICKET, include_usage=False, heartbeat=10)
-    frames = stream.frames(asyncio.create_task(work()), standing)
+    stream = CompletionStream(RECORD, include_usage=False, heartbeat=10)
+    frames = stream.frames(asyncio.create_task(work()), early)
     heard = [(await anext(frames)).decode()]
-    standing.set_result(reply("It was lit."))
+    early.set_result(reply("It was lit."))
     heard.append((await anext(frames)).decode())
     finished.set_result(reply("It was lit."))
     heard += [frame.decode() async for frame in frames]

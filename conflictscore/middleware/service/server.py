@@ -1,0 +1,176 @@
+"""Serving an app on one socket, in one process, with hypercorn.
+
+hypercorn closes connections that send no whole head within some seconds, and the system those that
+read nothing of their response (``TCP_USER_TIMEOUT``, Linux). The app refuses bodies that arrive too
+slowly, and a proxy in front bounds the connections of one address (``deploy/nginx.conf``).
+"""
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from hypercorn.asyncio import serve
+from hypercorn.config import Config
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from conflictscore.errors import InputError
+
+__all__ = ["Server", "open_listener", "raise_file_limit"]
+
+_log = logging.getLogger(__name__)
+
+_IDLE_S = 5.0
+_UNREAD_S = 20.0
+_BACKLOG = 2048
+_BETWEEN_WARNINGS_S = 60.0
+_ENDS_WITHIN_S = 5.0
+"""Seconds that interrupted requests get to clean up."""
+
+
+def open_listener(host: str, port: int) -> socket.socket:
+    """Bind a listening socket.
+
+    Raises:
+        InputError: The address cannot be bound.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = found[0]
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(address, family=family, dualstack_ipv6=both, backlog=_BACKLOG)
+    except (OSError, OverflowError) as error:
+        raise InputError(f"--host {host} --port {port}: cannot be listened on ({error})") from error
+
+
+def raise_file_limit() -> None:
+    """Allow this process as many open files as the system permits: every connection is one."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # macOS refuses "unlimited"
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+class Server:
+    """Serves an app until it is told to stop.
+
+    Attributes:
+        started: Whether it accepts connections.
+
+    Args:
+        app: The app.
+        listener: A listening socket.
+        grace: Seconds for running requests to finish after :meth:`stop`.
+        idle: Seconds until a connection is closed that sends no whole request head.
+        unread: Seconds until one is closed that reads nothing of its response.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        listener: socket.socket,
+        *,
+        grace: float = 30.0,
+        idle: float = _IDLE_S,
+        unread: float = _UNREAD_S,
+    ) -> None:
+        self._app, self._listener = app, listener
+        self._grace, self._idle, self._unread = grace, idle, unread
+        self.started = False
+        self._stopping = asyncio.Event()
+        self._requests: set[asyncio.Task[Any]] = set()
+
+    def stop(self) -> None:
+        """Take no new request; called again, interrupt those that are running."""
+        if self._stopping.is_set():
+            self._interrupt()
+        self._stopping.set()
+
+    async def serve(self, *, signals: bool = False) -> None:
+        """Serve until :meth:`stop`.
+
+        Args:
+            signals: Whether SIGTERM and Ctrl-C stop it, and a second one interrupts requests.
+        """
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(QuietExceptionHandler())
+        if signals:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                _on_signal(loop, number, self.stop)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # accepted connections inherit it
+            unread = round(self._unread * 1000)
+            self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unread)
+        config = Config()
+        config.bind = [f"fd://{self._listener.detach()}"]
+        config.backlog = _BACKLOG
+        config.keep_alive_timeout = self._idle
+        config.graceful_timeout = self._grace + _ENDS_WITHIN_S
+        config.include_server_header = False
+        config.errorlog = logging.getLogger("hypercorn.error")
+        config.errorlog.setLevel(logging.ERROR)  # anybody can cause a warning
+        await serve(self._track, config, shutdown_trigger=self._stopped, mode="asgi")  # type: ignore[arg-type]
+
+    async def _stopped(self) -> None:
+        self.started = True  # hypercorn waits for this once it accepts connections
+        await self._stopping.wait()
+        # asyncio's own server waits for open connections without a limit, from Python 3.12 on
+        asyncio.get_running_loop().call_later(self._grace, self._interrupt)
+
+    def _interrupt(self) -> None:
+        for task in self._requests:
+            task.cancel()
+
+    async def _track(self, scope: Scope, receive: Receive, send: Send) -> None:
+        task = asyncio.current_task()
+        if scope["type"] != "http" or task is None:
+            return await self._app(scope, receive, send)
+
+        async def sender(message: Message) -> None:
+            try:
+                await send(message)
+            except OSError as error:  # the system closed the connection, as after TCP_USER_TIMEOUT
+                raise ClientDisconnect from error
+
+        self._requests.add(task)
+        try:
+            with suppress(ClientDisconnect):
+                await self._app(scope, receive, sender)
+        finally:
+            self._requests.discard(task)
+        return None
+
+
+def _on_signal(loop: asyncio.AbstractEventLoop, number: int, stop: Callable[[], None]) -> None:
+    try:
+        loop.add_signal_handler(number, stop)
+    except NotImplementedError:  # Windows
+        signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
+
+
+class QuietExceptionHandler:
+    """Keeps out of the log what any client can cause, but for one line a minute.
+
+    asyncio logs a traceback for each connection that cannot be accepted, as when all files are in
+    use, and for each that the system closes.
+    """
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Handle what an event loop reports."""
+        error = context.get("exception")
+        if not isinstance(error, OSError):
+            loop.default_exception_handler(context)
+        elif "accept" in str(context.get("message")) and time.monotonic() >= self._next:
+            self._next = time.monotonic() + _BETWEEN_WARNINGS_S
+            _log.warning("no connection can be accepted just now (%s)", error.strerror)

@@ -1,0 +1,78 @@
+"""Keys with names, in lines and in a file."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from conflictscore.errors import InputError
+from conflictscore.middleware.service.keys import KeyFile, KeyHolder, key_holder
+from tests.fakes.openai_server import OpenAIServer
+from tests.middleware.service.serving import Served, asking, serving
+
+ONE, OTHER = "key-number-one-0123456789", "key-number-two-0123456789"
+
+
+def asked(served: Served, key: str, **more: Any) -> httpx2.Response:
+    bearer = {"authorization": f"Bearer {key}"}
+    return served.http.post("/v1/chat/completions", json=asking(**more), headers=bearer)
+
+
+class TestLines:
+    def test_a_name_a_key_or_its_digest(self) -> None:
+        digest = hashlib.sha256(ONE.encode())
+        plain = key_holder(f"door {ONE} runs=all", "line 1")
+        hashed = key_holder(f"door sha256:{digest.hexdigest().upper()}", "line 2")
+
+        assert plain == KeyHolder("door", digest.digest(), reads_all=True)
+        assert hashed == KeyHolder("door", digest.digest())
+        assert key_holder(ONE, "line 3").name == digest.hexdigest()[:32]
+        assert key_holder(f"door {ONE}==", "line 4").digest != digest.digest()
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "short",
+            "door short",
+            f"two words {ONE}",
+            f"na/me {ONE}",
+            "door sha256:1234",
+            f"door {ONE}\xe9",
+            f"door {ONE} request=5",
+            f"door {ONE} requests=5 usd=0.5",  # daily limits of an earlier version
+        ],
+    )
+    def test_a_wrong_line_is_named_and_not_shown(self, line: str) -> None:
+        with pytest.raises(InputError, match=r"^line 7") as raised:
+            key_holder(line, "line 7")
+        assert ONE not in str(raised.value)
+        assert "short" not in str(raised.value)
+
+
+class TestFile:
+    def test_keys_change_without_a_restart(self, upstream: OpenAIServer, tmp_path: Path) -> None:
+        path = tmp_path / "keys"
+        path.write_text(f"# keys\ndoor {ONE}\n")
+        with serving(upstream, settings={"key_file": path}) as served:
+            run = asked(served, ONE).headers["x-conflictscore-run-id"]
+            path.write_text(f"door {OTHER}\n")
+            bearer = {"authorization": f"Bearer {OTHER}"}
+            found = served.http.get(f"/v1/runs/{run}", headers=bearer)
+
+            assert asked(served, ONE).status_code == 401
+            assert found.status_code == 200, "the same caller, by name"
+
+    def test_a_file_that_becomes_wrong_keeps_the_previous_keys(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        path = tmp_path / "keys"
+        path.write_text(f"door {ONE}\n")
+        file = KeyFile(path)
+        before = file.holders()
+        for wrong in ("", f"door {ONE} x=y", None):
+            path.unlink() if wrong is None else path.write_text(wrong)
+            assert file.holders() == before
+        assert caplog.text.count("keeping the previous keys") == 3
+        assert ONE not in caplog.text
