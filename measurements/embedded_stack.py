@@ -22,6 +22,7 @@ from conflictscore.benchmarks.conflict_detection.detect import PairRow
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.labelers.cascade import Cascade, Certain
+from conflictscore.labelers.nli.by_claim import decided_by_claim
 from conflictscore.labelers.nli.labeler import NliLabeler, open_nli
 from conflictscore.models.usage import UsageMeter
 from conflictscore.progress import CountBar
@@ -140,10 +141,31 @@ def rows_of(
         own: Scores from which the NLI model's verdicts stand by default.
     """
     yield Row("choice", judge.argmax(axis=1), np.ones(len(nli), bool))
-    yield Row("nli", nli.argmax(axis=1), np.zeros(len(nli), bool))
+    never = np.zeros(len(nli), bool)
+    yield Row("nli", nli.argmax(axis=1), never)
+    yield Row("nli, by claim", _by_claim(pairs, nli), never)
     for score in _SCORES:
         yield played(pairs, nli, judge, Certain.from_score(score), f"cascade {score}")
     yield played(pairs, nli, judge, own or Certain(), "cascade, by default")
+
+
+def _by_claim(pairs: Pairs, nli: Numbers) -> Numbers:
+    """Labels where the documents of a claim decide together whether they disagree."""
+    labels: Numbers = nli.argmax(axis=1)
+    for claim in np.unique(pairs.claims):
+        rows = np.flatnonzero(pairs.claims == claim)
+        verdicts = [
+            EvidenceLabel(
+                claim=1,
+                document=int(row) + 1,
+                label=Label(LABELS[labels[row]]),
+                probabilities=dict(zip(map(Label, LABELS), np.exp(nli[row]), strict=True)),
+            )
+            for row in rows
+        ]
+        decided = decided_by_claim(verdicts)
+        labels[rows] = [LABELS.index(one.label.value) for one in decided]
+    return labels
 
 
 def standing(

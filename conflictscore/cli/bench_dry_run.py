@@ -25,6 +25,7 @@ from conflictscore.benchmarks.harness.setup import Setup
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.cli.common import OpenLabeler, chosen_labeler, run_async
 from conflictscore.labelers.cascade import Cascade
+from conflictscore.labelers.nli.by_claim import NliByClaim
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.table import label_table
@@ -147,7 +148,7 @@ def _print_note(labeler: Labeler) -> None:
                 " judge about the hard ones only",
                 err=True,
             )
-        case NliLabeler():
+        case NliLabeler() | NliByClaim():
             click.echo("Note: labels are made on this machine, by no call", err=True)
 
 

@@ -79,7 +79,7 @@ LABELERS: Mapping[str, LabelerKind] = {
     ),
     "nli": LabelerKind(
         "a small model for inference, bundled or your own, reads each document in windows",
-        "nli.labeler:open_nli",
+        "nli.by_claim:open_nli_by_claim",
         needs="nothing",
         options=("nli_model", "calibration"),
         extra="nli",

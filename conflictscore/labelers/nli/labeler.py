@@ -116,9 +116,9 @@ def _heading(document: Document, vocabulary: Vocabulary) -> str:
 CALIBRATION_FILE = "calibration.json"
 """In the model's folder, where the model was calibrated: a ``FittedCalibration``."""
 
-_READING = 2
-"""Goes up when documents are cut or put before the model in another way, or another window
-decides."""
+_READING = 3
+"""Goes up when documents are cut or put before the model in another way, another window decides,
+or a verdict holds more, as since 3 the probabilities."""
 _WINDOWS_A_THREAD = 4
 """Windows that a thread reads between two looks at whether the time is used up."""
 

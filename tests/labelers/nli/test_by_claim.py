@@ -1,0 +1,101 @@
+"""Conflicts decided over all documents of a claim, with verdicts cached by pair."""
+
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conflictscore.labelers.nli.by_claim import (
+    LEAST_PRODUCT,
+    PAIR,
+    NliByClaim,
+    decided_by_claim,
+    open_nli_by_claim,
+)
+from conflictscore.labelers.nli.labeler import NliLabeler, verdict_on
+from conflictscore.labelers.nli.model import NliModel
+from conflictscore.labelers.table import label_table
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import EvidenceLabel, Label
+from conflictscore.storage.cache import ContentCache
+from tests.labelers.judging import claim, document
+from tests.nli_model import make_nli_model
+
+SUPPORTS, CONTRADICTS, IRRELEVANT = Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT
+
+probabilities = st.tuples(*[st.floats(0.01, 1)] * 3).map(lambda w: [one / sum(w) for one in w])
+
+
+def verdict(number: int, supports: float, contradicts: float) -> EvidenceLabel:
+    known = {SUPPORTS: supports, CONTRADICTS: contradicts}
+    known[IRRELEVANT] = max(0.0, 1 - supports - contradicts)
+    label = verdict_on(known)
+    return EvidenceLabel(
+        claim=1, document=number, label=label, score=known[label], probabilities=known
+    )
+
+
+def labels(*verdicts: EvidenceLabel) -> list[Label]:
+    return [one.label for one in decided_by_claim(verdicts)]
+
+
+def test_two_documents_that_likely_disagree_are_both_labelled() -> None:
+    weak, strong = verdict(1, 0.45, 0.02), verdict(2, 0.01, 0.9)
+    assert weak.label is IRRELEVANT
+    decided = decided_by_claim([weak, strong, verdict(3, 0.1, 0.1)])
+    assert [one.label for one in decided] == [SUPPORTS, CONTRADICTS, IRRELEVANT]
+    assert (decided[0].stage, decided[0].score) == (PAIR, 0.45)
+    assert decided[1] == strong
+
+
+def test_a_conflict_of_two_weak_labels_is_none() -> None:
+    assert labels(verdict(1, 0.4, 0.25), verdict(2, 0.25, 0.45)) == [IRRELEVANT, CONTRADICTS]
+
+
+def test_one_document_is_no_conflict_with_itself_and_unlabelled_pairs_stay() -> None:
+    failed = EvidenceLabel(claim=1, document=2, label=Label.UNLABELLED, error="no reply")
+    both = verdict(1, 0.5, 0.48)
+    assert decided_by_claim([both, failed]) == [both, failed]
+    assert decided_by_claim([]) == []
+
+
+@given(st.lists(probabilities, max_size=7))
+def test_a_conflict_stands_exactly_where_some_pair_exceeds_the_bound(
+    given_: list[list[float]],
+) -> None:
+    verdicts = [verdict(n, s, c) for n, (s, c, _) in enumerate(given_, start=1)]
+    products = [
+        one.probabilities[SUPPORTS] * other.probabilities[CONTRADICTS]
+        for one, other in permutations(verdicts, 2)
+        if one.probabilities and other.probabilities
+    ]
+    decided = labels(*verdicts)
+    if max(products, default=0.0) > LEAST_PRODUCT:
+        assert {SUPPORTS, CONTRADICTS} <= {*decided}
+    elif not {SUPPORTS, CONTRADICTS} <= {one.label for one in verdicts}:
+        assert decided == [one.label for one in verdicts]
+
+
+async def test_verdicts_are_cached_by_pair_and_decided_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = NliModel(make_nli_model(tmp_path / "small-nli"))
+    judge = NliByClaim(NliLabeler(model))
+    texts = ["The lamp was lit in 1871.", "The lamp was not lit in 1871.", "The tower is white."]
+    documents = [document(text, number=n) for n, text in enumerate(texts, start=1)]
+    cache, meter = ContentCache(tmp_path / "cache.sqlite"), UsageMeter()
+    asked = [claim("The lamp was lit in 1871.")]
+    first = await label_table(judge, asked, documents, meter=UsageMeter(), cache=cache)
+    monkeypatch.setattr(model, "logits", None)
+    again = await label_table(judge, asked, documents, meter=meter, cache=cache)
+    assert [pair.label for pair in again[0].labels] == [pair.label for pair in first[0].labels]
+    assert meter.usage.cached_calls == len(texts)
+    cache.close()
+
+
+def test_only_the_bundled_model_decides_by_the_claim(tmp_path: Path) -> None:
+    assert isinstance(open_nli_by_claim(), NliByClaim)
+    own = open_nli_by_claim(make_nli_model(tmp_path / "small-nli"))
+    assert isinstance(own, NliLabeler)
