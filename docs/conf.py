@@ -46,7 +46,7 @@ def _read(app: Sphinx, name: str, source: list[str]) -> None:
         text = (_ROOT / _ELSEWHERE[name]).read_text(encoding="utf-8")
         source[0] = f"{text.replace('](docs/', '](')}\n\n{source[0]}"
     for page, path in _ELSEWHERE.items():
-        source[0] = re.sub(rf"\]\((?:\.\./)?{re.escape(path)}(?=[)#])", f"]({page}.md", source[0])
+        source[0] = re.sub(rf"\]\((?:\.\./)*{re.escape(path)}(?=[)#])", f"](/{page}.md", source[0])
 
 
 def _fences(app: Sphinx, kind: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:

@@ -4,7 +4,7 @@ Every row is appended to ``--out`` the moment it is there, so the same command r
 was stopped. Rows of the labeler ``choice`` hold the raw log-probabilities: a new calibration
 (``python -m measurements.calibrate``) is scored without a new call. With ``--marks both`` each pair
 is judged twice: as documents stand in prompts, and without the marks' digits and neutralised
-control tokens (docs/injection.md).
+control tokens (docs/findings/injection.md).
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The examples of docs/extending.md run as they stand there."""
+"""The examples of docs/guide/extending.md run as they stand there."""
 
 import re
 import sys
@@ -15,7 +15,7 @@ from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.search_server import Received, Reply, SearchServer, json_reply
 from tests.world import World
 
-PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
+PAGE = Path(__file__).parents[1] / "docs" / "guide" / "extending.md"
 
 Run = Callable[..., ModuleType]
 

@@ -80,7 +80,7 @@ def test_what_pages_and_examples_import_is_public() -> None:
 
 
 def _shown() -> list[Path]:
-    return [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.py")]
+    return [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.py")]
 
 
 def _imports(path: Path) -> Iterator[tuple[Path, str, str]]:

@@ -66,7 +66,7 @@ class Entry(NamedTuple):
     some name a format before the file."""
     flags: Mapping[str, str] = {}
     """Options of its own by name, each with its help; false where they are not given."""
-    docs: str = "docs/running-benchmarks.md"
+    docs: str = "docs/guide/benchmarks.md"
     """The page that says more."""
     examples: tuple[str, ...] = ()
     """Commands for the end of its help, without the program's name; one is made where there are

@@ -64,14 +64,14 @@ def list_benchmarks() -> None:
         " after its name, such as conflictingqa:FILE"
     )
     click.echo("  documents: its data bring their own")
-    click.echo("  more:      docs/conflict-detection.md")
+    click.echo("  more:      docs/findings/conflict-detection.md")
     click.echo(f"{validity.name}: {validity.get_short_help_str(limit=200)}")
     click.echo(
         "  data:      answers that people judged (WikiContradict's human_eval.jsonl, NatConfQA's"
         " human_judgments.jsonl), or claims with labelled documents (*_groups.jsonl)"
     )
     click.echo("  documents: its data bring their own")
-    click.echo("  more:      docs/validity.md")
+    click.echo("  more:      docs/findings/validity.md")
 
 
 def _bench_command(entry: "Entry") -> click.Command:

@@ -91,7 +91,7 @@ def validity(
     Answers are taken apart by sentences, without a language model, and every sentence is labelled
     against every document. Rivals of the score are made of the same labels.
 
-    More: docs/validity.md
+    More: docs/findings/validity.md
     """
     from conflictscore.benchmarks.harness.statistics import require_statistics
 

@@ -37,7 +37,7 @@ class Certain(NamedTuple):
 
     By default those from which the bundled NLI model is right in three of four verdicts that take
     a side, and in 87 of 100 that take none: an IRRELEVANT too many hides a conflict
-    (docs/labelers.md).
+    (docs/findings/labelers.md).
     """
 
     supports: float = 0.6

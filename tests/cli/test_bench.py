@@ -172,7 +172,7 @@ def test_the_list_says_what_each_benchmark_needs() -> None:
             assert part in said, part
     said = result.stdout[result.stdout.index("conflict-detection: ") :]
     assert "_groups.jsonl" in said
-    assert "docs/conflict-detection.md" in said
+    assert "docs/findings/conflict-detection.md" in said
 
 
 def test_every_benchmark_is_a_command_whose_help_has_an_example_and_its_methods() -> None:

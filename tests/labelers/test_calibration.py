@@ -122,7 +122,7 @@ class TestShipped:
 
 
 def test_the_shipped_calibrations_belong_to_the_shipped_prompt() -> None:
-    """A changed prompt switches them off: fit them again (docs/benchmarks.md)."""
+    """A changed prompt switches them off: fit them again (docs/findings/labelers.md)."""
     used = choice_prompt_sha256(PROMPTS)
 
     assert shipped_calibration(f"local:{DEFAULT.name}", used) is not UNCALIBRATED

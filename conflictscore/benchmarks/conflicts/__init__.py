@@ -21,7 +21,7 @@ ENTRY = Entry(
     open=lazily("conflicts.benchmark:conflicts"),
     judged_by="expected behaviour",
     methods=(*COMMON_METHODS, "pipeline", "taxonomy-aware", "oracle"),
-    docs="docs/conflicts.md",
+    docs="docs/findings/conflicts.md",
     examples=("bench conflicts --data conflicts.jsonl --sample 20 --methods all",),
     published=lazily("conflicts.published:PUBLISHED.get"),
 )

@@ -24,7 +24,7 @@ ENTRY = Entry(
         "attacked_first": "Put the changed document first; otherwise a draw decides which it is.",
         "attacked_last": "Put the changed document last.",
     },
-    docs="docs/injection.md",
+    docs="docs/findings/injection.md",
     examples=(
         "bench injection --data instructions:text_attack_train.json"
         " --data ramdocs:RAMDocs_test.jsonl --limit 140 --labeler nli",

@@ -18,7 +18,7 @@ ENTRY = Entry(
         "error_types": "Also tell how the answers that do not tell of every conflict are wrong, by"
         " the types of the paper's error analysis: by rule, or with one more call."
     },
-    docs="docs/natconfqa.md",
+    docs="docs/findings/natconfqa.md",
     examples=(
         "bench natconfqa --data questions.jsonl --sample 20 --methods all",
         "bench natconfqa --data questions.jsonl --error-types --reasoning-effort high",

@@ -14,7 +14,7 @@ ENTRY = Entry(
     searches=False,
     open=lazily("ramdocs.benchmark:ramdocs"),
     methods=(*COMMON_METHODS, *OPEN_METHODS),
-    docs="docs/ramdocs.md",
+    docs="docs/findings/ramdocs.md",
     examples=(
         "bench ramdocs --data RAMDocs_test.jsonl --sample 60 --methods all",
         "bench ramdocs --data RAMDocs_test.jsonl --form free-form --sample 40",

@@ -20,7 +20,7 @@ ENTRY = Entry(
     methods=("rag", "resample", "balanced", "super-balanced"),
     several=True,
     flags={"any_topic": "Also take topics whose documents do not disagree."},
-    docs="docs/reports.md",
+    docs="docs/findings/reports.md",
     examples=(
         "bench reports --data conflicts.jsonl --sample 3",
         "bench reports --data conflictingqa:train.csv --sample 100 --model openai:gpt-4.1",

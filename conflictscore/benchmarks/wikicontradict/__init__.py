@@ -29,7 +29,7 @@ ENTRY = Entry(
         "nli_judge": "Rate answers with the bundled NLI model instead of a language"
         " model; needs the extra [nli]."
     },
-    docs="docs/wikicontradict.md",
+    docs="docs/findings/wikicontradict.md",
     examples=(
         "bench wikicontradict --data questions.jsonl --sample 40 --methods all",
         "bench wikicontradict --data questions.jsonl --methods asked-conflict,asked-agreeing",

@@ -1,0 +1,141 @@
+"""Pages of the documentation: their sizes, links, commands and examples."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding
+
+from conflictscore.cli import main
+from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, told
+from tests.fakes.openai_server import OpenAIServer
+from tests.middleware.agents import AgentWorld, search
+from tests.talking import Shelf
+from tests.world import scripted_model
+
+ROOT = Path(__file__).parents[1]
+GUIDE = sorted((ROOT / "docs/guide").glob("*.md"))
+FINDINGS = sorted((ROOT / "docs/findings").glob("*.md"))
+TOP = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
+PAGES = [*TOP, *GUIDE, *FINDINGS, ROOT / "examples/README.md"]
+
+_FENCE = re.compile(r"^[ ]*```(\w*)\n(.*?)^[ ]*```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def names(pages: list[Path]) -> list[str]:
+    return [str(page.relative_to(ROOT)) for page in pages]
+
+
+def words(page: Path) -> int:
+    return len(page.read_text("utf-8").split())
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    """Fenced code of these languages, without blocks that a comment takes out of the tests."""
+    text = re.sub(r"<!-- needs .*?-->\n+```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    return [code for language, code in _FENCE.findall(text) if language in languages]
+
+
+def test_pages_are_as_short_as_they_are_meant_to_be() -> None:
+    assert words(ROOT / "README.md") <= 900
+    assert len(GUIDE) <= 12
+    assert sum(map(words, GUIDE)) <= 15_000
+    assert [page.name for page in FINDINGS if words(page) > 900] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    dead = []
+    for target in _LINK.findall(re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)):
+        path, _, anchor = target.partition("#")
+        if "://" in target:
+            continue
+        there = (page.parent / path).resolve() if path else page
+        if not there.exists() or (anchor and anchor not in anchors(there)):
+            dead.append(target)
+    assert dead == []
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors of a page's headings, as GitHub and Sphinx make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """Command lines of the shell blocks, a line that goes on in one."""
+    for code in blocks(page, "sh", "console"):
+        for line in code.replace("\\\n", " ").splitlines():
+            yield shlex.split(line.removeprefix('run="').rstrip('"'), comments=True)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_every_command_has_the_options_that_it_is_shown_with(page: Path) -> None:
+    unknown = []
+    for words in commands(page):
+        if words[:2] == ["python", "-m"] and find_spec(words[2]) is None:
+            unknown.append(words[2])
+        if words[:1] != ["conflictscore"]:
+            continue
+        command: click.Command = main
+        rest = words[1:]
+        while isinstance(command, click.Group) and rest:
+            found = command.get_command(click.Context(command), rest[0])
+            if found is None:
+                break
+            command, rest = found, rest[1:]
+        known = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
+        known |= {"--help", "--help-all"}
+        options = [word.partition("=")[0] for word in rest if word.startswith("--")]
+        unknown += [f"{command.name} {name}" for name in options if name not in known]
+        if command is main:
+            unknown.append(" ".join(words[:2]))
+    assert unknown == []
+
+
+RUN = [page for page in [TOP[0], *GUIDE] if page.name != "extending.md" and blocks(page, "python")]
+
+
+@pytest.mark.parametrize("page", RUN, ids=names(RUN))
+def test_the_examples_of_a_page_run_one_after_the_other(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    benchmark = page.name == "benchmarks.md"
+    if benchmark:
+        ramdocs(tmp_path / "ramdocs.jsonl")
+    monkeypatch.chdir(tmp_path)
+    with OpenAIServer(Quiz() if benchmark else AgentWorld(tools=())) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        given: dict[str, Any] = {
+            "model": scripted_model(server),
+            "retriever": Shelf(),
+            "search": search,
+            "embeddings": DeterministicFakeEmbedding(size=8),
+        }
+        for code in blocks(page, "python"):
+            exec(compile(code, str(page), "exec"), given)
+
+
+def ramdocs(path: Path) -> None:
+    """A question of RAMDocs about lamp 1."""
+    import json
+
+    pages = [(told(1, RIGHT), "correct"), (told(1, WRONG), "misinfo")]
+    question = {
+        "question": "When was lamp 1 lit?",
+        "documents": [{"text": text, "type": kind, "answer": text} for text, kind in pages],
+        "disambig_entity": ["Lamp 1"],
+        "gold_answers": [told(1, RIGHT)],
+        "wrong_answers": [told(1, WRONG)],
+    }
+    path.write_text(json.dumps(question) + "\n")
