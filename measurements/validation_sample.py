@@ -1,6 +1,7 @@
 """Claims of the nine validation sets that labelers are compared on.
 
-With ten claims a set and seed 0 these are the 85 claims with 308 pairs of docs/findings/labelers.md.
+With ten claims a set and seed 0 these are the 85 claims with 308 pairs of the page
+docs/findings/labelers.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

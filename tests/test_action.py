@@ -29,7 +29,8 @@ def test_the_action_and_the_workflows_have_the_form_that_github_wants(
 ) -> None:
     files = [ROOT / "action.yml"]
     if kind == "workflows":
-        shown = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/guide/score.md").read_text("utf-8"), re.S)
+        page = (ROOT / "docs/guide/score.md").read_text("utf-8")
+        shown = re.findall(r"```yaml\n(.*?)```", page, re.S)
         (tmp_path / "shown.yml").write_text("".join(shown), "utf-8")
         files = [tmp_path / "shown.yml", *(ROOT / ".github/workflows").glob("*.yml")]
     arguments = ["--builtin-schema", f"vendor.github-{kind}", *map(str, files)]

@@ -40,8 +40,8 @@ def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
     They stand in every call, so most judges get them in brief (``label_rules_brief``). At length
     (``label_rules``) they go to a model that may say nothing but a letter, and to the ``json``
     judge on a local model: a small model finds more of what is irrelevant with them
-    (docs/findings/labelers.md), and its tokens cost nothing. The set ``paper`` has the paper's rules for
-    the judge that the paper has (Table 7).
+    (docs/findings/labelers.md), and its tokens cost nothing. The set ``paper`` has the paper's
+    rules for the judge that the paper has (Table 7).
 
     Args:
         template: The judge's template.
