@@ -2,9 +2,9 @@
 
 Between a prompt and the socket, LangChain's chat model and the OpenAI client take most of the
 processor time of a call (docs/findings/speed.md). So the client composes one request of each form,
-on a transport that keeps it; each call then fills in its messages and goes out over aiohttp. A reply
-that is not plainly a completion, and every HTTP error, is handed to the client to read, so that it
-means what it means on the other path.
+on a transport that keeps it; each call then fills in its messages and goes out over aiohttp. A
+reply that is not plainly a completion, and every HTTP error, is handed to the client to read, so
+that it means what it means on the other path.
 """
 
 import asyncio
