@@ -1,13 +1,11 @@
 """Progress of long work: a live display at a terminal, occasional lines in a log."""
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import ClassVar, Self
+from typing import Self
 
-from rich.console import Console, RenderableType
-from rich.live import Live
+from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -19,108 +17,13 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
-__all__ = ["CountBar", "Display", "bar_beside", "counting_bar", "transfer"]
+__all__ = ["CountBar", "counting_bar", "transfer"]
 
 _TENTHS = 10
 _LINE_SECONDS = 60.0
 """The longest that a log goes without a line."""
-_SHOWN_REASONS = 5
-
-
-class Display(ABC):
-    """A line of progress; a context manager.
-
-    At a terminal it is redrawn with a bar until the work ends; in a log it is printed now and then,
-    and in both once more at the end.
-    """
-
-    every: ClassVar[int | None] = None
-    """In a log, also print a line after so many items; None to go by time alone."""
-    reasons: ClassVar[int] = _SHOWN_REASONS
-    """How many different failures are printed; the line has their number."""
-
-    def __init__(
-        self, console: Console, *, enabled: bool, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        """Prepare the display; it shows from ``with`` on.
-
-        Args:
-            console: Where to show it, usually stderr.
-            enabled: Whether anything is shown.
-            clock: A monotonic clock in seconds, for the rate.
-        """
-        self._console, self._enabled, self._clock = console, enabled, clock
-        self._said: set[str] = set()
-        self._line_done = 0
-        self._live: Live | None = None
-        self._start()
-
-    @abstractmethod
-    def line(self) -> str:
-        """The progress as one line; empty if there is nothing to show yet."""
-
-    @abstractmethod
-    def panel(self) -> RenderableType:
-        """The live display at a terminal."""
-
-    def __enter__(self) -> Self:
-        self._start()
-        if self._enabled and self._console.is_terminal:
-            self._live = Live(
-                console=self._console,
-                get_renderable=self.panel,
-                refresh_per_second=4,
-                transient=True,
-                redirect_stdout=False,
-            )
-            self._live.start()
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        if self._live is not None:
-            self._live.stop()
-        if self._enabled and (line := self.line()):
-            self._say(line)
-
-    def _start(self) -> None:
-        self._started = self._last_line = self._clock()
-
-    @property
-    def _passed(self) -> float:
-        """Seconds since the start."""
-        return self._clock() - self._started
-
-    def _tick(self, done: int) -> None:
-        """In a log, print the line if it is time."""
-        if not self._enabled or self._console.is_terminal:
-            return
-        now = self._clock()
-        due = self.every is not None and done - self._line_done >= self.every
-        if due or now - self._last_line >= _LINE_SECONDS:
-            self._last_line, self._line_done = now, done
-            self._say(self.line())
-
-    def _say_once(self, reason: str, line: str) -> None:
-        """Print a failure, each reason once and only the first few."""
-        if self._enabled and reason not in self._said and len(self._said) < self.reasons:
-            self._said.add(reason)
-            self._say(line, "yellow")
-
-    def _say(self, line: str, style: str = "") -> None:
-        self._console.print(Text(line, style=style), soft_wrap=True)
-
-
-def bar_beside(text: str, done: int, total: int) -> RenderableType:
-    """A bar that fills the terminal's width, with a text beside it."""
-    grid = Table.grid(padding=(0, 1), expand=True)
-    grid.add_column(ratio=1, min_width=8)
-    grid.add_column(overflow="fold")
-    grid.add_row(ProgressBar(total=max(total, 1), completed=done), Text(text))
-    return grid
 
 
 class CountBar:
