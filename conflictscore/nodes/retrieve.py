@@ -1,18 +1,17 @@
 """retrieve: from the question to numbered documents, once a question."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
-from langchain_core.documents import Document as Retrieved
 from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.models.calls import call
 from conflictscore.nodes.state import RagState, RunRuntime
 from conflictscore.records import Answer, Document, differs, encodable
-from conflictscore.retrieval.documents import as_document, to_documents
+from conflictscore.retrieval.documents import as_documents, to_documents
 from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.retrieval.search_notes import collecting
 from conflictscore.threads import in_time
@@ -135,14 +134,9 @@ def given_documents(state: RagState) -> tuple[Document, ...]:
     """The documents that the caller brought, numbered from 1 in their order, unmarked.
 
     Raises:
-        InputError: One has no text, or a field that is unknown or of the wrong type.
+        InputError: They are no list; one has no text, or a field of the wrong type.
     """
-    given = state.get("documents") or ()
-    if isinstance(given, str | Mapping | Retrieved | Document):
-        raise InputError("documents is a single document; give a list, [document]")
-    if not isinstance(given, Iterable):
-        raise InputError(f"documents is {type(given).__name__}, not a list")
-    return tuple(as_document(item, number) for number, item in enumerate(given, start=1))
+    return as_documents(state.get("documents") or ())
 
 
 def refuse_used_thread(state: RagState) -> None:

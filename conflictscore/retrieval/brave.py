@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.retrieval.json_search import JsonSearchRetriever, listed, texts
+from conflictscore.retrieval.json_search import JsonSearchRetriever, listed, said, texts
 from conflictscore.retrieval.web_search import Fault, Hit, Page
 
 __all__ = ["BraveRetriever"]
@@ -48,7 +48,7 @@ class BraveRetriever(JsonSearchRetriever):
             raise ValueError("this is another kind of reply")
         if reply.get("web") is None:  # left out where nothing was found
             return Page([])
-        found = [_hit(item) for item in listed(reply["web"], "results")]
+        found = said([_hit(item) for item in listed(reply["web"], "results")])
         return Page(found, more=reply["query"].get("more_results_available") is True)
 
     def pause_header(self, headers: Mapping[str, str]) -> str | None:
@@ -73,7 +73,6 @@ class BraveRetriever(JsonSearchRetriever):
 
 def _hit(item: Mapping[str, Any]) -> Hit:
     title, url, text, published, age = texts(item, "title", "url", "description", "page_age", "age")
-    more = item.get("extra_snippets") or []
-    if not isinstance(more, list) or not all(isinstance(snippet, str) for snippet in more):
-        raise TypeError("the further snippets are not a list of texts")
-    return Hit(title, url, "\n".join([text, *more]), published or age)
+    more = item.get("extra_snippets")
+    snippets = [one for one in more if isinstance(one, str)] if isinstance(more, list) else []
+    return Hit(title, url, "\n".join([text, *snippets]), published or age)

@@ -1,19 +1,20 @@
 """From what a retriever returned to the numbered documents that prompts and reports cite."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.documents import Document as Retrieved
-from pydantic import ValidationError
 
 from conflictscore.errors import InputError
-from conflictscore.records import Document, first_fault
+from conflictscore.records import Document
 from conflictscore.retrieval.cleaning import clean_text, is_scalar
+from conflictscore.retrieval.search_notes import note
 
 __all__ = [
     "URL_KEYS",
     "DocumentLike",
     "as_document",
+    "as_documents",
     "to_documents",
 ]
 
@@ -21,6 +22,9 @@ DocumentLike = str | Retrieved | Document | Mapping[str, Any]
 """A document as a caller may hold it: its text, a LangChain ``Document``, a record, or a mapping
 with ``text`` and, as known, ``title``, ``url`` and ``metadata``."""
 
+TEXT_KEYS = ("text", "content", "page_content")
+"""The fields that may hold a document's text, the first of them that does."""
+_OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
 URL_KEYS = ("url", "source", "link")
 """The metadata that may hold a document's address, the first of them that does."""
 
@@ -43,35 +47,110 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
     return tuple(documents)
 
 
-def as_document(item: DocumentLike, number: int) -> Document:
-    """What a caller gave as a document; of LangChain's the fields are read as by ``to_documents``.
+def as_documents(given: Any) -> tuple[Document, ...]:
+    """A caller's list of documents, numbered from 1; nulls in it are left out with a note.
 
     Raises:
-        InputError: It is nothing of the kind, has no text, or has a field that is unknown or of
-            the wrong type; names the document and the field.
+        InputError: It is not a list, all of it is null, or as :func:`as_document`.
     """
-    fields: Any = item
+    if isinstance(given, str | Mapping | Retrieved | Document):
+        raise InputError("documents is a single document; give a list, [document]")
+    if not isinstance(given, Iterable):
+        raise InputError(f"documents is {type(given).__name__}, not a list")
+    items = list(given)
+    known = [(place, item) for place, item in enumerate(items, 1) if not _is_null_document(item)]
+    if items and not known:
+        raise InputError("document 1, field text: it is null, as in all documents")
+    if len(known) < len(items):
+        note(f"{len(items) - len(known)} of {len(items)} documents are null, and were left out")
+    documents = (as_document(item, place) for place, item in known)
+    return tuple(
+        document if document.number == number else document.model_copy(update={"number": number})
+        for number, document in enumerate(documents, 1)
+    )
+
+
+def as_document(item: DocumentLike, number: int) -> Document:
+    """A document as a caller holds it: one reader for every entry point.
+
+    Of a mapping, ``text``, ``content`` or ``page_content`` is read, ``title``, and as its address
+    the first of ``url``, ``source`` and ``link``. What is null is absent; whatever else is a single
+    value is kept as metadata. Bytes are text where they are UTF-8.
+
+    Raises:
+        InputError: It is none of these, has no text, or a field of the wrong type; names the
+            document and the field.
+    """
+    where = f"document {number}"
     if isinstance(item, str):
-        fields = {"text": item}
-    elif isinstance(item, Retrieved):
-        fields = _fields(item)
+        item = {"text": item}
     elif isinstance(item, Document):
-        fields = item.to_json()
-    if not isinstance(fields, Mapping):
+        item = item.model_dump(exclude={"number", "duplicate_of"})
+    elif isinstance(item, Retrieved):
+        item = {"text": item.page_content, "metadata": item.metadata}
+    if not isinstance(item, Mapping):
         raise InputError(
-            f"document {number}: {type(item).__name__}, not a text, a mapping with text, or a"
+            f"{where}: {type(item).__name__}, not a text, a mapping with text, or a"
             " LangChain Document"
         )
-    if isinstance(text := fields.get("page_content"), str):  # LangChain's JSON
-        fields = _fields(Retrieved(text, metadata=fields.get("metadata") or {}))
+    fields = {key: value for key, value in item.items() if not _is_null(value)}
+    metadata = fields.pop("metadata", None) or {}
+    if not isinstance(metadata, Mapping):
+        raise InputError(f"{where}, field metadata: {type(metadata).__name__}, not an object")
+    text_key = next((key for key in TEXT_KEYS if key in fields), TEXT_KEYS[0])
+    if text_key not in fields:
+        raise InputError(f"{where}, field text: it is missing")
+    text = _decoded(fields.pop(text_key), f"{where}, field {text_key}")
+    if not isinstance(text, str):
+        raise InputError(f"{where}, field {text_key}: {type(text).__name__}, not a text")
+    if not text.strip():
+        raise InputError(f"{where}, field {text_key}: it is empty")
+    if text_key == "page_content":
+        fields.pop("type", None)  # LangChain's JSON says what it is
+    rest = {**metadata, **fields}
+    title = _named(rest, "title", f"{where}, field title")
+    url_key = next((key for key in URL_KEYS if _is_said(rest.get(key))), "")
+    url = _named(rest, url_key, f"{where}, field {url_key}")
+    kept = {
+        clean_text(str(key)): clean_text(value) if isinstance(value, str) else value
+        for key, value in rest.items()
+        if key not in _OWN_FIELDS and is_scalar(value)
+    }
+    return Document(number=number, text=text, title=title, url=url, metadata=kept)
+
+
+def _named(fields: dict[Any, Any], key: str, where: str) -> str:
+    """Takes a title or address out; a number is one as well."""
+    value = _decoded(fields.pop(key, ""), where)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InputError(f"{where}: {type(value).__name__}, not a text")
+    return clean_text(str(value))
+
+
+def _decoded(value: Any, where: str) -> Any:
+    if not isinstance(value, bytes):
+        return value
     try:
-        document = Document.model_validate({**fields, "number": number, "duplicate_of": None})
-    except ValidationError as error:
-        field, why = first_fault(error)
-        raise InputError(f"document {number}, field {field}: {why}") from None
-    if not document.text.strip():
-        raise InputError(f"document {number}, field text: it is empty")
-    return document
+        return value.decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{where}: bytes that are no UTF-8, and no text") from None
+
+
+def _is_null(value: object) -> bool:
+    """Whether there is nothing: None, or the NaN that pandas puts in its place."""
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _is_null_document(item: object) -> bool:
+    """Whether all texts that an item has are null; one that has no such field has a fault."""
+    if not isinstance(item, Mapping):
+        return _is_null(item)
+    texts = [item[key] for key in TEXT_KEYS if key in item]
+    return bool(texts) and all(map(_is_null, texts))
+
+
+def _is_said(value: object) -> bool:
+    return bool(value.strip()) if isinstance(value, str | bytes) else not _is_null(value)
 
 
 def _fields(item: Retrieved) -> dict[str, Any]:

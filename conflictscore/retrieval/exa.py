@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from conflictscore.retrieval.json_search import JsonSearchRetriever, listed, texts
+from conflictscore.retrieval.json_search import JsonSearchRetriever, listed, said, texts
 from conflictscore.retrieval.web_search import Fault, Hit, Page
 
 __all__ = ["ExaRetriever"]
@@ -38,12 +38,11 @@ class ExaRetriever(JsonSearchRetriever):
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page | Fault:
         """See the base."""
-        return Page([_hit(item) for item in listed(reply, "results")])
+        return Page(said([_hit(item) for item in listed(reply, "results")]))
 
 
 def _hit(item: Mapping[str, Any]) -> Hit:
     title, url, date = texts(item, "title", "url", "publishedDate")
-    passages = item.get("highlights") or []
-    if not isinstance(passages, list):
-        raise TypeError("the highlights are not a list")
+    found = item.get("highlights")
+    passages = [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
     return Hit(title, url, " [...] ".join(passages), date)

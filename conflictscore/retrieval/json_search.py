@@ -22,7 +22,7 @@ from conflictscore.retrieval.web_search import (
     scrubbed,
 )
 
-__all__ = ["JsonSearchRetriever", "hits", "listed", "texts"]
+__all__ = ["JsonSearchRetriever", "hits", "listed", "said", "texts"]
 
 _REASON_KEYS = ("error", "errors", "code", "message", "detail", "status")
 
@@ -141,34 +141,51 @@ class JsonSearchRetriever(WebSearchRetriever):
 
 
 def listed(reply: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
-    """The objects under this key.
+    """The objects under this key; anything else in the list is left out.
 
     Raises:
-        LookupError, TypeError: There is no list of objects.
+        LookupError, TypeError: There is no list, or nothing in it is an object.
     """
     found = reply[key]
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+    if not isinstance(found, list):
         raise TypeError(f"{key} is not a list of objects")
-    return found
+    objects = [item for item in found if isinstance(item, dict)]
+    if found and not objects:
+        raise TypeError(f"{key} is not a list of objects")
+    return objects
 
 
 def texts(item: Mapping[str, Any], *keys: str) -> list[str]:
-    """The texts under these keys; empty where one is missing or null.
-
-    Raises:
-        TypeError: One is not a text.
-    """
-    found = ["" if item.get(key) is None else item[key] for key in keys]
-    if not all(isinstance(text, str) for text in found):
-        raise TypeError(f"a text is missing among {', '.join(keys)}")
-    return found
+    """The texts under these keys; numbers are made text, and anything else is empty."""
+    found = (item.get(key) for key in keys)
+    return [
+        str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+        for value in found
+    ]
 
 
 def hits(
     items: Sequence[Mapping[str, Any]], title: str, url: str, text: str, date: str
 ) -> list[Hit]:
-    """The results, by the names that their fields have at this provider."""
-    return [Hit(*texts(item, title, url, text, date)) for item in items]
+    """The results, by the names that their fields have at this provider.
+
+    Raises:
+        TypeError: There are items, and none of them says anything.
+    """
+    found = [Hit(*texts(item, title, url, text, date)) for item in items]
+    return said(found)
+
+
+def said(found: Sequence[Hit]) -> list[Hit]:
+    """The results that say anything; one that is odd costs no other.
+
+    Raises:
+        TypeError: There are results, and none of them does.
+    """
+    kept = [hit for hit in found if hit.title or hit.url or hit.text]
+    if found and not kept:
+        raise TypeError("no result has a title, an address or text")
+    return kept
 
 
 def _address(text: str) -> httpx2.URL | None:

@@ -133,15 +133,25 @@ def _hits(reply: Mapping[str, Any]) -> Sequence[Hit]:
         LookupError, TypeError, AttributeError: The reply has another form.
     """
     found = listed({"results": [], **reply}, "results")
-    pages = [result["document"]["derivedStructData"] for result in found]
+    pages = [page for result in found if (page := _page(result))]
+    if found and not pages:
+        raise TypeError("no result has a page")
     # What is known of a page has the form of a Custom Search result, but for the snippets.
     return result_hits({"items": [{**page, "snippet": _snippet(page)} for page in pages]})
 
 
+def _page(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    document = result.get("document")
+    page = document.get("derivedStructData") if isinstance(document, dict) else None
+    return page if isinstance(page, dict) else {}
+
+
 def _snippet(page: Mapping[str, Any]) -> str:
+    parts = page.get("snippets")
     return " [...] ".join(
         part["snippet"]
-        for part in page.get("snippets", [])
+        for part in (parts if isinstance(parts, list) else ())
+        if isinstance(part, dict) and isinstance(part.get("snippet"), str)
         # Google then writes a sentence of its own, which does not stand in the page.
         if part.get("snippet_status") != "NO_SNIPPET_AVAILABLE"
     )

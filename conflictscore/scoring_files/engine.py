@@ -134,8 +134,7 @@ async def score_row(context: RunContext, row: Row) -> Result:
         task = task_of(row)
     except InputError as fault:
         return failed_result(row, str(fault), tried=False)
-    documents = cast("list[dict[str, Any]]", task.documents)
-    ended = await score_answer(context, {"answer": task.answer, "documents": documents})
+    ended = await score_answer(context, {"answer": task.answer, "documents": task.documents})
     return failed_result(row, ended) if isinstance(ended, str) else _result(row, ended)
 
 

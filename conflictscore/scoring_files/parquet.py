@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.scoring_files.engine import Outcome
-from conflictscore.scoring_files.rows import ADDED, Columns, Row
+from conflictscore.scoring_files.rows import ADDED, Binary, Columns, Row
 
 __all__ = ["ParquetRows", "write_parquet"]
 
@@ -102,7 +102,7 @@ def _plain(value: Any) -> Any:
     """A value of a Parquet column as JSON.
 
     NaN, which pandas writes for a missing value, and infinities become null, times ISO 8601, bytes
-    base64, and any other type its text.
+    text where they are UTF-8 and else base64, and any other type its text.
     """
     match value:
         case None | bool() | int() | str():
@@ -114,7 +114,10 @@ def _plain(value: Any) -> Any:
         case list() | tuple():
             return [_plain(inner) for inner in value]
         case bytes():
-            return base64.b64encode(value).decode("ascii")
+            try:  # text without the mark that it is text, as Impala and old Hive write it
+                return value.decode()
+            except UnicodeDecodeError:
+                return Binary(base64.b64encode(value).decode("ascii"))
     iso = getattr(value, "isoformat", None)
     return iso() if iso is not None else str(value)
 

@@ -7,14 +7,17 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol
 
 from conflictscore.errors import InputError
+from conflictscore.records import Document
+from conflictscore.retrieval.documents import as_documents
 
-__all__ = ["ADDED", "Columns", "CsvRows", "JsonLines", "Row", "Source", "Task", "task_of"]
+__all__ = ["ADDED", "Binary", "Columns", "CsvRows", "JsonLines", "Row", "Source", "Task", "task_of"]
 
 ADDED = "conflictscore"
 """The field that is added to a row; all others are carried through unchanged."""
@@ -22,7 +25,16 @@ _ANSWERS: Final = ("answer", "response")
 _DOCUMENTS: Final = ("documents", "retrieved_contexts", "contexts")
 """Names of the two fields, ours and RAGAS's; the first that a row has is read."""
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-_LONGEST_CELL: Final = 1 << 30
+_LONGEST_CELL: Final = 50_000_000
+"""Characters; more than any answer has documents."""
+_LONGEST_LITERAL: Final = 1_000_000
+"""Characters of a Python literal: its tree takes a hundred times as much memory."""
+_BEGINS_A_LIST: Final = re.compile(r"""(?:array\()?\[\s*+["'{\[]""")
+_ARRAY: Final = re.compile(r"\Aarray\(\s*+\[")
+_DTYPE: Final = re.compile(r"\]\s*+(?:,\s*+dtype=[\w<>|' ]{1,20}+)?\)\Z")
+_QUOTED: Final = re.compile(r"""\s*+('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")\s*+,?""", re.DOTALL)
+_ARRAY_ITEM: Final = re.compile(r'\s*+(?:"((?:[^"\\]|\\.)*+)"|([^",{}\\]++))\s*+([,}])', re.DOTALL)
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _OTHER_SEPARATOR: Final = re.compile("[;\t]")
 _KINDS: Final = {
     bool: "true or false",
@@ -55,6 +67,8 @@ def _named(chosen: str | None, known: tuple[str, ...], names: Collection[str]) -
     found = next((name for name in wanted if name in names), None)
     if found is None:
         raise InputError(f"has no field {wanted[0]}")
+    if (count := list(names).count(found)) > 1:
+        raise InputError(f"has {count} fields {found}")
     return found
 
 
@@ -166,7 +180,7 @@ def _finite(text: str) -> float:
 class CsvRows:
     """Comma-separated values with a header; see :class:`Source`. Blank lines are skipped.
 
-    The documents cell holds a list as JSON or as Python writes it, or the text of one document.
+    The documents cell holds a list as JSON, Python, NumPy or PostgreSQL write it, or one text.
     """
 
     def __init__(self, path: Path, columns: Columns) -> None:
@@ -233,27 +247,67 @@ def _headed(header: Sequence[str], missing: InputError) -> str:
 
 
 def _listed(cell: str) -> Any:
-    """The list in a cell; text that looks like a list and is none stays text, and is refused."""
-    if not cell.lstrip().startswith("["):
-        return [cell] if cell.strip() else []
-    try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        value = ast.literal_eval(cell.strip())
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return cell
-    # NumPy prints no commas, so Python would read adjacent strings as one
-    return value if str(value) == cell.strip() else cell
+    """The list in a cell, as JSON, Python, NumPy or PostgreSQL write one, or one text in a list.
+
+    What begins as a list of texts and cannot be read as one stays text, and is refused.
+    """
+    cell = cell.strip()
+    if not cell or cell[0] not in "[{a":
+        return [cell] if cell else []
+    with suppress(ValueError, RecursionError):
+        value = json.loads(cell)
+        return [value] if isinstance(value, dict) else value
+    if cell.startswith('{"') and (items := _postgres_array(cell)) is not None:
+        return items
+    inner = _ARRAY.sub("[", cell) if cell.startswith("array(") else cell
+    inner = _DTYPE.sub("]", inner) if inner is not cell else inner
+    if (texts := _quoted_items(inner)) is not None:
+        return texts
+    if len(inner) <= _LONGEST_LITERAL and inner.startswith("["):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return ast.literal_eval(inner)
+    return cell if _BEGINS_A_LIST.match(cell) else [cell]
+
+
+def _quoted_items(cell: str) -> list[str] | None:
+    """The texts of a list that holds texts alone, whether or not commas part them.
+
+    NumPy prints none, and Python would read its texts as one.
+    """
+    found, place = [], 1
+    if not cell.startswith("["):
+        return None
+    while item := _QUOTED.match(cell, place):
+        try:
+            found.append(str(ast.literal_eval(item[1])))
+        except (ValueError, SyntaxError):
+            return None
+        place = item.end()
+    return found if found and cell[place:].strip() == "]" else None
+
+
+def _postgres_array(cell: str) -> list[str | None] | None:
+    found: list[str | None] = []
+    place = 1
+    while item := _ARRAY_ITEM.match(cell, place):
+        text = item[2] if item[1] is None else _ESCAPED.sub(r"\1", item[1])
+        found.append(None if item[2] == "NULL" else text)
+        place = item.end()
+        if item[3] == "}":
+            return found if place == len(cell) else None
+    return None
+
+
+class Binary(str):
+    """Base64 of bytes that are no UTF-8: carried through, and never scored as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An answer and its documents, each with ``text``, ``title`` and ``url``."""
+    """An answer and its documents, each with ``text``, ``title``, ``url`` and ``metadata``."""
 
     answer: str
-    documents: list[dict[str, str]]
+    documents: list[dict[str, Any]]
 
 
 def task_of(row: Row) -> Task:
@@ -272,28 +326,23 @@ def task_of(row: Row) -> Task:
         raise InputError(f"field {listed}: {_kind(documents)}, and not a list")
     if not documents:
         raise InputError(f"field {listed}: empty")
+    texts = (item.get("text") if isinstance(item, dict) else item for item in documents)
+    for number, text in enumerate(texts, 1):
+        if isinstance(text, str):
+            _text(text, f"document {number}")
     return Task(
         _text(row.fields[answer], f"field {answer}"),
-        [_document(item, f"document {number}") for number, item in enumerate(documents, 1)],
+        [_fields(document) for document in as_documents(documents)],
     )
 
 
-def _document(item: Any, where: str) -> dict[str, str]:
-    if isinstance(item, str):
-        return {"text": _text(item, where)}
-    if not isinstance(item, dict):
-        raise InputError(f"{where}: {_kind(item)}, and neither a text nor an object with text")
-    if item.get("text") is None:
-        raise InputError(f"{where}: has no field text")
-    document = {"text": _text(item["text"], f"{where}, field text")}
-    for name in ("title", "url"):
-        if item.get(name):
-            document[name] = _text(item[name], f"{where}, field {name}")
-    return document
+def _fields(document: Document) -> dict[str, Any]:
+    known = document.model_dump(exclude={"number", "duplicate_of"})
+    return {name: value for name, value in known.items() if value}
 
 
 def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str):
+    if isinstance(value, Binary) or not isinstance(value, str):
         raise InputError(f"{where}: {_kind(value)}, and not a text")
     if not value.strip():
         raise InputError(f"{where}: empty")
@@ -305,4 +354,6 @@ def _text(value: Any, where: str) -> str:
 
 
 def _kind(value: Any) -> str:
+    if isinstance(value, Binary):
+        return "bytes that are no UTF-8"
     return _KINDS.get(type(value), type(value).__name__)

@@ -1,6 +1,7 @@
 """Scores answers and documents held in lists or in a data frame."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -164,8 +165,8 @@ def score_frame(
     ``frame.assign(**scores.columns())`` adds the scores to a pandas frame.
 
     Args:
-        frame: A pandas or polars ``DataFrame``, a Hugging Face ``Dataset``, an Arrow table, a RAGAS
-            ``EvaluationDataset``, or a mapping of columns.
+        frame: A pandas or polars frame, a Hugging Face ``Dataset``, an Arrow table,
+            a RAGAS ``EvaluationDataset``, or a mapping of columns.
         judge: The model that decomposes and labels.
         answer: The column with the answers; by default ``answer`` or ``response``.
         documents: The column with a list of documents a row; by default ``documents``,
@@ -178,6 +179,8 @@ def score_frame(
     """
     if not any(hasattr(frame, name) for name in ("column_names", "columns", "keys")):
         frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame  # RAGAS
+    if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):
+        frame = frame.collect()  # a LazyFrame of polars
     names = _column_names(frame)
     try:
         chosen = Columns(answer, documents).of(names)
@@ -200,7 +203,15 @@ def _column_names(frame: Any) -> Collection[Any]:
 
 
 def _values(column: Any) -> list[Any]:
-    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
+    values = column.to_pylist() if hasattr(column, "to_pylist") else column
+    return [_text_of(value) for value in values]
+
+
+def _text_of(value: Any) -> Any:
+    """Bytes as text where they are UTF-8; anything else as it is, to be refused with its row."""
+    with suppress(UnicodeDecodeError):
+        return value.decode() if isinstance(value, bytes) else value
+    return value
 
 
 def _states(answers: str | Iterable[str], contexts: Iterable[Any]) -> list[RagState]:

@@ -68,8 +68,8 @@ def test_documents_are_given_as_they_are_held() -> None:
     ("start", "message"),
     [
         ({"answer": "It was.", "documents": ["A.", " "]}, "document 2, field text: it is empty"),
-        ({"answer": "It was.", "documents": [None]}, "document 1: NoneType, not a text"),
-        ({"answer": "It was.", "documents": [{"text": 3}]}, "document 1, field text: Input should"),
+        ({"answer": "It was.", "documents": [None]}, "document 1, field text: it is null"),
+        ({"answer": "It was.", "documents": [{"text": 3}]}, "document 1, field text: int, not"),
         ({"answer": "It was.", "documents": "The lamp."}, r"a single document; give a list"),
         ({"answer": " ", "documents": DISAGREEING}, "answer is empty"),
         ({"answer": "It was lit in 1874.", "documents": []}, "no documents"),

@@ -222,7 +222,7 @@ async def test_an_answer_that_was_checked_in_part_says_so_first(
         ("score", {"answer": ANSWER}, "give documents to score the answer against, or a question"),
         ("score", {"answer": " ", "documents": ["x"]}, "answer: it is empty"),
         ("score", {"documents": ["x"]}, "answer: Field required"),
-        ("score", {"answer": ANSWER, "documents": [{}]}, "document 1, field text: Field required"),
+        ("score", {"answer": ANSWER, "documents": [{}]}, "document 1, field text: it is missing"),
         ("ask", {"question": QUESTION, "options": ["one"]}, "multiple choice takes two options"),
         ("ask", {"question": QUESTION, "model": "x"}, "model: Extra inputs are not permitted"),
         ("run", {"run_id": "no-such-run"}, "there is no such run"),

@@ -36,15 +36,35 @@ def test_a_cell_of_documents_holds_a_list_or_the_text_of_one(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("cell", "documents"),
+    [
+        ("[1] One, says the log.", ["[1] One, says the log."]),
+        ("{One}, it says", ["{One}, it says"]),
+        ("['One.' \"It's.\"\n 'Two.']", ["One.", "It's.", "Two."]),
+        ("array(['One.', 'Two.'], dtype=object)", ["One.", "Two."]),
+        (r'{"One.","say \"Two\"",NULL,three}', ["One.", 'say "Two"', "three"]),
+        ('{"text": "One.", "title": null}', ["One."]),
+        ("[{'text': 'One.', 'url': None}]", ["One."]),
+        ("arrays are one", ["arrays are one"]),
+    ],
+)
+def test_lists_of_other_tools_are_told_from_texts(
+    tmp_path: Path, cell: str, documents: list[str]
+) -> None:
+    quoted = cell.replace('"', '""')
+    (row,) = read(tmp_path / "in.csv", f'answer,documents\nLit.,"{quoted}"\n').rows(bool)
+    assert [one["text"] for one in task_of(row).documents] == documents
+
+
+@pytest.mark.parametrize(
     ("row", "reason"),
     [
         ("Lit.,One.,2", "has 3 cells, and the header 2"),
         ("Lit.", "has 1 cell, and the header 2"),
         ("Lit.,", "field documents: empty"),
         (",One.", "field answer: empty"),
-        ("Lit.,[One.]", "field documents: a text, and not a list"),
-        ("Lit.,\"['One.' 'Two.']\"", "field documents: a text, and not a list"),
-        ("Lit.,[3]", "document 1: a number, and neither a text"),
+        ("Lit.,\"['One.', 'Two.\"", "field documents: a text, and not a list"),
+        ("Lit.,[3]", "document 1: int, not a text"),
     ],
 )
 def test_a_row_that_cannot_be_scored_fails_alone(tmp_path: Path, row: str, reason: str) -> None:

@@ -69,8 +69,10 @@ def test_a_file_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
 def test_documents_are_texts_or_objects_of_which_text_title_and_url_are_taken() -> None:
     documents = [
         "One.",
-        {"text": "Two.", "title": "Log", "url": "https://log.test", "score": 0.3},
-        {"text": "Three.", "title": None, "url": ""},
+        {"content": "Two.", "title": "Log", "url": "https://log.test", "score": 0.3, "id": None},
+        {"text": "Three.", "title": None, "url": "", "metadata": None},
+        None,
+        {"text": None},
     ]
 
     task = task_of(Row(1, {**GOOD, "documents": documents, "id": 7}))
@@ -78,7 +80,7 @@ def test_documents_are_texts_or_objects_of_which_text_title_and_url_are_taken() 
     assert task.answer == GOOD["answer"]
     assert task.documents == [
         {"text": "One."},
-        {"text": "Two.", "title": "Log", "url": "https://log.test"},
+        {"text": "Two.", "title": "Log", "url": "https://log.test", "metadata": {"score": 0.3}},
         {"text": "Three."},
     ]
 
@@ -95,10 +97,11 @@ def test_documents_are_texts_or_objects_of_which_text_title_and_url_are_taken() 
         ({"documents": "One."}, "field documents: a text, and not a list"),
         ({"documents": {"text": "One."}}, "field documents: an object, and not a list"),
         ({"documents": ["One.", " \n"]}, "document 2: empty"),
-        ({"documents": [["One."]]}, "document 1: a list, and neither a text nor an object with"),
-        ({"documents": [{"title": "Log"}]}, "document 1: has no field text"),
-        ({"documents": [{"text": True}]}, "document 1, field text: true or false, and not a text"),
-        ({"documents": [{"text": "One.", "url": 3}]}, "document 1, field url: a number"),
+        ({"documents": [["One."]]}, "document 1: list, not a text, a mapping"),
+        ({"documents": [{"title": "Log"}]}, "document 1, field text: it is missing"),
+        ({"documents": [{"text": True}]}, "document 1, field text: bool, not a text"),
+        ({"documents": [{"text": "One.", "url": True}]}, "document 1, field url: bool"),
+        ({"documents": [None, {"text": None}]}, "document 1, field text: it is null"),
         ({"conflictscore": {}}, "has a field conflictscore already"),
     ],
 )
