@@ -108,6 +108,12 @@ class PairProgress(CountBar):
         super().__init__(console, "judging", "pairs", enabled=enabled, reasons=1)
         self._total, self._done, self._failed = total, done, 0
 
+    def __enter__(self) -> Self:
+        super().__enter__()
+        if self._done:
+            self.show(self._done, self._total, "resumed")
+        return self
+
     def pair(self, error: str | None = None) -> None:
         """Count a pair, with the error if it could not be judged."""
         self._done += 1

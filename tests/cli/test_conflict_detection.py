@@ -102,7 +102,7 @@ def test_the_same_command_asks_nothing_twice(run: Run, lamps: Path, world: World
 
     assert world.asked.total() == 7
     assert json.loads(first.stdout) == json.loads(again.stdout)
-    assert "7 of 7 pairs, 7 from earlier" in again.stderr
+    assert "7 of 7 pairs, resumed" in again.stderr
 
 
 def test_json_holds_sets_and_all_together(run: Run, lamps: Path, tmp_path: Path) -> None:

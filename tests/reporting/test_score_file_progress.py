@@ -39,6 +39,7 @@ def test_pairs_that_an_earlier_run_judged_count_and_one_reason_is_printed() -> N
         progress.pair("broken otherwise")
 
     assert out.getvalue().splitlines() == [
+        "judging: 2 of 4 pairs, resumed",
         "a pair failed: broken",
         "judging: 3 of 4 pairs, 1 failed",
         "judging: 4 of 4 pairs, 2 failed",
