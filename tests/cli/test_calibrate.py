@@ -131,7 +131,7 @@ def test_pairs_that_fail_are_left_out_and_counted(run: Run, lamps: Path, world: 
     world.broken["choice"] = Fault(status=400)
     shown = run("--data", lamps, "--labeler", "choice")
     assert shown.exit_code == 1
-    assert re.search("48 of 48 pairs, .* 48 failed", shown.stderr)
+    assert "48 of 48 pairs, 48 failed" in shown.stderr
     assert "choice(scripted) failed on every pair, on the first because: " in shown.stderr
     assert "HTTP 400" in shown.stderr
 
