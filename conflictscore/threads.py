@@ -17,6 +17,7 @@ __all__ = [
     "deadline",
     "in_thread",
     "in_time",
+    "on_event_loop",
     "thread_callback",
     "together",
     "usable_cores",
@@ -32,6 +33,15 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def on_event_loop() -> bool:
+    """Whether this thread runs an event loop, which must not wait for files."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 async def in_thread(work: Callable[[], Out]) -> Out:

@@ -14,7 +14,7 @@ from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["TokenCount", "count_tokens", "token_starts"]
+__all__ = ["TokenCount", "count_tokens", "load_vocabularies", "token_starts"]
 
 _BYTES_PER_TOKEN = 3.5
 """Estimate for any script; English prose has about 4.4 bytes a token, so it errs high."""
@@ -63,6 +63,13 @@ def count_tokens(text: str, model: str = "") -> TokenCount:
     if tokens is None:
         return TokenCount(ceil(len(encoded) / _BYTES_PER_TOKEN), exact=False)
     return TokenCount(len(tokens), exact=encoding is not None)
+
+
+def load_vocabularies(*models: str) -> None:
+    """Read the vocabularies of these models from disk, so that no later count reads a file."""
+    for model in models:
+        _vocabulary(_encoding_of(model.removeprefix("openai:")) or "o200k_base")
+    _vocabulary("o200k_base")  # for models that are unknown
 
 
 def token_starts(text: str) -> list[int]:

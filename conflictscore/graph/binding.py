@@ -62,7 +62,8 @@ def route(path: Callable[[RagState, RunContext], str], default: RunContext) -> C
 
 def _runtime(default: RunContext) -> Runtime[RunContext]:
     runtime = get_runtime(RunContext)
-    if cast("RunContext | None", runtime.context) is None:
+    # a graph around this one has a context of its own, of any type
+    if not isinstance(cast("object", runtime.context), RunContext):
         return runtime.override(context=default)
     return runtime
 

@@ -61,7 +61,7 @@ def chain(
         context: The context of a run that brings none of its own.
         start: What a run starts from, a TypedDict.
     """
-    graph = StateGraph(RagState, context_schema=RunContext, input_schema=start)
+    graph = StateGraph[RagState, RunContext, Any, RagState](RagState, input_schema=start)
     before = START
     for node in nodes:
         graph.add_node(node.__name__, bind(node, context))

@@ -1,6 +1,5 @@
 """The two entry points: from what a caller has to a compiled graph."""
 
-import os
 from typing import Any, Unpack
 
 from langchain_core.language_models import BaseChatModel
@@ -20,11 +19,11 @@ from conflictscore.nodes.state import RunContext
 from conflictscore.records import Method
 from conflictscore.retrieval.opening import open_retrieval
 from conflictscore.retrieval.providers import PROVIDERS, configured_search
+from conflictscore.tokens import load_vocabularies
 
 __all__ = [
     "create_conflict_scorer",
     "create_self_correcting_rag",
-    "make_graph",
     "run_context",
 ]
 
@@ -159,21 +158,6 @@ def _trace_where_wanted() -> None:
         ) from None
 
 
-def make_graph() -> SelfCorrectionGraph:
-    """The graph for ``langgraph.json``, set up from the environment.
-
-    ``CONFLICTSCORE_MODEL`` and ``CONFLICTSCORE_BASE_URL`` choose the model, ``CONFLICTSCORE_DOCS``
-    (paths, separated as in ``PATH``) the documents; without them the first web search whose
-    variables are set is asked, or each question brings its own.
-    """
-    docs = [path for path in os.environ.get("CONFLICTSCORE_DOCS", "").split(os.pathsep) if path]
-    return create_self_correcting_rag(
-        os.environ.get("CONFLICTSCORE_MODEL") or None,
-        open_retrieval(docs=docs) if docs else None,
-        base_url=os.environ.get("CONFLICTSCORE_BASE_URL"),
-    )
-
-
 def run_context(
     model: Model | None,
     retriever: BaseRetriever | None,
@@ -226,6 +210,7 @@ def run_context(
     decomposer = generator if judge is None else counted(judge)
     if effort_needed:
         require_effort(settings.reasoning_effort, generator, decomposer)
+    load_vocabularies(generator.name, decomposer.name)
     return RunContext(
         generator=generator,
         decomposer=decomposer,

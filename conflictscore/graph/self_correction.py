@@ -62,7 +62,7 @@ def build_self_correction_graph(
         checkpointer: Any LangGraph checkpointer; the state is plain JSON. False keeps the graph out
             of the checkpoints of a graph around it.
     """
-    graph = StateGraph(RagState, context_schema=RunContext, input_schema=RagInput)
+    graph = StateGraph[RagState, RunContext, RagInput, RagState](RagState, input_schema=RagInput)
     answering = (contextualize, retrieve, generate, decompose, label, score)
     revising = (guard, decide, look_further, regenerate, revise)
     for node in (*answering, *revising, justify, record):

@@ -218,7 +218,7 @@ async def _ask(
     cache: ContentCache | None,
 ) -> None:
     async with together() as start:
-        for work in judging(labeler, pairs, tell, meter=meter, cache=cache):
+        for work in await judging(labeler, pairs, tell, meter=meter, cache=cache):
             start(work)
 
 

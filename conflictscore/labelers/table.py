@@ -72,7 +72,7 @@ async def label_table(
 
     pairs = _ordered(claims, documents, max_claims=max_claims, by_worth=seconds is not None)
     alike = {(same[0][0].number, same[0][1].number): same for same in _folded(pairs)}
-    works = judging(
+    works = await judging(
         labeler,
         [same[0] for same in alike.values()],
         lambda verdict: settle(alike[verdict.claim, verdict.document], verdict),

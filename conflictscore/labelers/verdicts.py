@@ -26,7 +26,7 @@ _FORMAT = 1
 _NOT_TOLD = "the labeler gave no label"
 
 
-def judging(
+async def judging(
     labeler: Labeler,
     pairs: Sequence[Pair],
     tell: Callable[[EvidenceLabel], None],
@@ -53,7 +53,7 @@ def judging(
     """
     waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
     keys = {} if cache is None else _keys(labeler, waiting)
-    found = {} if cache is None else cache.find([*keys.values()])
+    found = {} if cache is None else await cache.find_async([*keys.values()])
     for place, key in keys.items():
         if (kept := _kept(found.get(key), place)) is not None:
             del waiting[place]

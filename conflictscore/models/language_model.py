@@ -43,7 +43,7 @@ from conflictscore.models.replies import (
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, neutral
 from conflictscore.records import encodable
-from conflictscore.storage.cache import ContentCache
+from conflictscore.storage.cache import ContentCache, content_key
 from conflictscore.threads import in_time
 
 __all__ = ["LanguageModel"]
@@ -165,7 +165,7 @@ class LanguageModel:
         asked_for = {"max_tokens": max_tokens + self.thinking_tokens, **(parameters or {})}
         writer, asked_for = held_to_length(self._sender, asked_for)
         form = _Form("text", max_tokens, writer, asked_for, "", repeatable, verdict=False)
-        stored = None if cache is None else (cache.get(key) or {}).get("text")
+        stored = None if cache is None else await _stored_text(cache, key)
         if isinstance(stored, str):
             with suppress(ValueError):  # what was readable to another reader is asked for again
                 value = read(without_reasoning(encodable(stored)))
@@ -418,3 +418,8 @@ class LanguageModel:
 
     def _unreadable(self, reason: str, reply: str) -> UnreadableReplyError:
         return UnreadableReplyError(reason, provider=self.name, reply=reply)
+
+
+async def _stored_text(cache: ContentCache, content: Mapping[str, Any]) -> object:
+    key = content_key(content)
+    return (await cache.find_async([key])).get(key, {}).get("text")

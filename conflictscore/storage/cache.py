@@ -13,6 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +21,7 @@ from platformdirs import user_cache_path
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.storage.private_files import DATABASE_FAILURES, connect, private_folder
+from conflictscore.threads import in_thread, on_event_loop
 
 __all__ = [
     "STORE",
@@ -85,6 +87,9 @@ class ContentCache:
         """
         self._engine = SQLiteEngine(Path(where)) if isinstance(where, str | Path) else where
         self._warned = False
+        self._unwritten: dict[str, str] = {}
+        self._writing = threading.Lock()
+        self._writer = ThreadPoolExecutor(1, "conflictscore cache")
 
     @classmethod
     def default(cls) -> "ContentCache":
@@ -110,24 +115,47 @@ class ContentCache:
 
     def find(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The readable values of these :func:`content_key` keys."""
+        with self._writing:
+            unwritten = {key: self._unwritten[key] for key in keys if key in self._unwritten}
         try:
-            found = self._engine.find(keys) if keys else {}
+            found = {**(self._engine.find(keys) if keys else {}), **unwritten}
         except ConfigurationError as error:
             self._warn(error)
-            return {}
+            found = unwritten
         values = ((key, _value(text)) for key, text in found.items())
         return {key: value for key, value in values if value is not None}
 
+    async def find_async(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """:meth:`find` in a thread, since a file or a server is read."""
+        return await in_thread(lambda: self.find(keys)) if keys else {}
+
     def keep(self, key: str, value: Mapping[str, Any]) -> None:
-        """Like :meth:`put`, by the content's :func:`content_key`."""
-        try:
-            self._engine.put(key, json.dumps(value))
-        except ConfigurationError as error:
-            self._warn(error)
+        """Like :meth:`put`, by the content's :func:`content_key`.
+
+        On an event loop, a thread writes the value a moment later, and this process finds it at
+        once; the end of the process waits for what is unwritten.
+        """
+        text = json.dumps(value)
+        if not on_event_loop():
+            self._write(key, text)
+            return
+        with self._writing:
+            self._unwritten[key] = text
+        self._writer.submit(self._write, key, text)
 
     def close(self) -> None:
-        """Close the engine."""
+        """Write what is unwritten, and close the engine."""
+        self._writer.shutdown()
         self._engine.close()
+
+    def _write(self, key: str, text: str) -> None:
+        try:
+            self._engine.put(key, text)
+        except ConfigurationError as error:
+            self._warn(error)
+        with self._writing:
+            if self._unwritten.get(key) is text:
+                del self._unwritten[key]
 
     def _warn(self, error: ConfigurationError) -> None:
         if not self._warned:

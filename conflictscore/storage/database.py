@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -52,7 +53,11 @@ class Database(Protocol):
 
 
 class SQLiteTables:
-    """One SQLite file, or a database in memory; see :class:`Database`."""
+    """One SQLite file, or a database in memory; see :class:`Database`.
+
+    One thread runs all statements, in their order: an event loop need not wait for :meth:`later`,
+    and what is read afterwards has been written.
+    """
 
     remote = False
     each = "SELECT value FROM json_each({})"
@@ -75,7 +80,8 @@ class SQLiteTables:
             ConfigurationError: The file cannot be used.
         """
         self._unusable = unusable
-        self._lock = threading.Lock()
+        self._worker_id = 0
+        self._worker = ThreadPoolExecutor(1, "conflictscore database", self._started)
         try:
             self._file = connect(path or Path(":memory:"), timeout=timeout)
         except DATABASE_FAILURES as error:
@@ -88,24 +94,39 @@ class SQLiteTables:
 
     def execute(self, statement: str, *values: Value) -> Sequence[Sequence[Any]]:
         """See :class:`Database`."""
-        try:
-            with self._lock:
-                return self._file.execute(statement.replace("$", "?"), storable(values)).fetchall()
-        except DATABASE_FAILURES as error:
-            raise self._unusable(error) from error
+        if threading.get_ident() == self._worker_id:  # called by a `done`
+            return self._run(statement, values)
+        return self._worker.submit(self._run, statement, values).result()
 
     def later(self, statement: str, *values: Value, done: Done, again: bool = False) -> None:
-        """See :class:`Database`; it runs at once."""
-        try:
-            self.execute(statement, *values)
-        except ConfigurationError as error:
-            done(error)
+        """See :class:`Database`."""
+
+        def run() -> None:
+            try:
+                self._run(statement, values)
+            except ConfigurationError as error:
+                done(error)
+            else:
+                done(None)
+
+        if threading.get_ident() == self._worker_id:
+            run()
         else:
-            done(None)
+            self._worker.submit(run)
 
     def close(self) -> None:
-        """Close the file."""
+        """Run what waits, and close the file."""
+        self._worker.shutdown()
         self._file.close()
+
+    def _started(self) -> None:
+        self._worker_id = threading.get_ident()
+
+    def _run(self, statement: str, values: Sequence[Value]) -> Sequence[Sequence[Any]]:
+        try:
+            return self._file.execute(statement.replace("$", "?"), storable(values)).fetchall()
+        except DATABASE_FAILURES as error:
+            raise self._unusable(error) from error
 
 
 def storable(values: Iterable[Value]) -> list[Value]:

@@ -141,7 +141,7 @@ class NliByClaim:
 
         try:
             async with together() as start:
-                for work in judging(self.nli, pairs, collect, meter=meter, cache=cache):
+                for work in await judging(self.nli, pairs, collect, meter=meter, cache=cache):
                     start(work)
         finally:  # labels of claims that were not finished stand too
             for of_claim in waiting.values():

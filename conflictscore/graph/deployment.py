@@ -1,0 +1,31 @@
+"""The graph for LangGraph's own servers (``langgraph.json``), set up from the environment."""
+
+import os
+from functools import lru_cache
+
+from conflictscore.graph.create import create_self_correcting_rag
+from conflictscore.graph.self_correction import SelfCorrectionGraph
+from conflictscore.retrieval.opening import open_retrieval
+from conflictscore.threads import in_thread
+
+__all__ = ["make_graph"]
+
+
+async def make_graph() -> SelfCorrectionGraph:
+    """Make the graph once, in a thread: LangGraph calls this on its event loop for each run.
+
+    ``CONFLICTSCORE_MODEL`` and ``CONFLICTSCORE_BASE_URL`` choose the model, ``CONFLICTSCORE_DOCS``
+    (paths, separated as in ``PATH``) the documents; without them the first web search whose
+    variables are set is asked, or each question brings its own.
+    """
+    return await in_thread(_graph)
+
+
+@lru_cache(maxsize=1)
+def _graph() -> SelfCorrectionGraph:
+    docs = [path for path in os.environ.get("CONFLICTSCORE_DOCS", "").split(os.pathsep) if path]
+    return create_self_correcting_rag(
+        os.environ.get("CONFLICTSCORE_MODEL") or None,
+        open_retrieval(docs=docs) if docs else None,
+        base_url=os.environ.get("CONFLICTSCORE_BASE_URL"),
+    )

@@ -1,0 +1,134 @@
+"""The graph and the agent under LangGraph's own server, and the graph inside another one."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from conflictscore import create_self_correcting_rag
+from tests.fakes.openai_server import OpenAIServer
+from tests.middleware.agents import AgentWorld
+from tests.middleware.service.serving import until
+from tests.talking import Shelf
+from tests.world import DISAGREEING, PAPER, World, scripted_model
+
+ROOT = Path(__file__).parents[2]
+QUESTION = "When was the lamp lit?"
+AGENT = """
+from langchain.agents import create_agent
+from langchain_openai import ChatOpenAI
+
+from conflictscore.middleware import ConflictScoreMiddleware
+from tests.middleware.agents import search
+
+agent = create_agent(ChatOpenAI(model="scripted"), [search], middleware=[ConflictScoreMiddleware()])
+"""
+
+
+@contextmanager
+def developed(folder: Path, server: OpenAIServer) -> Iterator[httpx2.Client]:
+    """``langgraph dev`` as a user starts it, with the shipped settings and an agent beside."""
+    settings = json.loads((ROOT / "langgraph.json").read_text())
+    settings["graphs"]["agent"] = "./agent.py:agent"
+    (folder / "langgraph.json").write_text(json.dumps(settings))
+    (folder / "agent.py").write_text(AGENT)
+    (folder / "conflictscore").symlink_to(ROOT / "conflictscore")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "CONFLICTSCORE_MODEL": "scripted",
+        "CONFLICTSCORE_BASE_URL": server.base_url,
+        "CONFLICTSCORE_CACHE_DIR": str(folder / "cache"),
+        "OPENAI_API_KEY": "none",
+        "OPENAI_BASE_URL": server.base_url,
+        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+        "LANGSMITH_TRACING": "false",
+    }
+    command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload"]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            [*command, "--port", str(port)], cwd=folder, env=env, stdout=log, stderr=log
+        )
+    try:
+        with httpx2.Client(
+            base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60
+        ) as client:
+            until(lambda: is_up(client) or process.poll() is not None, 60)
+            assert process.poll() is None, (folder / "log").read_text()
+            yield client
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def is_up(client: httpx2.Client) -> bool:
+    try:
+        return client.get("/ok").status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+def run(client: httpx2.Client, graph: str, given: dict[str, Any]) -> dict[str, Any]:
+    reply = client.post("/runs/wait", json={"assistant_id": graph, "input": given})
+    state: dict[str, Any] = reply.json()
+    assert "__error__" not in state, state
+    return state
+
+
+@pytest.mark.timeout(180)
+def test_langgraph_dev_runs_the_shipped_graph_and_an_agent_without_allow_blocking(
+    tmp_path: Path,
+) -> None:
+    world = AgentWorld()
+    with OpenAIServer(world) as server, developed(tmp_path, server) as client:
+        [found] = client.post("/assistants/search", json={"graph_id": "self_correcting_rag"}).json()
+        schemas = client.get(f"/assistants/{found['assistant_id']}/schemas")
+        loop = run(client, "self_correcting_rag", {"question": QUESTION, "documents": DISAGREEING})
+        agent = run(client, "agent", {"messages": [{"role": "user", "content": QUESTION}]})
+
+    assert "question" in schemas.json()["input_schema"]["properties"]
+    assert (loop["checked"], agent["conflict"]["checked"]) == ("fully", "fully")
+    assert agent["messages"][-1]["content"]
+
+
+class Outer(TypedDict, total=False):
+    question: str
+    answer: str
+
+
+@dataclass
+class Person:
+    name: str
+
+
+@pytest.mark.parametrize(
+    ("schema", "context"), [(dict, {"user": "me"}), (Person, Person("me")), (None, None)]
+)
+async def test_the_graph_is_a_node_of_a_graph_with_a_context_of_its_own(
+    schema: Any, context: Any
+) -> None:
+    with OpenAIServer(World()) as server:
+        inner = create_self_correcting_rag(scripted_model(server), Shelf(), cache=False, **PAPER)
+        outer = StateGraph(Outer, context_schema=schema)
+        outer.add_node("loop", inner)
+        outer.add_edge(START, "loop")
+        outer.add_edge("loop", END)
+        graph = outer.compile()
+        awaited = await graph.ainvoke({"question": QUESTION}, context=context)
+        waited = graph.invoke({"question": QUESTION}, context=context)
+
+    assert {awaited["answer"], waited["answer"]} == {"It was lit in 1874."}
