@@ -100,6 +100,50 @@ def test_every_command_has_the_options_that_it_is_shown_with(page: Path) -> None
     assert unknown == []
 
 
+ELSEWHERE = {
+    *("--conflict-threshold", "--conflict-judge"),  # pytest's, by the plugin
+    *("--model-role", "--temperature"),  # Inspect's
+    *("--help", "--help-all", "--split"),
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_every_option_that_is_named_exists(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    measured = set(re.findall(r"measurements\.\w+[^`]*`", text))
+    spans = set(re.findall(r"`([^`]+)`", text)) - {one.rstrip("`") for one in measured}
+    named = {
+        option
+        for span in spans
+        if not re.search(r"measurements|pytest|docker", span)
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", span)
+    }
+    assert (
+        named - ELSEWHERE - {option for _, options in all_options() for option in options} == set()
+    )
+
+
+def all_options(command: click.Command = main) -> Iterator[tuple[str, set[str]]]:
+    """Options of a command and of those below it."""
+    yield command.name or "", {n for p in command.params for n in (*p.opts, *p.secondary_opts)}
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            if (below := command.get_command(context, name)) is not None:
+                yield from all_options(below)
+
+
+def test_every_file_that_the_architecture_names_exists() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    paths = set(re.findall(r"`([\w/]+(?:\.py|/))`", text))
+    assert [path for path in sorted(paths) if not exists(path)] == []
+
+
+def exists(path: str) -> bool:
+    below = ("conflictscore", "conflictscore/benchmarks", "conflictscore/middleware")
+    return any((ROOT / folder / path).exists() for folder in (".", *below))
+
+
 RUN = [page for page in [TOP[0], *GUIDE] if page.name != "extending.md" and blocks(page, "python")]
 
 
