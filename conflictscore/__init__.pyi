@@ -18,12 +18,12 @@ from .nodes.state import RunContext as RunContext
 from .prompts import PromptSet as PromptSet
 from .records import Answer as Answer
 from .records import Attempt as Attempt
+from .records import Change as Change
 from .records import Claim as Claim
 from .records import ClaimEvidence as ClaimEvidence
 from .records import ConflictReport as ConflictReport
 from .records import Document as Document
 from .records import EvidenceLabel as EvidenceLabel
-from .records import Flip as Flip
 from .records import Label as Label
 from .records import Method as Method
 from .records import Run as Run

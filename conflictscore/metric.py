@@ -108,7 +108,7 @@ def claim_to_reconsider(
     Here it is the one with the highest share of contradiction, the earlier on a tie: the claim
     that its own sources stand behind the least.
     """
-    conflicting = [claim for claim in claims if claim.heard(weights).conflicting]
+    conflicting = [claim for claim in claims if claim.excluding_zero_weight(weights).conflicting]
     if not conflicting:
         return None
     worst = max(conflicting, key=lambda claim: contradiction_share(claim, once, weights) or 0.0)
@@ -146,7 +146,7 @@ def disputed_claims(
             claim.claim.number,
         )
 
-    disputed = [c for c in claims if c.heard(weights).disputed_by(copies) in policy]
+    disputed = [c for c in claims if c.excluding_zero_weight(weights).disputed_by(copies) in policy]
     return tuple(claim.claim.number for claim in sorted(disputed, key=stake))
 
 
@@ -225,7 +225,7 @@ def better_evidence(before: Sequence[float], after: Sequence[float]) -> bool:
 def _scored(
     claims: Sequence[ClaimEvidence], weights: Mapping[int, float] = {}
 ) -> list[ClaimEvidence]:
-    heard = ((claim, claim.heard(weights).labels) for claim in claims)
+    heard = ((claim, claim.excluding_zero_weight(weights).labels) for claim in claims)
     return [c for c, pairs in heard if any(p.label is not Label.UNLABELLED for p in pairs)]
 
 

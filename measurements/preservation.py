@@ -31,7 +31,15 @@ from conflictscore.labelers.protocol import Labeler
 from conflictscore.markdown import passages
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Claim, Document, EvidenceLabel, Label, Revision, Usage, Way
+from conflictscore.records import (
+    Change,
+    Claim,
+    Document,
+    EvidenceLabel,
+    Label,
+    RevisionAction,
+    Usage,
+)
 from conflictscore.storage.cache import ContentCache
 from measurements.intervals import mean_interval
 from measurements.kept_replies import unpacked
@@ -48,7 +56,11 @@ __all__ = [
 
 _QUESTION = "What is known about these matters?"
 _OUTCOMES = ("right", "hedged", "kept", "harmed")
-_WAYS = {Way.REPLACE: "replaced", Way.HEDGE: "hedged", Way.REMOVE: "removed"}
+_ACTIONS = {
+    RevisionAction.REPLACE: "replaced",
+    RevisionAction.HEDGE: "hedged",
+    RevisionAction.REMOVE: "removed",
+}
 _OF_A_MODEL = ("replaced", "hedged", "kept", "removed")
 _BULLET = re.compile(r"(?:^|(?<=\n))- $")
 _ROW = "{:<14}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>9}{:>8}{:>9}"
@@ -155,7 +167,7 @@ class Tally:
     refuted: Counter[str] = field(default_factory=Counter)
     lengths: list[float] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
-    changes: list[Revision] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
 
     def add(
@@ -163,7 +175,7 @@ class Tally:
         answer: LongAnswer,
         after: str,
         usage: Usage,
-        revisions: Sequence[Revision] | None = None,
+        revisions: Sequence[Change] | None = None,
     ) -> None:
         """Count one answer.
 
@@ -195,9 +207,9 @@ class Tally:
             )
             self.outcomes[outcome] += 1
             self.refuted[outcome] += answer.refuted(sentence)
-        made = [one for one in revisions or () if one.changes]
-        self.changes += [one for one in made if one.stands]
-        self.refused.update(str(one.note).partition(" (")[0] for one in made if not one.stands)
+        made = [one for one in revisions or () if one.differs]
+        self.changes += [one for one in made if one.accepted]
+        self.refused.update(str(one.note).partition(" (")[0] for one in made if not one.accepted)
         self.lengths.append(len(after) / len(answer.text))
         self.usage += usage
 
@@ -210,9 +222,9 @@ def _outcome(answer: LongAnswer, sentence: str, now: str) -> str:
     return "right" if DENIED + sentence in now and answer.refuted(sentence) else "harmed"
 
 
-def _outcome_by(revisions: Iterable[Revision], sentence: str) -> str:
-    by = (r for r in revisions if r.stands and r.changes and sentence in r.before)
-    return next((_WAYS[one.way] for one in by), "kept")
+def _outcome_by(revisions: Iterable[Change], sentence: str) -> str:
+    by = (r for r in revisions if r.applied and sentence in r.before)
+    return next((_ACTIONS[one.action] for one in by), "kept")
 
 
 def revised(
@@ -253,8 +265,7 @@ def revised(
         )
         revisions = None
         if model:
-            told = [one for attempt in state["attempts"] for one in attempt["revisions"]]
-            revisions = [Revision.model_validate(one) for one in told]
+            revisions = [Change.model_validate(one) for one in state["changes"]]
             click.echo(f"{number} of {len(answers)} answers: {state['reason']}", err=True)
         tally.add(answer, state["answer"], Usage.model_validate(state["usage"]), revisions)
     return tally
@@ -338,7 +349,7 @@ def main(
             of_them = (f"{kind} {tally.refuted[kind]}" for kind in kinds)
             click.echo(f"of them, supported by no document: {', '.join(of_them)}")
         for one in tally.changes:
-            click.echo(f"\n{one.way}: {one.before!r}\n     -> {one.after!r}")
+            click.echo(f"\n{one.action}: {one.before!r}\n     -> {one.after!r}")
         for why, count in tally.refused.most_common():
             click.echo(f"\n{count} refused: {why}")
 

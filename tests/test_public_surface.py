@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[1]
 
 PUBLIC = {
     "conflictscore": """
-        Answer Attempt BudgetError Claim ClaimEvidence ConfigurationError ConflictReport
+        Answer Attempt BudgetError Change Claim ClaimEvidence ConfigurationError ConflictReport
         ConflictScoreError ContentCache ContextWindowError Document EFFORTS
-        EvidenceLabel Flip InputError Label LoopSettings Method NoDocumentsError
+        EvidenceLabel InputError Label LoopSettings Method NoDocumentsError
         OpenTelemetryCallback PromptSet ProviderError QuotaError Run RunContext RunStatus Scores
         UnreadableReplyError Usage ascore conflict_report
         create_conflict_scorer create_self_correcting_rag run_context score score_frame

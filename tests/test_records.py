@@ -11,14 +11,15 @@ from pydantic import BaseModel, ValidationError
 from conflictscore.records import (
     Answer,
     Attempt,
+    Change,
     Claim,
     ClaimEvidence,
     ConflictReport,
     Document,
     EvidenceLabel,
-    Flip,
     Label,
     Method,
+    RevisionAction,
     Run,
     RunStatus,
     Usage,
@@ -101,16 +102,20 @@ _ATTEMPTS = st.builds(
     round=st.integers(0, 3),
     answer=_ANSWERS,
     report=st.none() | _REPORTS,
-    reconsidered=st.none() | _EVIDENCE,
 )
-_FLIPS = st.builds(
-    Flip,
+_CHANGES = st.builds(
+    Change,
+    round=st.integers(1, 3),
+    start=st.integers(0, 9),
+    end=st.integers(0, 9),
     before=_TEXTS,
     after=_TEXTS,
-    justification=st.none() | _TEXTS,
-    claim=_TEXTS,
-    supports=_SOME_NUMBERS,
-    contradicts=_SOME_NUMBERS,
+    action=st.sampled_from(RevisionAction),
+    whole=st.booleans(),
+    claims=st.lists(_EVIDENCE, max_size=2).map(tuple),
+    reason=st.none() | _TEXTS,
+    accepted=st.booleans(),
+    note=st.none() | _TEXTS,
 )
 _COUNTS = st.integers(0, 10**9)
 _USAGES = st.builds(
@@ -128,7 +133,7 @@ _RUNS = st.builds(
     method=st.none() | st.sampled_from(Method),
     answer=st.none() | _TEXTS,
     first_answer=st.none() | _TEXTS,
-    flip=st.none() | _FLIPS,
+    changes=st.lists(_CHANGES, max_size=2).map(tuple),
     documents=st.lists(_DOCUMENTS, max_size=2).map(tuple),
     attempts=st.lists(_ATTEMPTS, max_size=2).map(tuple),
     notes=st.lists(_TEXTS, max_size=2).map(tuple),
@@ -144,7 +149,7 @@ _RECORDS = st.one_of(
     _REPORTS,
     _ANSWERS,
     _ATTEMPTS,
-    _FLIPS,
+    _CHANGES,
     _USAGES,
     _RUNS,
 )
@@ -478,13 +483,14 @@ def test_readers_of_a_run_see_its_scores_and_whether_the_answer_changed() -> Non
     shown = run.summary()
 
     assert [*shown] == [
-        *("question", "method", "answer", "first_answer", "flipped", "checked", "justification"),
+        *("question", "method", "answer", "first_answer", "flipped", "changes", "checked"),
+        "justification",
         *("documents", "report", "final_report", "usage", "run_id", "notes"),
     ]
     assert (shown["flipped"], shown["report"]) == (True, _REPORT.summary())
     assert shown["final_report"] == _REPORT.summary()
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
-    assert [*run.summary("flip", "reason")] == [*shown, "flip", "reason"]
+    assert [*run.summary("options", "reason")] == [*shown, "options", "reason"]
 
 
 def test_sources_are_shown_without_their_texts_where_these_are_not_asked_for() -> None:

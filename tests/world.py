@@ -8,6 +8,7 @@ about the lamp and the document about the tower.
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,16 @@ from pydantic import SecretStr
 from tests.batches import batch_of, batch_reply
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 
-__all__ = ["DISAGREEING", "PAPER", "PAPER_OPTIONS", "World", "compared", "scripted_model"]
+__all__ = [
+    "DISAGREEING",
+    "PAPER",
+    "PAPER_OPTIONS",
+    "World",
+    "applied",
+    "compared",
+    "scripted_model",
+    "sides",
+]
 
 _YEAR = re.compile(r"\b1[89]\d\d\b")
 _TOPIC = re.compile(r"\b(?:lamp|tower)\b")
@@ -138,3 +148,20 @@ def _between(prompt: str, mark: str) -> str:
     """What stands between the last pair of these marks."""
     [*_, inside] = ["", *re.findall(rf"<{mark}\b[^>]*>(.*?)</{mark}\b[^>]*>", prompt, re.DOTALL)]
     return str(inside).strip()
+
+
+def applied(state: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The changes of a run that changed its answer, from its state or its summary."""
+    return [one for one in state["changes"] if one["accepted"] and one["action"] != "keep"]
+
+
+def sides(change: Mapping[str, Any]) -> list[tuple[str, list[int], list[int]]]:
+    """The claims that a change is about, each with D+ and D-."""
+    return [
+        (
+            evidence["claim"]["text"],
+            [pair["document"] for pair in evidence["labels"] if pair["label"] == "SUPPORTS"],
+            [pair["document"] for pair in evidence["labels"] if pair["label"] == "CONTRADICTS"],
+        )
+        for evidence in change["claims"]
+    ]

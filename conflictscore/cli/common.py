@@ -181,7 +181,7 @@ def deliver(
     """Log what a run resulted in, where that is wanted, and print it; neither costs the other."""
     from rich.console import Console
 
-    from conflictscore.nodes.state import run_of
+    from conflictscore.nodes.outcome import run_of
     from conflictscore.reporting import run_log, terminal
 
     run = run_of(state)

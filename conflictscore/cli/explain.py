@@ -77,7 +77,7 @@ def _flip(path: Path, wanted: str) -> "tuple[AskedAgain, str]":
         method = second_look(result)
         if method is None or method in result.predicted:  # asked by a prompt of its own
             return False
-        return bool(result.flipped(method) and result.reconsidered)
+        return bool(result.flipped(method) and result.claims_about(method))
 
     (shown,) = read_report_runs((path,), None)
     flips = [result for result in shown.results if flipped(result)]
@@ -90,12 +90,13 @@ def _flip(path: Path, wanted: str) -> "tuple[AskedAgain, str]":
             f"{path}: {said} {wanted!r}; {f'such as {known}' if known else 'it has none'}"
         )
     result, method = found[0], second_look(found[0])
-    before, claim = result.methods[BASELINE].answer, result.reconsidered
-    if before is None or claim is None or method is None:
+    before = result.methods[BASELINE].answer
+    claims = result.claims_about(method) if method else ()
+    if before is None or not claims:
         raise InputError(f"{path}: {result.question.id} has no claim that was reconsidered")
     question = result.question
     return (
-        AskedAgain(question.question, question.options, before, claim, result.documents),
+        AskedAgain(question.question, question.options, before, claims[0], result.documents),
         question.id,
     )
 

@@ -26,7 +26,7 @@ class OpenTelemetryCallback(BaseCallbackHandler):
     """A LangChain callback that turns a run into spans of the tracer provider that is set up.
 
     A span a graph, a node, a search and a model call, within the span that is current where the
-    run starts. The graph's span carries ``conflictscore.checked`` and ``conflictscore.flips``, and
+    run starts. The graph's span has ``conflictscore.checked``, ``conflictscore.changes``, and
     an event ``gen_ai.evaluation.result`` for each of CS-C, CS-R and coverage, in [0, 1], of the
     answer that stands.
     """
@@ -157,7 +157,8 @@ def _evaluate(span: Span, run: Mapping[str, Any]) -> None:
     report = run.get("final_report") or run.get("report") or {}
     span.set_attribute("conflictscore.run_id", run["run_id"])
     span.set_attribute("conflictscore.checked", run["checked"])
-    span.set_attribute("conflictscore.flips", len(run.get("flips") or ()))
+    applied = [c for c in run.get("changes") or () if c["accepted"] and c["action"] != "keep"]
+    span.set_attribute("conflictscore.changes", len(applied))
     known = [("CS-C", report, "cs_c"), ("CS-R", report, "cs_r"), ("coverage", report, "coverage")]
     if weighted := report.get("weighted"):
         known += [("weighted CS-C", weighted, "cs_c"), ("weighted CS-R", weighted, "cs_r")]

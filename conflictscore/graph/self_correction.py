@@ -8,6 +8,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from conflictscore.graph.binding import bind, route
 from conflictscore.nodes.contextualize import contextualize
+from conflictscore.nodes.correct import correct
 from conflictscore.nodes.decide import decide
 from conflictscore.nodes.decompose import decompose
 from conflictscore.nodes.generate import generate
@@ -16,15 +17,14 @@ from conflictscore.nodes.justify import justify
 from conflictscore.nodes.label import label
 from conflictscore.nodes.look_further import look_further
 from conflictscore.nodes.record import record
-from conflictscore.nodes.regenerate import regenerate
 from conflictscore.nodes.retrieve import retrieve
-from conflictscore.nodes.revise import revise
 from conflictscore.nodes.score import score
 from conflictscore.nodes.state import (
     RagInput,
     RagState,
     RunContext,
     attempts_of,
+    changes_in,
     draft_of,
     searches_of,
 )
@@ -34,7 +34,7 @@ __all__ = ["SelfCorrectionGraph", "build_self_correction_graph"]
 SelfCorrectionGraph = CompiledStateGraph[RagState, RunContext, RagInput, RagState]
 
 _STEPS = 10 + 11 * 20
-"""Room for 20 rounds; `decide` ends the loop, this only catches a fault in it."""
+"""Room for 20 rounds. ``decide`` ends the loop; this limit only catches a fault in it."""
 
 
 def build_self_correction_graph(
@@ -46,16 +46,15 @@ def build_self_correction_graph(
     retrieve → generate → decompose → label → score → [guard →] decide ─┬→ record
                               ▲         ▲                               ├→ justify → record
                               │         └──────── look_further ◄────────┤
-                              └────────── regenerate or revise ◄────────┘
+                              └──────────────── correct ◄───────────────┘
     ```
 
     A follow-up question passes through ``contextualize`` first, unless the caller answers and
-    brings documents. An answer without text goes straight to ``record``. A regeneration that
-    fails continues with ``justify`` or ``record``. ``revise`` takes the place of ``regenerate``
-    where answers in free form are revised in place. With a guard, what it or ``regenerate``
-    changed passes through ``guard`` once it is scored. Where the run looks further,
-    ``look_further`` asks the retriever for what is in doubt before the answer is given again,
-    and what it finds is labelled and scored; if it finds nothing, ``decide`` goes on.
+    brings documents. An answer without text goes straight to ``record``. A correction that
+    fails continues with ``justify`` or ``record``. With a guard, a corrected answer passes
+    through ``guard`` once it is scored. Where the run looks further, ``look_further`` asks the
+    retriever for evidence on doubtful claims before the answer is corrected; new documents are
+    labelled and scored, and without any ``decide`` goes on.
 
     Args:
         context: The collaborators of a run that brings none of its own.
@@ -64,21 +63,16 @@ def build_self_correction_graph(
     """
     graph = StateGraph[RagState, RunContext, RagInput, RagState](RagState, input_schema=RagInput)
     answering = (contextualize, retrieve, generate, decompose, label, score)
-    revising = (guard, decide, look_further, regenerate, revise)
+    revising = (guard, decide, look_further, correct)
     for node in (*answering, *revising, justify, record):
         graph.add_node(node.__name__, bind(node, context))
     for before, path, after in (
-        (START, _begin, ["contextualize", "retrieve"]),
-        ("generate", _with_an_answer, ["decompose", "record"]),
-        ("score", _scored, ["guard", "decide"]),
-        (
-            "decide",
-            _decided,
-            ["look_further", "regenerate", "revise", "justify", "record"],
-        ),
-        ("look_further", _looked_further, ["label", "decide"]),
-        ("regenerate", _with_another_answer, ["decompose", "justify", "record"]),
-        ("revise", _with_another_answer, ["decompose", "justify", "record"]),
+        (START, _route_at_start, ["contextualize", "retrieve"]),
+        ("generate", _route_after_generate, ["decompose", "record"]),
+        ("score", _route_after_score, ["guard", "decide"]),
+        ("decide", _route_after_decide, ["look_further", "correct", "justify", "record"]),
+        ("look_further", _route_after_look_further, ["label", "decide"]),
+        ("correct", _route_after_correct, ["decompose", "justify", "record"]),
     ):
         graph.add_conditional_edges(before, route(path, context), after)
     graph.add_edge("contextualize", "retrieve")
@@ -92,34 +86,33 @@ def build_self_correction_graph(
     return compiled.with_config(recursion_limit=_STEPS)
 
 
-def _begin(state: RagState, context: RunContext) -> str:
+def _route_at_start(state: RagState, context: RunContext) -> str:
     if not state.get("history"):
         return "retrieve"
     # a caller who answers knows the conversation; only a search needs the question rewritten
     return "retrieve" if context.answerer and state.get("documents") else "contextualize"
 
 
-def _with_an_answer(state: RagState, _: RunContext) -> str:
+def _route_after_generate(state: RagState, _: RunContext) -> str:
     return "decompose" if draft_of(state).text.strip() else "record"
 
 
-def _scored(state: RagState, context: RunContext) -> str:
+def _route_after_score(state: RagState, context: RunContext) -> str:
     looked_further = state.get("decision") == "look_further"  # nothing in the answer is new
-    return "guard" if context.guard and state["revisions"] and not looked_further else "decide"
+    corrected = changes_in(state, attempts_of(state)[-1].round)
+    return "guard" if context.guard and corrected and not looked_further else "decide"
 
 
-def _decided(state: RagState, context: RunContext) -> str:
-    if state["decision"] == "regenerate" and context.regeneration == "revise":
-        return "regenerate" if state["options"] else "revise"
+def _route_after_decide(state: RagState, _: RunContext) -> str:
     return state["decision"]
 
 
-def _looked_further(state: RagState, _: RunContext) -> str:
+def _route_after_look_further(state: RagState, _: RunContext) -> str:
     last = attempts_of(state)[-1].round
     found = any(search.found for search in searches_of(state) if search.round == last)
     return "label" if found else "decide"
 
 
-def _with_another_answer(state: RagState, _: RunContext) -> str:
-    """A new answer is scored; without one, the run of the earlier answer is concluded."""
-    return "decompose" if state["decision"] == "regenerate" else state["decision"]
+def _route_after_correct(state: RagState, _: RunContext) -> str:
+    """Score a new answer; without one, conclude the run with the earlier answer."""
+    return "decompose" if state["decision"] == "correct" else state["decision"]

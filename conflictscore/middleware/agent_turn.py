@@ -38,15 +38,8 @@ from conflictscore.models.failures import clear_error
 from conflictscore.models.replies import abnormal_ending, reply_text, was_cut
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import cut_notes, regeneration_prompt
-from conflictscore.nodes.state import (
-    Doubt,
-    Given,
-    RagInput,
-    RagState,
-    RunContext,
-    attempts_of,
-    documents_of,
-)
+from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
+from conflictscore.nodes.state import RagInput, RagState, RunContext, attempts_of, documents_of
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Method, Run
 
@@ -213,14 +206,16 @@ class AgentTurn:
             return self._failed(error)
         return self._finished(run)
 
-    async def first(self, state: RagState, meter: UsageMeter) -> Given:
+    async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
         """The draft."""
         said = self._said[0]
         ending = abnormal_ending(said.message)
         notes = (f"the answer may not be whole: it ended by “{ending}”",) if ending else ()
-        return Given(Answer(text=said.text), notes, seconds=self._drafting)
+        return GeneratedAnswer(Answer(text=said.text), notes, seconds=self._drafting)
 
-    async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
+    async def again(
+        self, state: RagState, request: RevisionRequest, meter: UsageMeter
+    ) -> GeneratedAnswer:
         """Call the agent's model once more, in its conversation and without tools.
 
         Raises:
@@ -229,10 +224,10 @@ class AgentTurn:
             ConflictScoreError: The model failed; one clear line.
             PassedOnError: Another middleware raised something.
         """
-        prompt, notes = self._asking_again(state, doubt)
-        answer = await self._reply_to(prompt, doubt.before.text)
+        prompt, notes = self._asking_again(state, request)
+        answer = await self._reply_to(prompt, request.before.text)
         self._said.append(answer)
-        return Given(Answer(text=answer.text), notes)
+        return GeneratedAnswer(Answer(text=answer.text), notes)
 
     async def reply(
         self,
@@ -307,24 +302,26 @@ class AgentTurn:
         update = {"content": text, "id": None, "response_metadata": known}
         return _Said(first.message.model_copy(update=update), first.response)
 
-    def _asking_again(self, state: RagState, doubt: Doubt) -> tuple[str, tuple[str, ...]]:
+    def _asking_again(
+        self, state: RagState, request: RevisionRequest
+    ) -> tuple[str, tuple[str, ...]]:
         """The request for another answer, and what to note of it."""
         prompts, notes = self._context.prompts, list[str]()
-        before = self._answer_of(doubt.before.text).message
+        before = self._answer_of(request.before.text).message
         if self._documents:  # the question of the conversation that the model is in
             state = {**state, "question": self._asked.question}
-            prompt = reconsider_prompt(state, doubt, prompts)
+            prompt = reconsider_prompt(state, request, prompts)
         else:
             prompt, fitted = regeneration_prompt(
                 state["question"],
                 (),
-                doubt.before,
-                doubt.claim,
+                request.before,
+                request.claim,
                 documents_of(state),
                 model=self._context.generator,
                 prompts=prompts,
                 history=[*_system(self._request), *self._request.messages, before],
-                weights=doubt.weights,
+                weights=request.weights,
             )
             notes = cut_notes(fitted, "answer again")
         return prompt, tuple(notes)

@@ -8,9 +8,8 @@ from langgraph.types import interrupt
 
 from conflictscore.middleware.doors import whole
 from conflictscore.nodes.conflict_details import sourced_details
-from conflictscore.nodes.decide import flipped_by
-from conflictscore.prompts import PromptSet
-from conflictscore.records import Run, RunStatus
+from conflictscore.prompts import PromptSet, material_line
+from conflictscore.records import Change, RevisionAction, Run, RunStatus
 
 __all__ = ["Proposal", "decide_on", "propose", "with_run"]
 
@@ -26,7 +25,7 @@ def with_run(message: Message, run: Run) -> Message:
     """The message with its run, in brief, in ``response_metadata["conflictscore"]``."""
     metadata = {
         **message.response_metadata,
-        "conflictscore": run.summary("flip", "reason", texts=False),
+        "conflictscore": run.summary("reason", texts=False),
     }
     return message.model_copy(update={"response_metadata": metadata})
 
@@ -67,19 +66,23 @@ def _update(run: Run, *messages: BaseMessage) -> dict[str, Any]:
 
 
 def _request(run: Run, prompts: PromptSet) -> dict[str, Any]:
-    changed = flipped_by(run.attempts)
-    claim = changed.reconsidered if changed else None
-    if claim is None:
-        raise ValueError("an answer changed without a claim to reconsider")
-    shown = run.summary("flip", "flips", texts=False)
+    shown = run.summary(texts=False)
     report = run.final_report or run.report
     weights = report.weights if report else {}
+    claims = {c.claim.text: c for change in run.applied_changes for c in change.claims}
+    if not claims:
+        raise ValueError("an answer changed without a claim to reconsider")
     return {
         "action": "approve_flip",
         "question": run.question,
-        "flip": shown["flip"],
-        "flips": shown["flips"],
-        "evidence": sourced_details(claim, run.documents, prompts, weights),
+        "before": run.first_answer,
+        "after": run.answer,
+        "justification": run.justification,
+        "changes": [change.to_json() for change in run.applied_changes],
+        "evidence": "\n\n".join(
+            f"{material_line(text)}\n{sourced_details(claim, run.documents, prompts, weights)}"
+            for text, claim in claims.items()
+        ),
         "documents": shown["documents"],
         "cs_c": shown["report"]["cs_c"],
         "cs_r": shown["report"]["cs_r"],
@@ -99,8 +102,7 @@ def _rejected(run: Run) -> Run:
     note = "a person rejected the new answer, and the first one stands"
     update = {
         "answer": run.first_answer,
-        "flip": None,
-        "flips": (),
+        "changes": _refused(run, note),
         "justification": None,
         "notes": (*run.notes, note),
         "status": RunStatus.KEPT,
@@ -111,6 +113,30 @@ def _rejected(run: Run) -> Run:
 def _edited(run: Run, text: str) -> Run:
     note = "a person edited the new answer, and the edited text has no score"
     edited = run.model_copy(update={"answer": text, "notes": (*run.notes, note)})
-    if edited.flipped and run.flip is not None:
-        return edited.model_copy(update={"flip": run.flip.model_copy(update={"after": text})})
-    return edited.model_copy(update={"flip": None, "status": RunStatus.KEPT})
+    if edited.flipped:
+        return edited.model_copy(update={"changes": _as_edited(run, text)})
+    return edited.model_copy(update={"changes": _refused(run, note), "status": RunStatus.KEPT})
+
+
+def _refused(run: Run, note: str) -> tuple[Change, ...]:
+    update = {"accepted": False, "note": note}
+    return tuple(one.model_copy(update=update) if one.applied else one for one in run.changes)
+
+
+def _as_edited(run: Run, text: str) -> tuple[Change, ...]:
+    """The changes with one more, from the answer that was proposed to the edited text."""
+    last = max(change.round for change in run.changes)
+    proposed = run.answer or ""
+    claims = {c.claim.text: c for change in run.applied_changes for c in change.claims}
+    edit = Change(
+        round=last + 1,
+        start=0,
+        end=len(proposed),
+        before=proposed,
+        after=text,
+        action=RevisionAction.REPLACE,
+        whole=True,
+        claims=tuple(claims.values()),
+        reason="a person edited the answer",
+    )
+    return (*run.changes, edit)

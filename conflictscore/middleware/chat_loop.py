@@ -20,7 +20,8 @@ from langchain_core.messages.tool import tool_call_chunk
 from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.middleware.doors import HIDDEN, FailurePolicy, excused
 from conflictscore.middleware.messages import ChatQuestion, asked_in
-from conflictscore.nodes.state import RunContext, run_of
+from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, Usage, differs
 
 __all__ = ["ChatLoop", "as_chunk", "in_words"]
@@ -113,7 +114,7 @@ def _corrected(state: Mapping[str, Any], *, draft: AIMessage | None, name: str) 
             the tokens of the whole run are not those of one call.
     """
     run = run_of(state)
-    metadata = {"model_name": name, "conflictscore": run.summary("asked", "flip", "flips")}
+    metadata = {"model_name": name, "conflictscore": run.summary("asked")}
     usage = _usage(run.usage)
     if draft is None:
         return AIMessage(
@@ -138,7 +139,7 @@ def _unscored(reply: AIMessage, note: str, *, question: str) -> AIMessage:
     run = Run(question=question, asked=question).unchecked(str(reply.text), note)
     _log.warning("the reply was not checked: %s", note)
     # what the reply cost stands in its own usage
-    shown = run.summary("asked", "flip", "flips") | {"usage": None}
+    shown = run.summary("asked") | {"usage": None}
     metadata = {**reply.response_metadata, "conflictscore": shown}
     return reply.model_copy(update={"response_metadata": metadata})
 

@@ -40,7 +40,8 @@ from conflictscore.middleware.doors import (
     whole,
 )
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.state import Doubt, Given, RagInput, RagState, RunContext, documents_of
+from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
+from conflictscore.nodes.state import RagInput, RagState, RunContext, documents_of
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Document, Run
 from conflictscore.retrieval.documents import DocumentLike
@@ -193,7 +194,7 @@ class _Function:
     prompts: PromptSet
     call: Callable[[str, Documents], Awaitable[object]]
 
-    async def first(self, state: RagState, meter: UsageMeter) -> Given:
+    async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
         """Call the function; what it raises ends the run and reaches the caller unchanged."""
         try:
             answer = await self.call(state["question"], documents_of(state))
@@ -201,16 +202,18 @@ class _Function:
             raise PassedOnError(error) from error
         if not isinstance(answer, str):
             raise InputError(self._no_text(answer))
-        return Given(Answer(text=answer))
+        return GeneratedAnswer(Answer(text=answer))
 
-    async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
+    async def again(
+        self, state: RagState, request: RevisionRequest, meter: UsageMeter
+    ) -> GeneratedAnswer:
         """Call it once more with a question that holds the evidence.
 
         Raises:
             ProviderError: It failed; the first answer stands.
         """
-        prompt = reconsider_prompt(state, doubt, self.prompts)
-        return Given(Answer(text=await self._asked(prompt, state)))
+        prompt = reconsider_prompt(state, request, self.prompts)
+        return GeneratedAnswer(Answer(text=await self._asked(prompt, state)))
 
     async def reply(
         self,

@@ -12,8 +12,10 @@ from conflictscore.errors import (
     brief_reason,
 )
 from conflictscore.graph.self_correction import build_self_correction_graph
+from conflictscore.nodes.answering import RevisionRequest
 from conflictscore.nodes.conflict_details import sourced_details
-from conflictscore.nodes.state import Doubt, RagInput, RagState, RunContext, documents_of, run_of
+from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.state import RagInput, RagState, RunContext, documents_of
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Run
 
@@ -57,20 +59,20 @@ async def correct(context: RunContext, start: RagInput) -> Run:
     raise error
 
 
-def reconsider_prompt(state: RagState, doubt: Doubt, prompts: PromptSet) -> str:
+def reconsider_prompt(state: RagState, request: RevisionRequest, prompts: PromptSet) -> str:
     """The request to an answerer that has the documents already; it names no type."""
     return prompts.render(
         "reconsider",
         question=material(state["question"]),
-        answer=material(doubt.before.text),
-        claim=material(doubt.claim.claim.text),
-        evidence=sourced_details(doubt.claim, documents_of(state), prompts, doubt.weights),
+        answer=material(request.before.text),
+        claim=material(request.claim.claim.text),
+        evidence=sourced_details(request.claim, documents_of(state), prompts, request.weights),
     )
 
 
 def whole(run: Run) -> dict[str, Any]:
     """All of a run that an agent's state, or the caller of a decorated function, has."""
-    return run.summary("flip", "flips", "attempts", "reason")
+    return run.summary("attempts", "reason")
 
 
 def excused(error: Exception, on_failure: FailurePolicy) -> str:

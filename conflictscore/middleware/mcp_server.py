@@ -55,8 +55,9 @@ from conflictscore.middleware.tool_forms import (
     run_text,
     search_text,
 )
+from conflictscore.nodes.outcome import run_of
 from conflictscore.nodes.retrieve import check_question, find_documents
-from conflictscore.nodes.state import RunContext, run_of
+from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import material_line
 from conflictscore.records import Document, Run, RunStatus
 from conflictscore.retrieval.opening import described
@@ -341,7 +342,7 @@ class _Steps:
                 return (
                     None if self._labelled % often else f"labels: {self._labelled} of {self._pairs}"
                 )
-            case "decision" if event["decision"] == "regenerate":
+            case "decision" if event["decision"] == "correct":
                 return "looking again"
             case "look_further":
                 return "looking further"

@@ -251,12 +251,10 @@ class RunResult(_Form):
         """A run as a tool tells of it."""
         report, final = run.report, run.final_report
         stands = final or (None if run.flipped else report)
-        flips = [
-            ChangeShown(before=f.before, after=f.after, reason=f.reason or "") for f in run.flips
+        changes = [
+            ChangeShown(before=change.before, after=change.after, reason=change.reason or "")
+            for change in run.applied_changes
         ]
-        if run.flipped and not flips:
-            first, last, reason = run.first_answer, run.answer, run.justification
-            flips = [ChangeShown(before=first or "", after=last or "", reason=reason or "")]
         return cls(
             run_id=run.run_id or "",
             status=run.status.value,
@@ -265,7 +263,7 @@ class RunResult(_Form):
             answer=run.answer,
             first_answer=run.first_answer if run.question is not None else None,
             changed=run.flipped,
-            changes=flips,
+            changes=changes,
             justification=run.justification,
             scores=_scores(stands, run.documents) if stands else None,
             first_scores=_scores(report, run.documents) if report and report != stands else None,

@@ -12,13 +12,11 @@ from langchain_core.messages import BaseMessage
 from conflictscore.models import Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answering import Answerer, GeneratedAnswer, RevisionRequest
 from conflictscore.nodes.conflict_details import conflict_details
 from conflictscore.nodes.conversation import conversation_of, read_after
 from conflictscore.nodes.replies import read_choice, read_reconsidered_choice, read_text
 from conflictscore.nodes.state import (
-    Answerer,
-    Doubt,
-    Given,
     RagInput,
     RagState,
     RunContext,
@@ -72,7 +70,7 @@ def announce(runtime: RunRuntime, number: int, answer: Answer, *, guarded: bool 
 class _ModelAnswerer:
     context: RunContext
 
-    async def first(self, state: RagState, meter: UsageMeter) -> Given:
+    async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
         """Answer in free form, or by choosing an option.
 
         Raises:
@@ -101,25 +99,27 @@ class _ModelAnswerer:
             history=conversation_of(state, context.generator).messages,
             parameters=context.answer_parameters,
         )
-        return Given(answer, tuple(notes))
+        return GeneratedAnswer(answer, tuple(notes))
 
-    async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
+    async def again(
+        self, state: RagState, request: RevisionRequest, meter: UsageMeter
+    ) -> GeneratedAnswer:
         """Reconsider an answer, as :func:`ask_again` does."""
         context = self.context
         answer, notes = await ask_again(
             state["question"],
             state["options"],
-            doubt.before,
-            doubt.claim,
+            request.before,
+            request.claim,
             documents_of(state),
             model=context.generator,
             prompts=context.prompts,
             meter=meter,
             history=conversation_of(state, context.generator).messages,
             parameters=context.answer_parameters,
-            weights=doubt.weights,
+            weights=request.weights,
         )
-        return Given(answer, tuple(notes))
+        return GeneratedAnswer(answer, tuple(notes))
 
     async def reply(
         self,

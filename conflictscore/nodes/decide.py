@@ -1,6 +1,6 @@
 """decide: look again, or let the answer stand; the one place that bounds the loop."""
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from itertools import takewhile
 from typing import Any
 
@@ -10,10 +10,11 @@ from conflictscore.nodes.state import (
     RunContext,
     RunRuntime,
     attempts_of,
+    changes_of,
     searches_of,
     time_left,
 )
-from conflictscore.records import Attempt, ClaimEvidence, ConflictReport, Method, differs
+from conflictscore.records import Attempt, Change, ClaimEvidence, ConflictReport, Method, differs
 
 __all__ = [
     "decide",
@@ -26,19 +27,20 @@ __all__ = [
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Regenerate only where a claim is disputed by evidence that was not shown before.
+    """Correct the answer only where a claim is disputed by evidence that was not shown before.
 
     Where the run looks further, the retriever is asked for what is in doubt before that, once in
     each round.
     """
-    attempts = attempts_of(state)
-    again, reason = _look_again(attempts, runtime.context, time_left(state, runtime.context))
+    attempts, changes = attempts_of(state), changes_of(state)
+    left = time_left(state, runtime.context)
+    again, reason = _look_again(attempts, changes, runtime.context, left)
     decision: Decision = "record"
     if doubted := to_look_for(state, runtime.context):
         numbers = ", ".join(str(evidence.claim.number) for evidence in doubted)
         decision, reason = "look_further", f"in doubt: {numbers}"
     elif again:
-        decision = "regenerate"
+        decision = "correct"
     elif unexplained(attempts):
         decision = "justify"
     runtime.stream_writer({"event": "decision", "decision": decision, "reason": reason})
@@ -89,7 +91,10 @@ def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float |
 
 
 def _look_again(
-    attempts: tuple[Attempt, ...], context: RunContext, seconds: float | None
+    attempts: Sequence[Attempt],
+    changes: Sequence[Change],
+    context: RunContext,
+    seconds: float | None,
 ) -> tuple[bool, str]:
     last = attempts[-1]
     if context.method is not Method.REGENERATED_RAG:
@@ -101,7 +106,7 @@ def _look_again(
         return False, none
     if last.round >= context.max_rounds:
         return False, f"{context.max_rounds} of {context.max_rounds} regenerations were made"
-    if last.round and not _new_evidence(attempts, report, context):
+    if last.round and not _new_evidence(changes, report, context):
         return False, "there is no new evidence"
     if seconds == 0:
         return False, f"the time budget of {context.budget_seconds:g} s is used up"
@@ -113,32 +118,28 @@ def _look_again(
     return True, f"claim {report.reconsider} {how}"
 
 
-def _new_evidence(
-    attempts: tuple[Attempt, ...], report: ConflictReport, context: RunContext
-) -> bool:
+def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: RunContext) -> bool:
     """Whether a document speaks to what is disputed that was not shown as evidence before."""
-    shown = set[int]()
-    for attempt in attempts:
-        revised = [claim for revision in attempt.revisions for claim in revision.claims]
-        for claim in [attempt.reconsidered, *revised]:
-            shown |= _sides(claim)
+    shown = {number for change in changes for claim in change.claims for number in _sides(claim)}
     again = report.disputed if context.regeneration == "revise" else (report.reconsider,)
-    disputed = [report.evidence(number).heard(report.weights) for number in again if number]
+    disputed = [
+        report.evidence(number).excluding_zero_weight(report.weights) for number in again if number
+    ]
     return any(_sides(claim) - shown for claim in disputed)
 
 
-def _sides(claim: ClaimEvidence | None) -> set[int]:
+def _sides(claim: ClaimEvidence) -> set[int]:
     """Documents that were shown as evidence; swapping their sides does not make them new."""
-    return {*claim.supports, *claim.contradicts} if claim else set()
+    return {*claim.supports, *claim.contradicts}
 
 
-def unexplained(attempts: tuple[Attempt, ...]) -> bool:
+def unexplained(attempts: Sequence[Attempt]) -> bool:
     """Whether the answer changed and the model gave no reason."""
     changed = flipped_by(attempts)
     return changed is not None and changed.answer.justification is None
 
 
-def flipped_by(attempts: tuple[Attempt, ...]) -> Attempt | None:
+def flipped_by(attempts: Sequence[Attempt]) -> Attempt | None:
     """The attempt that changed the answer for good; later ones said the same.
 
     Args:

@@ -1,6 +1,6 @@
 """decompose: from an answer to its atomic claims (paper, section 3, step 1; Table 6).
 
-An answer that was revised in place keeps the claims of all that was not changed; only what took a
+An answer that was written in place keeps the claims of all that was not changed; only what took a
 passage's place is taken apart. A short answer ("Yes.", "1871") is taken apart with its question in
 view, since alone it says nothing that a document could support.
 """
@@ -22,12 +22,14 @@ from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
     attempts_of,
+    changes_in,
     draft_of,
-    revisions_of,
+    may_be_given_up,
     spent,
+    with_changes,
 )
 from conflictscore.prompts import material
-from conflictscore.records import Answer, Claim, Revision
+from conflictscore.records import Answer, Change, Claim
 from conflictscore.scripts import words_in
 from conflictscore.threads import together
 from conflictscore.tokens import count_tokens
@@ -60,19 +62,19 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     changed passage, the change is noted as unchecked.
     """
     answer, meter, error = draft_of(state), UsageMeter(), None
-    revisions = revisions_of(state)
+    changes = changes_in(state, len(state.get("attempts", ())))
     claims: tuple[Claim, ...] = ()
     left_out: str | None = None
     if answer.option is not None:
         claims = _numbered((answer.text,))
-    elif revisions and not revisions[0].whole:
-        claims, revisions = await _revised_claims(state, runtime, meter)
+    elif changes and not changes[0].whole:
+        claims, changes = await _claims_after(changes, state, runtime, meter)
         left_out = attempts_of(state)[-1].unclaimed
     else:
         try:
             claims, left_out = await _ask_for_claims(answer, state, runtime, meter)
         except (ProviderError, BudgetError) as failure:
-            if isinstance(failure, BudgetError) and not revisions:
+            if isinstance(failure, BudgetError) and not may_be_given_up(state, runtime.context):
                 raise
             error = f"the answer could not be taken apart into claims: {failure}"
     runtime.stream_writer({"event": "claims", "claims": [c.to_json() for c in claims]})
@@ -80,60 +82,60 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "claims": [claim.to_json() for claim in claims],
         "decomposition_error": error,
         "unclaimed": left_out,
-        "revisions": [revision.to_json() for revision in revisions],
+        "changes": with_changes(state, changes),
         "usage": spent(state, meter.usage),
     }
 
 
-def claims_in_place(claims: Sequence[Claim], changed: Sequence[Revision]) -> tuple[Claim, ...]:
-    """The claims of an answer that was revised in place, numbered in its order.
+def claims_in_place(claims: Sequence[Claim], changed: Sequence[Change]) -> tuple[Claim, ...]:
+    """The claims of an answer that was written in place, numbered in its order.
 
     Args:
         claims: The claims of the answer before.
-        changed: The revisions that changed it.
+        changed: The changes that made it another answer.
     """
-    kept = [claim for claim in claims if not any(r.holds(claim) for r in changed)]
+    kept = [claim for claim in claims if not any(change.holds(claim) for change in changed)]
     found = [(claim.passage and _moved(claim.passage, changed), claim.text) for claim in kept]
-    for revision in changed:
-        for text in revision.new_claims:
-            part = place_of(text, "", revision.after)
-            start, end = (part.start, part.end) if part else (0, len(revision.after))
-            at = _moved((revision.start, revision.end), changed)[0]
+    for change in changed:
+        for text in change.new_claims:
+            part = place_of(text, "", change.after)
+            start, end = (part.start, part.end) if part else (0, len(change.after))
+            at = _moved((change.start, change.end), changed)[0]
             found.append(((at + start, at + end), text))
     found.sort(key=lambda one: one[0] or (inf, inf))  # what was not found in the answer goes last
     return _placed([(text, span) for span, text in found])
 
 
-def _moved(span: tuple[int, int], changed: Sequence[Revision]) -> tuple[int, int]:
-    """Where a part of the answer before lies in the answer that was revised before it."""
-    by = sum(len(r.after) - len(r.before) for r in changed if r.end <= span[0])
+def _moved(span: tuple[int, int], changed: Sequence[Change]) -> tuple[int, int]:
+    """A span of the answer before, as it lies in the answer after the changes ahead of it."""
+    by = sum(len(one.after) - len(one.before) for one in changed if one.end <= span[0])
     return span[0] + by, span[1] + by
 
 
-async def _revised_claims(
-    state: RagState, runtime: RunRuntime, meter: UsageMeter
-) -> tuple[tuple[Claim, ...], tuple[Revision, ...]]:
-    """The claims of a revised answer, and its revisions, with what each new passage claims."""
+async def _claims_after(
+    changes: Sequence[Change], state: RagState, runtime: RunRuntime, meter: UsageMeter
+) -> tuple[tuple[Claim, ...], tuple[Change, ...]]:
+    """The claims of an answer that was written in place, and its changes with their new claims."""
     last = attempts_of(state)[-1]
-    revisions = list(revisions_of(state))
+    changed = list(changes)
 
     async def take_apart(number: int) -> None:
-        revision = revisions[number]
-        before = last.answer.text[: revision.start]
+        change = changed[number]
+        before = last.answer.text[: change.start]
         update: dict[str, Any]
         try:
-            texts = await _ask_for_passage(before, revision.after, runtime, meter)
+            texts = await _ask_for_passage(before, change.after, runtime, meter)
             update = {"new_claims": texts}
         except (ProviderError, BudgetError) as failure:
             update = {"note": f"it could not be taken apart into claims: {failure}"}
-        revisions[number] = revision.model_copy(update=update)
+        changed[number] = change.model_copy(update=update)
 
     async with together() as start:
-        for number, revision in enumerate(revisions):
-            if revision.changes and revision.after:
+        for number, change in enumerate(changed):
+            if change.differs and change.after:
                 start(partial(take_apart, number))
     before = [evidence.claim for evidence in last.report.claims] if last.report else []
-    return claims_in_place(before, [r for r in revisions if r.changes]), tuple(revisions)
+    return claims_in_place(before, [c for c in changed if c.differs]), tuple(changed)
 
 
 async def _ask_for_claims(

@@ -4,8 +4,9 @@ from typing import Any
 
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import announce, answerer_of
+from conflictscore.nodes.answering import GeneratedAnswer
 from conflictscore.nodes.retrieve import given_answer
-from conflictscore.nodes.state import Given, RagState, RunRuntime, spent, timed
+from conflictscore.nodes.state import RagState, RunRuntime, spent, timed
 
 __all__ = ["generate"]
 
@@ -19,7 +20,7 @@ async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """
     meter, answer = UsageMeter(), given_answer(state, state["options"])
     if answer is not None:
-        given = Given(answer)
+        given = GeneratedAnswer(answer)
     else:
         given = await answerer_of(runtime.context).first(state, meter)
     announce(runtime, 0, given.answer)

@@ -17,9 +17,12 @@ from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
     attempts_of,
+    changes_in,
     documents_of,
+    may_be_given_up,
     spent,
     weights_of,
+    with_changes,
 )
 from conflictscore.prompts import material
 
@@ -32,17 +35,17 @@ async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Ask the generator for one sentence; a failure is noted, and the flip stays without one."""
     attempts, documents, meter = attempts_of(state), documents_of(state), UsageMeter()
     context, changed = runtime.context, flipped_by(attempts)
-    if changed is None or changed.reconsidered is None:
-        raise ValueError("justify was reached without a regenerated answer")
+    changes = changes_in(state, changed.round) if changed else ()
+    about = [claim for change in changes if change.applied for claim in change.claims]
+    if changed is None or not about:
+        raise ValueError("justify was reached without a change of the answer")
     prompt = context.prompts.render(
         "justify",
         question=material(state["question"]),
         before=material(attempts[0].answer.text),
         after=material(changed.answer.text),
-        claim=material(changed.reconsidered.claim.text),
-        evidence=conflict_details(
-            changed.reconsidered, documents, context.prompts, weights_of(state)
-        ),
+        claim=material(about[0].claim.text),
+        evidence=conflict_details(about[0], documents, context.prompts, weights_of(state)),
     )
     try:
         reason = await context.generator.ask(
@@ -54,16 +57,18 @@ async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             history=conversation_of(state, context.generator).messages,
         )
     except (ProviderError, BudgetError) as error:
-        if isinstance(error, BudgetError) and not state.get("revisions"):
+        if isinstance(error, BudgetError) and not may_be_given_up(state, context):
             raise
         note = f"the change has no justification: {error}"
         return {"notes": [*state["notes"], note], "usage": spent(state, meter.usage)}
-    answer = changed.answer.model_copy(
-        update={
-            "justification": " ".join(reason.split()),
-            "cited": cited_documents(reason, [d.number for d in documents]),
-        }
-    )
+    reason = " ".join(reason.split())
+    cited = cited_documents(reason, [d.number for d in documents])
+    answer = changed.answer.model_copy(update={"justification": reason, "cited": cited})
     explained = [*state["attempts"]]
     explained[attempts.index(changed)] = changed.model_copy(update={"answer": answer}).to_json()
-    return {"attempts": explained, "usage": spent(state, meter.usage)}
+    reasoned = [c.model_copy(update={"reason": reason}) if c.applied else c for c in changes]
+    return {
+        "attempts": explained,
+        "changes": with_changes(state, reasoned),
+        "usage": spent(state, meter.usage),
+    }

@@ -15,6 +15,7 @@ from conflictscore.nodes.state import (
     attempts_of,
     claims_of,
     documents_of,
+    may_be_given_up,
     spent,
 )
 from conflictscore.records import (
@@ -56,7 +57,7 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             seconds=spare_time(state, context, attempts),
         )
     except BudgetError as stop:
-        if not state.get("revisions"):
+        if not may_be_given_up(state, context):
             raise
         # nothing is lost: what could not be labelled leaves the answer as it was
         labelled = tuple(_unlabelled(claim, documents, str(stop)) for claim in new)

@@ -35,6 +35,5 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "draft": Answer(text=text).to_json(),
         "notes": [],
         "run_id": runtime.context.run_id or uuid4().hex,
-        "reconsidered": None,
-        "revisions": [],
+        "changes": [],
     }

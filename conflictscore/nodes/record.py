@@ -1,4 +1,4 @@
-"""record: what the run resulted in: the answer, its scores, and the flip if there is one."""
+"""record: the answer that stands, its scores, and whether it was changed and checked."""
 
 import logging
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 from conflictscore.labelers.protocol import Labeler, has_learned
 from conflictscore.nodes.decide import flipped_by
 from conflictscore.nodes.feedback import send_feedback
-from conflictscore.nodes.state import RagState, RunRuntime, attempts_of, draft_of
-from conflictscore.records import Attempt, Checked, Flip, Label
+from conflictscore.nodes.state import RagState, RunRuntime, attempts_of, changes_of, draft_of
+from conflictscore.records import Attempt, Checked, Label
 
 __all__ = ["record"]
 
@@ -21,9 +21,11 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         return _empty(state)
     first, last = attempts[0], attempts[-1]
     changed = flipped_by(attempts)
-    flip = _flip(first, changed, last) if changed else None
-    if flip is not None:
-        runtime.stream_writer({"event": "flip", **flip.to_json()})
+    if changed is not None:
+        applied = [change.to_json() for change in changes_of(state) if change.applied]
+        before, after = first.answer.text, last.answer.text
+        flip = {"before": before, "after": after, "changes": applied}
+        runtime.stream_writer({"event": "flip", **flip})
     stands = last.report or first.report
     if stands:
         send_feedback(
@@ -31,7 +33,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
                 "conflictscore.cs_c": stands.cs_c,
                 "conflictscore.cs_r": stands.cs_r,
                 "conflictscore.coverage": stands.coverage,
-                "conflictscore.flipped": flip is not None,
+                "conflictscore.flipped": changed is not None,
             }
             | {
                 f"conflictscore.weighted.{name}": getattr(stands.weighted, name, None)
@@ -41,14 +43,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     return {
         "answer": last.answer.text,
         "first_answer": first.answer.text,
-        "flipped": flip is not None,
-        "flip": flip.to_json() if flip else None,
-        "flips": [
-            revision.to_json()
-            for attempt in attempts
-            for revision in attempt.revisions
-            if revision.stands and revision.changes
-        ],
+        "flipped": changed is not None,
         "checked": _checked(last, runtime, state["run_id"]),
         "justification": (changed or last).answer.justification,
         "report": first.report.summary() if first.report else None,
@@ -63,8 +58,6 @@ def _empty(state: RagState) -> dict[str, Any]:
         "answer": text,
         "first_answer": text,
         "flipped": False,
-        "flip": None,
-        "flips": [],
         "checked": "no",
         "justification": None,
         "report": None,
@@ -89,20 +82,6 @@ def _checked(last: Attempt, runtime: RunRuntime, run_id: str) -> Checked:
         how = "only in part" if checked == "partly" else "not"
         _log.warning("run %s: the answer was %s checked: %s", run_id, how, why)
     return checked
-
-
-def _flip(first: Attempt, changed: Attempt, last: Attempt) -> Flip | None:
-    claim = changed.reconsidered
-    if claim is None:
-        return None
-    return Flip(
-        before=first.answer.text,
-        after=last.answer.text,
-        justification=changed.answer.justification,
-        claim=claim.claim.text,
-        supports=claim.supports,
-        contradicts=claim.contradicts,
-    )
 
 
 def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:

@@ -8,7 +8,7 @@ from conflictscore.models.json_replies import json_object
 from conflictscore.models.replies import unfenced
 from conflictscore.nodes.claim_replies import each_once, folded
 from conflictscore.prompts import material
-from conflictscore.records import Way
+from conflictscore.records import RevisionAction
 
 __all__ = [
     "Choice",
@@ -50,12 +50,12 @@ class Choice(NamedTuple):
 
 
 class Revised(NamedTuple):
-    """What is to become of a passage."""
+    """A reply about a passage: what happens to it, why, and the new text."""
 
-    way: Way
+    action: RevisionAction
     reason: str | None = None
     text: str = ""
-    """What takes its place; empty where nothing does."""
+    """The new passage; empty where there is none."""
 
 
 def read_text(reply: str) -> str:
@@ -83,32 +83,32 @@ def read_queries(reply: str) -> tuple[str, ...]:
     return queries
 
 
-def read_revision(reply: str, ways: Collection[Way]) -> Revised:
+def read_revision(reply: str, actions: Collection[RevisionAction]) -> Revised:
     """``WAY: …``, ``REASON: …`` and, where there is a new passage, ``PASSAGE:`` and its text.
 
-    The way is as clear where a small model leaves the reason out.
+    The action is as clear where a small model leaves the reason out.
 
     Args:
         reply: The reply.
-        ways: Those that were to choose from.
+        actions: The actions that the model could choose from.
 
     Raises:
-        ValueError: The reply has another form, names none of the ways, or has no text where there
-            is to be one; says what is wrong.
+        ValueError: The reply has another form, names none of the actions, or has no text where
+            there has to be one; says what is wrong.
     """
     said, text = _fields_and_passage(unfenced(reply))
-    known = {way.name: way for way in ways}
-    way = known.get(said.pop("WAY", "").strip(" .*_").upper())
-    if way is None:
+    known = {action.name: action for action in actions}
+    action = known.get(said.pop("WAY", "").strip(" .*_").upper())
+    if action is None:
         raise ValueError(f'its first line was not "WAY:" with one of {", ".join(known)}')
     reason = " ".join(said.pop("REASON", "").split()) or None
     if said:
         raise ValueError('it had more than the lines "WAY:", "REASON:" and "PASSAGE:"')
-    if way in (Way.KEEP, Way.REMOVE):
-        return Revised(way, reason)
+    if action in (RevisionAction.KEEP, RevisionAction.REMOVE):
+        return Revised(action, reason)
     if not text:
-        raise ValueError(f'there was no text after "PASSAGE:", which {way.name} needs')
-    return Revised(way, reason, text)
+        raise ValueError(f'there was no text after "PASSAGE:", which {action.name} needs')
+    return Revised(action, reason, text)
 
 
 def _fields_and_passage(reply: str) -> tuple[dict[str, str], str]:

@@ -50,8 +50,7 @@ async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "run_id": runtime.context.run_id or uuid4().hex,
         "method": runtime.context.method.value,
         "notes": [*state.get("notes", []), *notes],
-        "reconsidered": None,
-        "revisions": [],
+        "changes": [],
     }
 
 

@@ -11,7 +11,6 @@ from conflictscore.nodes.state import (
     documents_of,
     draft_of,
     evidence_of,
-    revisions_of,
 )
 from conflictscore.records import Attempt, ClaimEvidence, ConflictReport
 from conflictscore.retrieval.domains import voices
@@ -30,13 +29,10 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         *attempts, last = attempts
         attempt = Attempt.model_validate(last).model_copy(update={"report": report})
     else:
-        reconsidered = state.get("reconsidered")
         attempt = Attempt(
             round=len(attempts),
             answer=draft_of(state),
             report=report.model_copy(update={"error": state.get("decomposition_error")}),
-            reconsidered=ClaimEvidence.model_validate(reconsidered) if reconsidered else None,
-            revisions=revisions_of(state),
             unclaimed=state.get("unclaimed"),
         )
     runtime.stream_writer(

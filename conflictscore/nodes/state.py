@@ -4,9 +4,9 @@ The state holds plain JSON values only, so that any checkpointer can store it. C
 and limits stand in the run's context, which is never stored.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal
 
 from langchain_core.retrievers import BaseRetriever
 from langgraph.runtime import Runtime
@@ -14,12 +14,13 @@ from typing_extensions import TypedDict
 
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answering import Answerer
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
     CONFLICT,
     Answer,
     Attempt,
+    Change,
     Claim,
     ClaimEvidence,
     Disputed,
@@ -28,9 +29,6 @@ from conflictscore.records import (
     FurtherSearch,
     Method,
     Regeneration,
-    Revision,
-    Run,
-    RunStatus,
     Usage,
 )
 from conflictscore.retrieval.documents import DocumentLike
@@ -38,10 +36,7 @@ from conflictscore.storage.cache import ContentCache
 from conflictscore.trust import TrustTable
 
 __all__ = [
-    "Answerer",
     "Decision",
-    "Doubt",
-    "Given",
     "LookFurther",
     "RagInput",
     "RagState",
@@ -50,21 +45,22 @@ __all__ = [
     "ScorerInput",
     "Unsettled",
     "attempts_of",
+    "changes_in",
+    "changes_of",
     "claims_of",
     "documents_of",
     "draft_of",
     "evidence_of",
-    "revisions_of",
-    "run_of",
+    "may_be_given_up",
     "searches_of",
     "spent",
     "time_left",
     "timed",
     "weights_of",
+    "with_changes",
 ]
 
-T = TypeVar("T")
-Decision = Literal["look_further", "regenerate", "justify", "record"]
+Decision = Literal["look_further", "correct", "justify", "record"]
 """Where the loop goes after an answer was scored."""
 Unsettled = Literal["hedge", "keep"]
 """What becomes of a passage where the evidence cannot settle who is right: it says that the sources
@@ -106,10 +102,8 @@ class RagState(RagInput, total=False):
     method: str
     draft: dict[str, Any]
     """The answer of this round, an Answer."""
-    reconsidered: dict[str, Any] | None
-    """The ClaimEvidence that this round's answer was regenerated from."""
-    revisions: list[dict[str, Any]]
-    """What this round's answer was revised in, as Revision; none where it was given anew."""
+    changes: list[dict[str, Any]]
+    """Every passage that was looked at again, as Change."""
     claims: list[dict[str, Any]]
     """The draft's claims, as Claim."""
     decomposition_error: str | None
@@ -135,79 +129,12 @@ class RagState(RagInput, total=False):
     first_answer: str
     flipped: bool
     justification: str | None
-    flip: dict[str, Any] | None
-    flips: list[dict[str, Any]]
-    """What was changed in the answer, passage by passage, as Revision."""
     checked: str
     """Whether the answer that stands was checked, as Checked."""
     report: dict[str, Any]
     """The first answer's scores, as ConflictReport.summary(); None where it has no text."""
     final_report: dict[str, Any] | None
     """The last answer's scores; None where nothing was regenerated."""
-
-
-class Given(NamedTuple):
-    """An answer, as the answerer gave it."""
-
-    answer: Answer
-    notes: tuple[str, ...] = ()
-    """What the reader of the run should know about how it was obtained."""
-    seconds: float = 0.0
-    """The time that it had taken before the loop asked for it."""
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """Why an answer is asked for again."""
-
-    before: Answer
-    claim: ClaimEvidence
-    """Its claim that has evidence on both sides, with its labels."""
-    weights: Mapping[int, float] = field(default_factory=dict)
-    """How far documents are trusted; empty where all are alike."""
-
-
-class Answerer(Protocol):
-    """Who answers: the language model, or the caller's agent or function in its place."""
-
-    async def first(self, state: RagState, meter: UsageMeter) -> Given:
-        """Answer the question from the documents; the calls that ``meter`` counts are the run's.
-
-        An answer without text is not scored. An error ends the run.
-        """
-        ...
-
-    async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
-        """Answer once more, with both sides of a claim in view.
-
-        A ProviderError, a ContextWindowError and an answer without text leave the earlier answer,
-        with a note. Any other error ends the run.
-        """
-        ...
-
-    async def reply(
-        self,
-        state: RagState,
-        prompt: str,
-        read: Callable[[str], T],
-        meter: UsageMeter,
-        *,
-        max_tokens: int,
-    ) -> T:
-        """Reply to a request about an answer, which holds all that is needed for it.
-
-        Args:
-            state: Has the question, the documents and the conversation before it.
-            prompt: The request.
-            read: Turns the reply into a value, or raises ValueError with the reason why not.
-            meter: Counts the calls.
-            max_tokens: The most that the reply may have, for whoever can be held to it.
-
-        Raises:
-            ProviderError: There is no reply, or none that can be read. It leaves what the request
-                was about as it is, and so does a ContextWindowError. Any other error ends the run.
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -298,50 +225,41 @@ def draft_of(state: RagState) -> Answer:
     return Answer.model_validate(state["draft"])
 
 
-def run_of(state: Mapping[str, Any]) -> Run:
-    """What a run resulted in, from the final state of the graph or from what is known so far.
-
-    Args:
-        state: A state of the loop or of scoring alone, at any time.
-    """
-    known = {name: state[name] for name in Run.model_fields if state.get(name) is not None}
-    if "run_id" not in known:  # until documents have their numbers they are as the caller gave them
-        known.pop("documents", None)
-    known.setdefault("asked", known.get("question"))
-    run = Run.model_validate(known)
-    answers = [*(attempt.answer for attempt in run.attempts)]
-    if state.get("draft"):
-        answers.append(Answer.model_validate(state["draft"]))
-    texts = {"first_answer": answers[0].text, "answer": answers[-1].text} if answers else {}
-    run = run.model_copy(update={name: text for name, text in texts.items() if name not in state})
-    return run.model_copy(update={"status": _status(run, finished="flipped" in state)})
-
-
-def _status(run: Run, *, finished: bool) -> RunStatus:
-    report = run.report
-    if report is None:
-        return RunStatus.PASSED_THROUGH if finished else RunStatus.UNFINISHED
-    if not finished:
-        return RunStatus.UNFINISHED
-    if report.error or (report.claims and report.cs_c is None):
-        return RunStatus.FAILED
-    if run.flipped:
-        return RunStatus.CORRECTED
-    if run.checked == "no":
-        return RunStatus.FAILED
-    if report.conflicting or report.disputed:
-        return RunStatus.KEPT
-    return RunStatus.PARTLY_SCORED if run.is_partial else RunStatus.SCORED
-
-
 def claims_of(state: RagState) -> tuple[Claim, ...]:
     """The claims of this round's answer."""
     return tuple(Claim.model_validate(item) for item in state.get("claims", []))
 
 
-def revisions_of(state: RagState) -> tuple[Revision, ...]:
-    """What this round's answer was revised in."""
-    return tuple(Revision.model_validate(item) for item in state.get("revisions", []))
+def changes_of(state: RagState) -> tuple[Change, ...]:
+    """Every second look so far, by round and in the order of the answer."""
+    return tuple(Change.model_validate(item) for item in state.get("changes", []))
+
+
+def changes_in(state: RagState, number: int) -> tuple[Change, ...]:
+    """The changes of one round of correction."""
+    return tuple(change for change in changes_of(state) if change.round == number)
+
+
+def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, Any]]:
+    """All changes of the run, for the state update, with these as those of their round.
+
+    Args:
+        state: The run's.
+        changes: The changes of one round, or none.
+    """
+    rounds = {change.round for change in changes}
+    others = [one for one in state.get("changes", []) if one["round"] not in rounds]
+    everything = [*others, *(change.to_json() for change in changes)]
+    return sorted(everything, key=lambda one: one["round"])
+
+
+def may_be_given_up(state: RagState, context: RunContext) -> bool:
+    """Whether the answer that is being checked may be refused for an answer before it.
+
+    Then a budget that is used up costs that answer alone, and not the run: nothing is lost.
+    """
+    in_place = context.regeneration == "revise" and not state.get("options")
+    return bool(state.get("changes")) and (context.guard or in_place)
 
 
 def evidence_of(state: RagState) -> tuple[ClaimEvidence, ...]:

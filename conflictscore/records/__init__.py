@@ -1,9 +1,10 @@
-"""The nouns: documents, claims, labels, reports, answers, attempts, flips and runs.
+"""The nouns: documents, claims, labels, reports, answers, attempts, changes and runs.
 
 Everything here is immutable, typed and turns into plain JSON and back without loss
 (``model_dump(mode="json")`` / ``model_validate``); nothing here does I/O.
 """
 
+from conflictscore.records.correction import Change, RevisionAction, differs
 from conflictscore.records.evidence import (
     CONFLICT,
     Claim,
@@ -24,16 +25,12 @@ from conflictscore.records.run import (
     Answer,
     Attempt,
     Checked,
-    Flip,
     FurtherSearch,
     Method,
     Regeneration,
-    Revision,
     Run,
     RunStatus,
     Usage,
-    Way,
-    differs,
 )
 from conflictscore.records.second_look import (
     Candidate,
@@ -50,6 +47,7 @@ __all__ = [
     "Answer",
     "Attempt",
     "Candidate",
+    "Change",
     "Checked",
     "Claim",
     "ClaimEvidence",
@@ -59,20 +57,18 @@ __all__ = [
     "DroppedReply",
     "Duplicates",
     "EvidenceLabel",
-    "Flip",
     "FurtherSearch",
     "Ground",
     "Label",
     "Method",
     "Record",
     "Regeneration",
-    "Revision",
+    "RevisionAction",
     "Ruling",
     "Run",
     "RunStatus",
     "SecondLook",
     "Usage",
-    "Way",
     "Weighing",
     "WeightedScores",
     "differs",

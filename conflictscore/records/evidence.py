@@ -221,7 +221,7 @@ class ClaimEvidence(Record):
         """Whether both D+ and D- are non-empty (paper, section 3, step 2)."""
         return bool(self.supports) and bool(self.contradicts)
 
-    def heard(self, weights: Mapping[int, float]) -> Self:
+    def excluding_zero_weight(self, weights: Mapping[int, float]) -> Self:
         """The same without what documents of weight 0 say.
 
         Args:
@@ -299,7 +299,7 @@ class ConflictReport(Record):
 
     def why_disputed(self, claim: ClaimEvidence) -> Disputed | None:
         """What disputes one of the claims, as the run counts its documents; None where nothing."""
-        return claim.heard(self.weights).disputed_by(self.duplicates)
+        return claim.excluding_zero_weight(self.weights).disputed_by(self.duplicates)
 
     @property
     def conflicting(self) -> tuple[int, ...]:

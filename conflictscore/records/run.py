@@ -5,30 +5,26 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from conflictscore.records.correction import Change, differs
 from conflictscore.records.evidence import (
-    Claim,
-    ClaimEvidence,
     ConflictReport,
     Document,
     Record,
     encodable,
 )
+from conflictscore.records.stored import upgraded_attempt, upgraded_run
 
 __all__ = [
     "RUN_DETAILS",
     "Answer",
     "Attempt",
     "Checked",
-    "Flip",
     "FurtherSearch",
     "Method",
     "Regeneration",
-    "Revision",
     "Run",
     "RunStatus",
     "Usage",
-    "Way",
-    "differs",
 ]
 
 
@@ -64,53 +60,6 @@ class Answer(Record):
     """Numbers of the documents that the justification cites."""
 
 
-class Way(StrEnum):
-    """What becomes of a disputed passage."""
-
-    KEEP = "keep"
-    REPLACE = "replace"
-    HEDGE = "hedge"
-    """It says that the sources disagree, and who says what."""
-    REMOVE = "remove"
-
-
-class Revision(Record):
-    """A second look at one passage of an answer, or at the whole of it."""
-
-    round: Annotated[int, Field(ge=1)]
-    start: Annotated[int, Field(ge=0)]
-    """Where the passage begins in the answer before this round, in characters."""
-    end: Annotated[int, Field(ge=0)]
-    before: str
-    after: str
-    """What was to take its place; empty where it was to go."""
-    way: Way
-    whole: bool = False
-    """Whether the passage is all of the answer."""
-    reason: str | None = None
-    claims: tuple[ClaimEvidence, ...] = ()
-    """The disputed claims of the passage, with the evidence that was shown."""
-    new_claims: tuple[str, ...] = ()
-    """What a passage of an answer claims after its change."""
-    stands: bool = True
-    """Whether it holds; one that does not left the passage as it was."""
-    note: str | None = None
-    """Why it does not stand, or why there is none."""
-    balance_before: tuple[float, ...] | None = None
-    """For each claim of the passage, (|D+| - |D-|) / (|D+| + |D-|), in [-1, 1], worst first; None
-    where no guard compared."""
-    balance_after: tuple[float, ...] | None = None
-
-    @property
-    def changes(self) -> bool:
-        """Whether it says another thing than the passage did."""
-        return differs(self.before, self.after)
-
-    def holds(self, claim: Claim) -> bool:
-        """Whether a claim of the answer before this round is made in the passage."""
-        return claim.passage is not None and self.start <= claim.passage[0] < self.end
-
-
 class Attempt(Record):
     """One pass of the loop: an answer and its score."""
 
@@ -119,28 +68,14 @@ class Attempt(Record):
     answer: Answer
     report: ConflictReport | None = None
     """None where the answer was not scored, or not yet."""
-    reconsidered: ClaimEvidence | None = None
-    """The earlier answer's claim whose evidence was shown; None for the first answer."""
-    revisions: tuple[Revision, ...] = ()
-    """What was looked at again to get here, in the order of the answer; none where the paper's way
-    of regeneration gave the answer, without a guard."""
     unclaimed: str | None = None
     """What of the answer was not taken apart into claims, and so not checked, in words; None where
     nothing is known to be missing."""
 
-
-class Flip(Record):
-    """A change of mind: the regenerated answer differs from the first."""
-
-    before: str
-    after: str
-    justification: str | None
-    claim: str
-    """The claim that was reconsidered."""
-    supports: tuple[int, ...]
-    """D+ of that claim when it was reconsidered."""
-    contradicts: tuple[int, ...]
-    """D- of that claim when it was reconsidered."""
+    @model_validator(mode="before")
+    @classmethod
+    def _of_any_version(cls, data: Any) -> Any:
+        return upgraded_attempt(data) if isinstance(data, dict) else data
 
 
 class FurtherSearch(Record):
@@ -192,11 +127,6 @@ class Usage(Record):
         return Usage(**{name: max(0, value) for name, value in left.items()})
 
 
-def differs(before: str, after: str) -> bool:
-    """Whether two answers differ by more than white space and case."""
-    return before.casefold().split() != after.casefold().split()
-
-
 class RunStatus(StrEnum):
     """What a run resulted in."""
 
@@ -223,12 +153,11 @@ class RunStatus(StrEnum):
 
 
 _SHOWN = (
-    *("question", "method", "answer", "first_answer", "flipped", "checked", "justification"),
+    *("question", "method", "answer", "first_answer", "flipped", "changes", "checked"),
+    *("justification",),
     *("documents", "report", "final_report", "usage", "run_id", "notes"),
 )
 _SHOWN_OF_A_SCORE = ("answer", "checked", "documents", "report", "usage", "run_id", "notes")
-_RETIRED = {"regeneration", "conflict_type", "conflict_type_reason", "classification_error"}
-"""Fields of runs that versions up to 0.9 stored; they are ignored."""
 
 
 class Run(Record):
@@ -247,9 +176,9 @@ class Run(Record):
     first_answer: str | None = None
     justification: str | None = None
     """Why the answer was changed or confirmed, where the model gave a reason."""
-    flip: Flip | None = None
-    flips: tuple[Revision, ...] = ()
-    """What was changed in the answer, passage by passage, in the order it was changed."""
+    changes: tuple[Change, ...] = ()
+    """Every passage that was looked at again, by round and in the order of the answer: with what
+    was to change, on what evidence, and whether it was accepted."""
     checked: Checked | None = None
     """Whether the answer that stands was checked; None where the run did not come to its end."""
     documents: tuple[Document, ...] = ()
@@ -269,15 +198,18 @@ class Run(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_retired_fields(cls, data: Any) -> Any:
-        if isinstance(data, dict) and not _RETIRED.isdisjoint(data):
-            return {name: value for name, value in data.items() if name not in _RETIRED}
-        return data
+    def _of_any_version(cls, data: Any) -> Any:
+        return upgraded_run(data) if isinstance(data, dict) else data
 
     @property
     def flipped(self) -> bool:
-        """Whether the answer that stands differs from the first; ``flip`` says more at the end."""
+        """Whether the answer that stands differs from the first."""
         return differs(self.first_answer or "", self.answer or "")
+
+    @property
+    def applied_changes(self) -> tuple[Change, ...]:
+        """Those of ``changes`` that changed the answer."""
+        return tuple(change for change in self.changes if change.applied)
 
     @property
     def report(self) -> ConflictReport | None:

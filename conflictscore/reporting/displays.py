@@ -21,7 +21,7 @@ _VERBS = {
     "UNLABELLED": "could not be labelled against",
 }
 
-_NEXT = {"regenerate": "looking again", "look_further": "looking further"}
+_NEXT = {"correct": "looking again", "look_further": "looking further"}
 
 
 class RunProgress:

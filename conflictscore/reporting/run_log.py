@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from conflictscore.errors import InputError
-from conflictscore.nodes.state import RunContext, run_of
+from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, RunStatus, first_fault
 from conflictscore.storage.private_files import DATABASE_FAILURES, owner_only
 from conflictscore.storage.record_file import RecordLines, append_line, json_line
@@ -35,7 +36,7 @@ def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
         **run.summary(),
-        **run.summary("options", "attempts", "flip", "flips", "reason"),
+        **run.summary("options", "attempts", "changes", "reason"),
         "models": context.model_names,
         "prompts": {"set": context.prompts.name, "sha256": context.prompts.sha256},
         "effort": context.effort,

@@ -46,13 +46,14 @@ def print_run(run: Run, console: Console) -> None:
     if run.question is not None:
         _heading(console, "Answer")
         _answer(console, run.answer or "")
-    if run.flips and not any(flip.whole for flip in run.flips):
+    applied = run.applied_changes
+    if applied and not any(change.whole for change in applied):
         _heading(console, "Changed in place after a second look")
         table = _columns()
-        for flip in run.flips:
-            table.add_row(flip.way.value, Text.assemble("“", _text(flip.before), "”"))
-            table.add_row("now", _text(flip.after or "(nothing)"))
-            table.add_row("why", _text(flip.reason or "no reason was given"))
+        for change in applied:
+            table.add_row(change.action.value, Text.assemble("“", _text(change.before), "”"))
+            table.add_row("now", _text(change.after or "(nothing)"))
+            table.add_row("why", _text(change.reason or "no reason was given"))
         console.print(Padding(table, (0, 2), expand=False))
     elif run.flipped:
         _heading(console, "Changed after a second look")

@@ -97,8 +97,8 @@ def test_json_is_one_object_that_cites_documents_by_number(run: Run, folder: Pat
     printed = json.loads(run("ask", QUESTION, "--docs", folder, "--json").stdout)
 
     assert list(printed) == [
-        *("question", "method", "answer", "first_answer", "flipped", "checked", "justification"),
-        *("documents", "report", "final_report", "usage", "run_id", "notes"),
+        *("question", "method", "answer", "first_answer", "flipped", "changes", "checked"),
+        *("justification", "documents", "report", "final_report", "usage", "run_id", "notes"),
     ]
     assert printed["flipped"] is True
     shown = ("number", "title", "url", "duplicate_of")
@@ -157,7 +157,8 @@ def test_the_log_gains_one_whole_line_a_run(run: Run, folder: Path, tmp_path: Pa
     entries = [json.loads(line) for line in lines]
     assert len(entries) == 2
     for entry in entries:
-        assert entry["flip"]["justification"] == "The log was written on the night (Doc 2)."
+        [change] = entry["changes"]
+        assert change["reason"] == "The log was written on the night (Doc 2)."
         assert [attempt["round"] for attempt in entry["attempts"]] == [0, 1]
         assert len(entry["prompts"]["sha256"]) == 64
         assert entry["models"]["generator"] == "scripted"

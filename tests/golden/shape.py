@@ -68,23 +68,17 @@ def _rounded(score: float | None) -> float | None:
 def _changes(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What was to be changed, accepted or refused, in order.
 
-    A passage that was looked at and kept changes nothing. Where the whole answer was written anew,
-    the change is the flip.
+    A passage that was looked at and kept changes nothing.
     """
-    revisions = [one for attempt in run.get("attempts", ()) for one in attempt["revisions"]]
-    if not revisions and (flip := run.get("flip")):
-        change = {"before": flip["before"], "after": flip["after"], "action": "replace"}
-        reasoned = bool(flip["justification"])
-        return [change | {"claims": [flip["claim"]], "accepted": True, "has_reason": reasoned}]
     return [
         {
             "before": one["before"],
             "after": one["after"],
-            "action": str(one["way"]),
+            "action": str(one["action"]),
             "claims": [evidence["claim"]["text"] for evidence in one["claims"]],
-            "accepted": one["stands"],
-            "has_reason": bool(one["reason"] if one["stands"] else one["note"]),
+            "accepted": one["accepted"],
+            "has_reason": bool(one["reason"] if one["accepted"] else one["note"]),
         }
-        for one in revisions
+        for one in run["changes"]
         if one["before"] != one["after"]
     ]

@@ -173,7 +173,7 @@ def test_what_is_missing_stays_missing_where_a_whole_second_answer_is_refused(
     state = graph.invoke({"question": "What is known of the light?", "documents": documents})
 
     assert (state["answer"], state["checked"]) == (world.answer, "partly")
-    assert state["attempts"][-1]["revisions"][0]["whole"]
+    assert state["changes"][0]["whole"]
     places = ["first three to six words" in prompt for prompt in world.prompts["decompose"]]
     assert places == [True, False]  # no passage is looked at once more in the last round
 

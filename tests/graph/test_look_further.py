@@ -24,7 +24,7 @@ from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.nodes.look_further import look_further
-from conflictscore.nodes.state import run_of
+from conflictscore.nodes.outcome import run_of
 from conflictscore.reporting.run_log import log_object
 from conflictscore.retrieval import CorpusRetriever
 from conflictscore.retrieval.recording.questions import read_questions
@@ -33,7 +33,7 @@ from conflictscore.retrieval.recording.replay import RecordedRetriever
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.models.calling import calling
 from tests.revising import LONG, RevisingWorld, revision
-from tests.world import scripted_model
+from tests.world import applied, scripted_model
 
 FILES = {
     "gazette": "When the lamp was lit: the lamp was lit in 1871.",
@@ -113,7 +113,7 @@ def test_a_tie_is_settled_by_what_a_further_search_finds_and_only_new_pairs_are_
     assert (first["round"], second["round"]) == (0, 1)
     lamp = first["report"]["claims"][0]
     assert [label["document"] for label in lamp["labels"]] == [1, 2, 3, 4]
-    assert [flip["balance_before"] for flip in state["flips"]] == [[-0.5]]
+    assert [flip["balance_before"] for flip in applied(state)] == [[-0.5]]
     # two claims and two documents, the same with two more, and the new claim with all four
     assert world.asked["label"] == 4 + 4 + 4
     assert world.asked["generate"] == 1

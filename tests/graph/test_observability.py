@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from conflictscore import OpenTelemetryCallback, ProviderError, create_self_correcting_rag
 from conflictscore.nodes.feedback import _send, _Traced, send_feedback
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.world import DISAGREEING, PAPER, World, scripted_model
+from tests.world import DISAGREEING, PAPER, World, applied, scripted_model
 
 
 def answer(
@@ -71,7 +71,7 @@ def test_a_run_is_a_tree_of_spans_with_its_scores(
     assert dict(root.attributes or {}) == {
         "conflictscore.run_id": state["run_id"],
         "conflictscore.checked": "fully",
-        "conflictscore.flips": len(state["flips"]),
+        "conflictscore.changes": len(applied(state)),
     }
     scores = {
         (event.attributes or {})["gen_ai.evaluation.name"]: (event.attributes or {})[

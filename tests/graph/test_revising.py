@@ -21,7 +21,7 @@ from conflictscore.nodes.state import RagInput
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.models.calling import calling
 from tests.revising import DOCUMENTS, LONG, RevisingWorld, passage_in, revision
-from tests.world import scripted_model
+from tests.world import applied, scripted_model
 
 LAMP, TOWER = "**The lamp was lit in 1871.**", "the tower was built in 1850."
 NEW_LAMP, NEW_TOWER = "**The lamp was lit in 1874.**", "the tower was built in 1840."
@@ -67,9 +67,9 @@ def test_only_the_disputed_passages_are_written_anew(
 def test_every_passage_is_logged_with_its_evidence_and_the_guards_figures(
     model: ChatOpenAI,
 ) -> None:
-    lamp, tower = run(model)["flips"]
+    lamp, tower = applied(run(model))
 
-    assert (lamp["before"], lamp["after"], lamp["way"]) == (LAMP, NEW_LAMP, "replace")
+    assert (lamp["before"], lamp["after"], lamp["action"]) == (LAMP, NEW_LAMP, "replace")
     assert (tower["before"], tower["after"], tower["round"]) == (TOWER, NEW_TOWER, 1)
     assert lamp["balance_before"] == pytest.approx([-1 / 3])
     assert lamp["balance_after"] == pytest.approx([1 / 3])
@@ -113,9 +113,9 @@ def test_a_change_whose_evidence_is_not_better_is_refused_and_the_others_stand(
     state = run(model)
 
     assert state["answer"] == LONG.replace(TOWER, NEW_TOWER)
-    assert [flip["after"] for flip in state["flips"]] == [NEW_TOWER]
-    refused, stands = state["attempts"][1]["revisions"]
-    assert (refused["stands"], stands["stands"]) == (False, True)
+    assert [flip["after"] for flip in applied(state)] == [NEW_TOWER]
+    refused, stands = state["changes"]
+    assert (refused["accepted"], stands["accepted"]) == (False, True)
     assert refused["note"] == "its evidence is not better (-0.33 before, -1.00 after)"
     assert any("“**The lamp was lit in 1871.**” was refused" in note for note in state["notes"])
     [lamp, tower] = state["final_report"]["claims"]
@@ -141,7 +141,7 @@ def test_what_the_guard_decided_is_told_as_it_decides(
         {
             "event": "guard",
             "round": 1,
-            "stand": [[TOWER, NEW_TOWER]],
+            "accepted": [[TOWER, NEW_TOWER]],
             "refused": [[LAMP, worse, "its evidence is not better (-0.33 before, -1.00 after)"]],
         }
     ]
@@ -167,7 +167,7 @@ def test_why_an_answer_is_revised_names_the_claims(model: ChatOpenAI) -> None:
     events = list(graph.stream(asked, stream_mode="custom"))
 
     first = next(event for event in events if event["event"] == "decision")
-    assert (first["decision"], first["reason"]) == ("regenerate", "disputed claims: 1, 2")
+    assert (first["decision"], first["reason"]) == ("correct", "disputed claims: 1, 2")
 
 
 def test_a_passage_is_asked_for_with_the_callers_parameters_but_those_of_the_answers_text(
@@ -219,7 +219,7 @@ def test_an_invention_does_not_replace_what_is_refuted(
         state = run(scripted_model(server))
 
     assert state["answer"] == LONG.replace(LAMP, NEW_LAMP)
-    _, invention = state["attempts"][1]["revisions"]
+    _, invention = state["changes"]
     assert invention["note"] == "no document supports what it says instead"
     assert invention["balance_after"] == [0.0]
 
@@ -234,8 +234,8 @@ def test_a_replacement_that_claims_nothing_is_refused(
 
     state = run(model)
 
-    assert (state["answer"], state["flips"]) == (LONG, [])
-    [_, refused] = state["attempts"][1]["revisions"]
+    assert (state["answer"], applied(state)) == (LONG, [])
+    [_, refused] = state["changes"]
     assert refused["note"] == "it claims nothing in place of what it replaces"
 
 
@@ -248,7 +248,7 @@ def test_a_claim_with_more_against_it_than_for_it_does_not_replace_a_worse_one(
     state = run(model, disputed=["refuted"])
 
     assert state["answer"] == world.answer
-    [refused] = state["attempts"][1]["revisions"]
+    [refused] = state["changes"]
     assert "more documents contradict than support a claim" in refused["note"]
     assert refused["balance_after"] == pytest.approx([-1 / 3]), (
         "better than before, and still wrong"
@@ -261,7 +261,7 @@ def test_without_a_guard_every_change_stands(model: ChatOpenAI, world: RevisingW
     state = run(model, guard=False)
 
     assert state["answer"] == LONG.replace("1871", "1860")
-    assert state["flips"][0]["balance_before"] is None
+    assert applied(state)[0]["balance_before"] is None
 
 
 def test_a_change_that_cannot_be_checked_is_refused(world: RevisingWorld) -> None:
@@ -273,7 +273,7 @@ def test_a_change_that_cannot_be_checked_is_refused(world: RevisingWorld) -> Non
         state = run(scripted_model(server))
 
     assert state["answer"] == LONG
-    assert all("could not be taken apart" in r["note"] for r in state["attempts"][1]["revisions"])
+    assert all("could not be taken apart" in r["note"] for r in state["changes"])
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_a_budget_used_up_on_the_way_leaves_the_answer_and_loses_nothing(
         ledger = Ledger(max_calls=calls)
         state = run(attach(calling(server, limit=ConcurrencyLimit(1)), ledger))
 
-    assert (state["answer"], state["flips"]) == (LONG, [])
+    assert (state["answer"], applied(state)) == (LONG, [])
     assert state["report"]["coverage"] == 1
     assert any(re.search(said, note) for note in state["notes"]), state["notes"]
 
@@ -370,9 +370,9 @@ def test_a_passage_that_is_kept_is_no_flip(model: ChatOpenAI, world: RevisingWor
 
     state = run(model)
 
-    assert (state["answer"], state["flipped"], state["flips"]) == (LONG, False, [])
+    assert (state["answer"], state["flipped"], applied(state)) == (LONG, False, [])
     assert state["final_report"] == state["report"]
-    assert [r["way"] for r in state["attempts"][1]["revisions"]] == ["keep", "keep"]
+    assert [r["action"] for r in state["changes"]] == ["keep", "keep"]
     assert world.asked["decompose"] == 2  # all of the answer, and what claims nothing
 
 
@@ -384,8 +384,8 @@ def test_a_passage_that_is_repeated_is_kept_letter_by_letter(
 
     state = run(model)
 
-    assert (state["answer"], state["flips"]) == (LONG, [])
-    assert [r["way"] for r in state["attempts"][1]["revisions"]] == ["keep", "keep"]
+    assert (state["answer"], applied(state)) == (LONG, [])
+    assert [r["action"] for r in state["changes"]] == ["keep", "keep"]
     assert world.asked["decompose"] == 2  # all of the answer, and what claims nothing
 
 
@@ -448,7 +448,7 @@ def test_what_speaks_of_the_task_never_takes_a_passages_place(
 
     state = run(model, guard=False)
 
-    assert (state["answer"], state["flips"]) == (LONG, [])
+    assert (state["answer"], applied(state)) == (LONG, [])
     assert any("speaks of the passage itself" in note for note in state["notes"])
 
 
@@ -475,7 +475,7 @@ def test_a_hedge_is_an_outcome_that_both_sides_support(
 
     assert state["answer"] == LONG.replace(LAMP, hedge)
     assert state["final_report"]["claims"][0]["supports"] == [1, 2, 3]
-    assert state["flips"][0]["way"] == "hedge"
+    assert applied(state)[0]["action"] == "hedge"
 
 
 def test_what_no_document_supports_may_be_hedged_though_its_evidence_is_no_better(
@@ -490,7 +490,7 @@ def test_what_no_document_supports_may_be_hedged_though_its_evidence_is_no_bette
     state = graph.invoke({"question": "When was the lamp lit?", "documents": documents})
 
     assert state["answer"] == LONG.replace(LAMP, hedge)
-    revised = state["attempts"][1]["revisions"][0]
+    revised = state["changes"][0]
     assert (revised["balance_before"], revised["balance_after"]) == ([0], [0])
 
 
@@ -517,7 +517,7 @@ def test_a_short_answer_is_looked_at_as_a_whole(
     assert state["answer"] == answer.replace("1871", "1874")
     [prompt] = world.prompts["revise"]
     assert passage_in(prompt) == answer
-    [flip] = state["flips"]
+    [flip] = applied(state)
     assert flip["whole"]
 
 
@@ -544,8 +544,8 @@ def test_the_guard_also_judges_what_the_paper_asks_for(
     assert world.asked["regenerate"] == 1
     assert (state["answer"], state["flipped"]) == (world.answer, False)
     assert any("was refused" in note for note in state["notes"])
-    [whole] = state["attempts"][1]["revisions"]
-    assert (whole["after"], whole["whole"], whole["stands"]) == (world.regenerated, True, False)
+    [whole] = state["changes"]
+    assert (whole["after"], whole["whole"], whole["accepted"]) == (world.regenerated, True, False)
 
 
 def test_line_ends_and_a_language_without_spaces_stay_as_they_are(

@@ -12,7 +12,8 @@ from pydantic import SecretStr
 
 from conflictscore import create_conflict_scorer
 from conflictscore.errors import InputError
-from conflictscore.nodes.state import ScorerInput, run_of
+from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.state import ScorerInput
 from conflictscore.records import Document
 from conflictscore.retrieval.documents import DocumentLike
 from tests.fakes.openai_server import OpenAIServer
@@ -96,5 +97,5 @@ def test_langgraph_json_names_a_factory_that_builds_the_loop(
     module = import_module(path.removeprefix("./").removesuffix(".py").replace("/", "."))
     graph = getattr(module, name)()
 
-    assert {"retrieve", "decide", "regenerate"} <= set(graph.get_graph().nodes)
+    assert {"retrieve", "decide", "correct"} <= set(graph.get_graph().nodes)
     assert "question" in graph.get_input_jsonschema()["properties"]

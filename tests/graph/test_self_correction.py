@@ -16,12 +16,13 @@ from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.state import Doubt, Given, RagInput, RagState
+from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
+from conflictscore.nodes.state import RagInput, RagState
 from conflictscore.records import Answer
 from conflictscore.retrieval.google import GoogleRetriever
 from tests.fakes.google_search import GoogleSearchServer, result
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.world import DISAGREEING, PAPER, World, scripted_model
+from tests.world import DISAGREEING, PAPER, World, applied, scripted_model, sides
 
 QUESTION: RagInput = {"question": "When was the lamp lit?", "documents": DISAGREEING}
 AGREEING = [{"text": "The lamp was lit in 1871."}, {"text": "They lit the lamp in 1871, at dusk."}]
@@ -52,8 +53,11 @@ def test_an_answer_whose_sources_disagree_is_answered_again_with_both_sides_in_v
     assert state["answer"] == "It was lit in 1874."
     assert state["flipped"]
     assert state["justification"] == "The log was written on the night (Doc 2)."
-    assert state["flip"]["supports"] == [1]
-    assert state["flip"]["contradicts"] == [2]
+    [change] = applied(state)
+    assert (change["before"], change["after"]) == ("It was lit in 1871.", "It was lit in 1874.")
+    assert (change["action"], change["whole"], change["accepted"]) == ("replace", True, True)
+    assert change["reason"] == state["justification"]
+    assert sides(change) == [("It was lit in 1871.", [1], [2])]
     assert state["attempts"][-1]["answer"]["cited"] == [2]
     [prompt] = world.prompts["regenerate"]
     supporting, _, contradicting = prompt.partition("Documents that contradict this claim:")
@@ -253,7 +257,7 @@ def test_a_flip_whose_reason_cannot_be_had_stays_a_flip(model: ChatOpenAI, world
     state = loop(model).invoke(QUESTION)
 
     assert state["flipped"]
-    assert (state["justification"], state["flip"]["justification"]) == (None, None)
+    assert (state["justification"], applied(state)[0]["reason"]) == (None, None)
     [note] = state["notes"]
     assert note.startswith("the change has no justification: scripted failed with HTTP 500: ")
 
@@ -322,7 +326,7 @@ def test_an_event_tells_what_its_step_came_to(model: ChatOpenAI) -> None:
         {"event": "scores", "round": 0, **scores},
         {
             "event": "decision",
-            "decision": "regenerate",
+            "decision": "correct",
             "reason": "claim 1 has evidence on both sides",
         },
         {"event": "answer", "round": 1, "answer": second},
@@ -337,12 +341,11 @@ def test_an_event_tells_what_its_step_came_to(model: ChatOpenAI) -> None:
             "event": "flip",
             "before": first,
             "after": second,
-            "justification": World.reason,
-            "claim": first,
-            "supports": [1],
-            "contradicts": [2],
+            "changes": told[-1]["changes"],
         },
     ]
+    [change] = told[-1]["changes"]
+    assert (change["reason"], sides(change)) == (World.reason, [(first, [1], [2])])
     labels = [event for event in told if event["event"] == "label"]
     label = next(event for event in labels if event["document"] == 1)  # they come in any order
     assert (label["label"], label["reasoning"], label["cached"]) == (
@@ -363,9 +366,6 @@ def test_the_end_of_a_run_holds_all_of_it(model: ChatOpenAI) -> None:
     )
     assert (state["decision"], state["notes"], state["checked"]) == ("justify", [], "fully")
     assert state["reason"] == "1 of 1 regenerations were made"
-    assert (state["flips"], state["revisions"]) == ([], []), "an answer was given anew, whole"
-    assert state["reconsidered"] == state["attempts"][1]["reconsidered"]
-    assert state["reconsidered"]["claim"]["text"] == state["first_answer"]
     assert (state["decomposition_error"], state["unclaimed"]) == (None, None)
     assert state["usage"]["calls"] == 2 + 2 + 6 + 1
 
@@ -373,16 +373,18 @@ def test_the_end_of_a_run_holds_all_of_it(model: ChatOpenAI) -> None:
 def test_each_step_tells_how_long_it_took(model: ChatOpenAI) -> None:
     timings = loop(model).invoke(QUESTION)["timings"]
 
-    assert {"retrieve", "generate", "decompose", "label", "regenerate"} <= timings.keys()
+    assert {"retrieve", "generate", "decompose", "label", "correct"} <= timings.keys()
     assert all(seconds >= 0 for seconds in timings.values())
 
 
 def test_an_answer_without_text_is_no_flip_and_has_no_score(model: ChatOpenAI) -> None:
     class Silent:
-        async def first(self, state: RagState, meter: UsageMeter) -> Given:
-            return Given(Answer(text=""))
+        async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
+            return GeneratedAnswer(Answer(text=""))
 
-        async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
+        async def again(
+            self, state: RagState, request: RevisionRequest, meter: UsageMeter
+        ) -> GeneratedAnswer:
             raise AssertionError("nothing was in doubt")
 
         async def reply(self, *_: Any, **__: Any) -> Any:
@@ -392,7 +394,7 @@ def test_an_answer_without_text_is_no_flip_and_has_no_score(model: ChatOpenAI) -
     state = loop(model).invoke(QUESTION, context=replace(context, answerer=Silent()))
 
     assert (state["first_answer"], state["answer"], state["flipped"]) == ("", "", False)
-    assert (state["flip"], state["flips"], state["report"]) == (None, [], None)
+    assert (state["changes"], state["report"]) == ([], None)
     assert (state["final_report"], state["justification"], state["attempts"]) == (None, None, [])
     assert (state["checked"], state["reason"]) == ("no", "the answer is empty, and has no score")
     assert state["notes"] == ["the answer is empty, and has no score"]
@@ -538,12 +540,13 @@ def test_a_flip_that_a_later_round_kept_is_explained_by_what_changed_the_answer(
     state = loop(model, max_rounds=2).invoke(TWO_TOPICS)
 
     assert [attempt["answer"]["text"] for attempt in state["attempts"]] == [LAMP, TOWER, TOWER]
-    flip = state["flip"]
-    assert (flip["claim"], flip["supports"], flip["contradicts"]) == (LAMP, [1], [2])
+    changed, kept = state["changes"]
+    assert sides(changed) == [(LAMP, [1], [2])]
+    assert (kept["action"], kept["before"], kept["after"]) == ("keep", TOWER, TOWER)
     [asked] = world.prompts["justify"]
     assert '- Document 2: "The lamp: 1874."' in asked
     assert "1850" not in asked
-    assert flip["justification"] == state["justification"] == world.reason
+    assert changed["reason"] == state["justification"] == world.reason
     reasons = [attempt["answer"]["justification"] for attempt in state["attempts"]]
     assert reasons == [None, world.reason, None]
 
@@ -565,8 +568,9 @@ def test_the_reason_to_keep_a_new_choice_is_not_the_reason_for_it(
     state = loop(model, max_rounds=2).invoke({**TWO_TOPICS, "options": [LAMP, TOWER]})
 
     assert world.asked["regenerate"] == 2
-    assert state["flip"]["claim"] == LAMP
-    assert state["flip"]["justification"] == state["justification"] == reason
+    [change] = applied(state)
+    assert [claim for claim, *_ in sides(change)] == [LAMP]
+    assert change["reason"] == state["justification"] == reason
 
 
 def test_the_evidence_may_come_from_google(model: ChatOpenAI, world: World) -> None:

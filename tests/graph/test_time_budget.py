@@ -182,7 +182,7 @@ def test_each_node_is_timed(server: OpenAIServer, world: SlowWorld) -> None:
         QUESTION
     )
     assert set(state["timings"]) == {
-        *("retrieve", "generate", "decompose", "label", "score", "decide", "regenerate"),
+        *("retrieve", "generate", "decompose", "label", "score", "decide", "correct"),
         *("justify", "record"),
     }
     assert all(seconds >= 0 for seconds in state["timings"].values())

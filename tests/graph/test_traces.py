@@ -39,7 +39,7 @@ def test_each_call_says_what_it_is_for(labeler: LabelerName, label: list[str]) -
             {"callbacks": [tracer]},
         )
 
-    again = ["regenerate", "decompose", *label, "justify"]
+    again = ["correct", "decompose", *label, "justify"]
     assert sorted(call[0] for call in tracer.calls) == sorted(
         ["generate", "decompose", *label, *again]
     )

@@ -55,7 +55,7 @@ def test_the_guard_goes_with_the_document_that_is_trusted(model: ChatOpenAI) -> 
     state = run(model, trust=GAZETTE_KNOWS)
 
     assert state["answer"] == LAMP
-    [refused] = state["attempts"][1]["revisions"]
+    [refused] = state["changes"]
     assert refused["note"] == "its evidence is not better (+0.20 before, -0.20 after)"
     assert refused["balance_before"] == pytest.approx([1 / 5])
 
@@ -76,11 +76,11 @@ def test_a_replacement_that_only_others_stand_behind_is_refused(
     world.answer = "The lamp was lit in 1860."
     world.revised = lambda passage: revision("REPLACE", passage.replace("1860", "1874"))
     state = run(model, trust=GAZETTE_KNOWS)
-    [refused] = state["attempts"][1]["revisions"]
+    [refused] = state["changes"]
     assert refused["note"] == "more trust stands against than behind a claim that it makes instead"
     nobody = {"domains": {"log.test": 0, "almanac.test": 0}, "hosts": {"gazette.test": 0.1}}
     state = run(model, trust=nobody, disputed=["contradicted"])
-    [refused] = state["attempts"][1]["revisions"]
+    [refused] = state["changes"]
     assert refused["note"].startswith("its evidence is not better")
 
 

@@ -16,7 +16,7 @@ from langgraph.types import Command
 
 from conflictscore.middleware import ConflictScoreMiddleware
 from tests.middleware.agents import CORRECTED, QUESTION, AgentWorld, Invoke, search, texts
-from tests.world import PAPER
+from tests.world import PAPER, applied, sides
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
 FIRST = [*CORRECTED[:-1], "It was lit in 1871."]
@@ -45,9 +45,9 @@ def test_a_flip_waits_for_a_person_with_all_that_they_need_to_decide(
     asked = waiting.value
     assert asked["action"] == "approve_flip"
     assert asked["question"] == "When was the lamp lit?"
-    assert asked["flip"]["before"] == "It was lit in 1871."
-    assert asked["flip"]["after"] == "It was lit in 1874."
-    assert asked["flip"]["justification"] == agent_world.reason
+    assert (asked["before"], asked["after"]) == ("It was lit in 1871.", "It was lit in 1874.")
+    assert asked["justification"] == agent_world.reason
+    assert [sides(change) for change in asked["changes"]] == [[("It was lit in 1871.", [1], [2])]]
     assert (
         '- Document 2 (Log; log.test): "The log says the lamp was lit in 1874."'
         in asked["evidence"]
@@ -79,7 +79,8 @@ def test_who_decides_on_a_flip_is_shown_the_evidence_that_changed_the_answer(
     ]
 
     assert agent_world.asked["regenerate"] == 2
-    assert waiting.value["flip"]["claim"] == "The lamp was lit in 1871."
+    [change] = waiting.value["changes"]
+    assert [claim for claim, *_ in sides(change)] == ["The lamp was lit in 1871."]
     assert '- Document 2 (unknown): "The lamp: 1874."' in waiting.value["evidence"]
     assert "1850" not in waiting.value["evidence"]
 
@@ -111,7 +112,7 @@ def test_the_decision_is_what_the_agent_says_and_nothing_is_asked_of_a_model_aga
     assert texts(state["messages"]) == [*CORRECTED[:-1], said]
     run = state["conflict"]
     assert (run["answer"], run["flipped"]) == (said, flipped)
-    assert (run["flip"] or {}).get("after") == (said if flipped else None)
+    assert [change["after"] for change in applied(run)][-1:] == ([said] if flipped else [])
     assert run["first_answer"] == "It was lit in 1871."
     assert [a["answer"]["text"] for a in run["attempts"]] == [FIRST[-1], CORRECTED[-1]]
     short = state["messages"][-1].response_metadata["conflictscore"]

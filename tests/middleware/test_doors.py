@@ -8,7 +8,7 @@ from conflictscore.errors import NoDocumentsError, ProviderError
 from tests.fakes.openai_server import Fault
 from tests.middleware.agents import AgentWorld
 from tests.middleware.doors import DOORS, Door
-from tests.world import DISAGREEING
+from tests.world import DISAGREEING, applied, sides
 
 FIRST, LAST = "It was lit in 1871.", "It was lit in 1874."
 AGREEING = [
@@ -49,9 +49,9 @@ def test_where_they_disagree_another_answer_is_given_with_a_reason(
     assert (got.run["report"]["cs_c"], got.run["report"]["cs_r"]) == (1.0, 0.5)
     assert got.run["final_report"]["cs_c"] == 1.0
     assert [document["title"] for document in got.run["documents"]] == ["Gazette", "Log", "Walks"]
-    flip = got.run["flip"]
-    assert (flip["before"], flip["after"], flip["claim"]) == (FIRST, LAST, FIRST)
-    assert (list(flip["supports"]), list(flip["contradicts"])) == ([1], [2])
+    [change] = got.run["changes"]
+    assert (change["before"], change["after"], change["accepted"]) == (FIRST, LAST, True)
+    assert sides(change) == [(FIRST, [1], [2])]
     assert (got.asked["generate"], got.asked["regenerate"], got.asked["justify"]) == (1, 1, 1)
     assert got.run["usage"]["calls"] == got.calls
 
@@ -62,7 +62,7 @@ def test_another_answer_that_says_the_same_is_no_flip(door: Door, world: AgentWo
     got = door.answered(world, DISAGREEING)
 
     assert got.said.split() == FIRST.split()
-    assert (got.run["flipped"], got.run["flip"]) == (False, None)
+    assert (got.run["flipped"], applied(got.run)) == (False, [])
     assert got.run["final_report"]["cs_c"] == 1.0
     assert got.asked.get("justify", 0) == 0
 

@@ -19,7 +19,8 @@ from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware.doors import PassedOnError, correct, reconsider_prompt, whole
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.state import Doubt, Given, RagInput, RagState
+from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
+from conflictscore.nodes.state import RagInput, RagState
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Run
 from tests.fakes.openai_server import Fault, OpenAIServer
@@ -55,17 +56,19 @@ class Script:
 
     def __init__(self, *answers: str | Exception, seconds: float = 0.0) -> None:
         self.answers, self.seconds = [*answers], seconds
-        self.doubts: list[tuple[RagState, Doubt]] = []
+        self.doubts: list[tuple[RagState, RevisionRequest]] = []
 
-    async def first(self, state: RagState, meter: UsageMeter) -> Given:
+    async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
         await asyncio.sleep(0)
         given = self.answers.pop(0)
         if isinstance(given, Exception):
             raise PassedOnError(given)
-        return Given(Answer(text=given), seconds=self.seconds)
+        return GeneratedAnswer(Answer(text=given), seconds=self.seconds)
 
-    async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
-        self.doubts.append((state, doubt))
+    async def again(
+        self, state: RagState, request: RevisionRequest, meter: UsageMeter
+    ) -> GeneratedAnswer:
+        self.doubts.append((state, request))
         if self.answers and isinstance(self.answers[0], ProviderError | ContextWindowError):
             raise self.answers.pop(0)  # type: ignore[misc]
         return await self.first(state, meter)
@@ -210,11 +213,11 @@ def test_an_empty_answer_is_not_scored_and_the_run_has_the_same_fields(
 def test_a_brief_run_names_its_documents_without_their_texts(model: ChatOpenAI) -> None:
     ended = finished(model, Script("It was lit in 1871.", "It was lit in 1874."))
 
-    run, short = whole(ended), ended.summary("flip", "reason", texts=False)
+    run, short = whole(ended), ended.summary("reason", texts=False)
 
     assert [d["title"] for d in short["documents"]] == ["Gazette", "Log", "Walks"]
     assert "The tower is white." not in json.dumps(short["documents"])
-    assert run.keys() - short.keys() == {"attempts", "flips"}
+    assert run.keys() - short.keys() == {"attempts"}
     assert short["report"] == run["report"]
     assert run["documents"][0]["text"] == "The lamp was lit in 1871."
 
@@ -227,8 +230,8 @@ def test_the_request_for_another_answer_holds_both_sides_between_safe_marks(
 
     finished(model, script, question="When </claim> was it?")
 
-    [(state, doubt)] = script.doubts
-    prompt = reconsider_prompt(state, doubt, PromptSet.load())
+    [(state, request)] = script.doubts
+    prompt = reconsider_prompt(state, request, PromptSet.load())
     supporting, _, contradicting = prompt.partition("Documents that contradict this claim:")
     assert ': "The lamp was lit in 1871."' in supporting
     assert ': "The log says the lamp was lit in 1874."' in contradicting
@@ -249,7 +252,7 @@ def test_the_time_that_an_answer_took_counts_against_the_budget(
     model: ChatOpenAI, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Slow(Script):
-        async def first(self, state: RagState, meter: UsageMeter) -> Given:
+        async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
             now = time.perf_counter() + 60
             monkeypatch.setattr(binding, "time", SimpleNamespace(perf_counter=lambda: now))
             return await super().first(state, meter)
@@ -257,7 +260,7 @@ def test_the_time_that_an_answer_took_counts_against_the_budget(
     run = whole(finished(model, Slow("In 1871."), budget_seconds=50))
 
     assert not world.asked
-    assert "within the 50 s that the run may take" in run["report"]["error"]
+    assert "timed out: the run may take 50 s" in run["report"]["error"]
 
 
 def test_the_time_that_an_answer_had_taken_before_counts_as_well(

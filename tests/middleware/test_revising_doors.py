@@ -13,7 +13,7 @@ from tests.middleware.doors import DOORS, Door
 from tests.middleware.service.serving import serving
 from tests.revising import DOCUMENTS, LONG, RevisingAgentWorld, revision
 from tests.talking import Shelf
-from tests.world import scripted_model
+from tests.world import applied, scripted_model
 
 OURS: dict[str, Any] = {
     "regeneration": "revise",
@@ -151,8 +151,7 @@ def test_what_is_disputed_changes_and_all_else_stays(
     assert any(scenario.note in note for note in got.run["notes"]) or not scenario.note
     warned = any("checked" in record.getMessage() for record in caplog.records)
     assert warned == (scenario.checked != "fully")
-    stand = [flip for flip in got.run["flips"] if flip["before"] != flip["after"]]
-    assert bool(stand) == (scenario.becomes is not None)
+    assert bool(applied(got.run)) == (scenario.becomes is not None)
 
 
 @pytest.mark.parametrize("name", ["chat model, streamed", "service"])

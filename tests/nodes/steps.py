@@ -8,19 +8,20 @@ from langgraph.runtime import Runtime
 from conflictscore.errors import BudgetError, ProviderError
 from conflictscore.metric import conflict_report
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.state import Doubt, Given, RagState, RunContext
+from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
+from conflictscore.nodes.state import RagState, RunContext
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
     Answer,
     Attempt,
+    Change,
     Claim,
     ClaimEvidence,
     ConflictReport,
     Document,
     EvidenceLabel,
     Label,
-    Revision,
-    Way,
+    RevisionAction,
 )
 
 __all__ = [
@@ -78,10 +79,11 @@ def attempt(report: ConflictReport | None, text: str = "In 1871.", **fields: Any
     return Attempt(**{"round": 0, "answer": answer, "report": report, **fields})
 
 
-def revision(before: str, after: str, start: int = 0, **fields: Any) -> Revision:
-    """A passage, and what was to take its place."""
+def revision(before: str, after: str, start: int = 0, **fields: Any) -> Change:
+    """A passage, and the text for its place."""
     known: dict[str, Any] = {"round": 1, "start": start, "end": start + len(before)}
-    return Revision(**{**known, "before": before, "after": after, "way": Way.REPLACE, **fields})
+    known |= {"before": before, "after": after, "action": RevisionAction.REPLACE}
+    return Change(**{**known, **fields})
 
 
 def setting(**fields: Any) -> RunContext:
@@ -120,16 +122,18 @@ class Says:
 class Answers:
     """Somebody who answers in the model's place, with what he was given or an error."""
 
-    def __init__(self, *given: Given | Exception | str) -> None:
+    def __init__(self, *given: GeneratedAnswer | Exception | str) -> None:
         self.given = list(given)
-        self.doubts: list[Doubt] = []
+        self.doubts: list[RevisionRequest] = []
         self.requests: list[tuple[str, int]] = []
 
-    async def first(self, state: RagState, meter: UsageMeter) -> Given:
+    async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
         return self._next(meter)
 
-    async def again(self, state: RagState, doubt: Doubt, meter: UsageMeter) -> Given:
-        self.doubts.append(doubt)
+    async def again(
+        self, state: RagState, request: RevisionRequest, meter: UsageMeter
+    ) -> GeneratedAnswer:
+        self.doubts.append(request)
         return self._next(meter)
 
     async def reply(
@@ -148,12 +152,12 @@ class Answers:
         except ValueError as error:
             raise ProviderError(f"unreadable: {error}", provider="somebody") from None
 
-    def _next(self, meter: UsageMeter) -> Given:
+    def _next(self, meter: UsageMeter) -> GeneratedAnswer:
         given = self.given.pop(0)
         if isinstance(given, Exception):
             raise given
         meter.add(input_tokens=7, output_tokens=3)
-        return Given(Answer(text=given)) if isinstance(given, str) else given
+        return GeneratedAnswer(Answer(text=given)) if isinstance(given, str) else given
 
 
 class Judge:

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError
+from conflictscore.nodes.answering import GeneratedAnswer
 from conflictscore.nodes.contextualize import contextualize
+from conflictscore.nodes.correct import correct
 from conflictscore.nodes.generate import generate
 from conflictscore.nodes.justify import justify
-from conflictscore.nodes.regenerate import regenerate
-from conflictscore.nodes.state import Given
 from conflictscore.records import Answer, Attempt
 from tests.nodes.steps import (
     PROMPTS,
@@ -47,7 +47,7 @@ def state_of(*attempts: Attempt, **known: Any) -> Any:
 
 async def test_the_first_answer_is_told_with_what_it_cost_and_how_it_was_had() -> None:
     events: list[Any] = []
-    given = Given(Answer(text="In 1871."), ("the agent was slow",), 2.5)
+    given = GeneratedAnswer(Answer(text="In 1871."), ("the agent was slow",), 2.5)
 
     update = await generate(state_of(), running(setting(answerer=Answers(given)), events))
 
@@ -83,36 +83,37 @@ async def test_a_first_answer_is_told_at_once_though_the_guard_watches_over_late
 
 async def test_another_answer_is_asked_for_with_the_claim_in_doubt() -> None:
     weighed = scored(claim_with("+-+", "It was lit."), weights={1: 1.0, 2: 0.5, 3: 0.0})
-    answers = Answers(Given(Answer(text="In 1874.", justification="So."), ("cut",), 2.0))
+    answers = Answers(GeneratedAnswer(Answer(text="In 1874.", justification="So."), ("cut",), 2.0))
 
-    update = await regenerate(state_of(attempt(weighed)), running(setting(answerer=answers)))
+    update = await correct(state_of(attempt(weighed)), running(setting(answerer=answers)))
 
     [doubt] = answers.doubts
     heard = claim_with("+-", "It was lit.")  # what has no weight is not shown
     assert (doubt.before.text, doubt.claim) == ("In 1871.", heard)
     assert doubt.weights == {1: 1.0, 2: 0.5, 3: 0.0}
     assert update == {
-        "decision": "regenerate",
+        "decision": "correct",
         "draft": Answer(text="In 1874.", justification="So.").to_json(),
-        "revisions": [],
-        "reconsidered": heard.to_json(),
+        "changes": [
+            revision("In 1871.", "In 1874.", whole=True, reason="So.", claims=(heard,)).to_json()
+        ],
         "notes": ["the first note", "cut"],
         "usage": {**USAGE, "output_tokens": 3},
-        "timings": {"generate": 1.0, "regenerate": 2.0},
+        "timings": {"generate": 1.0, "correct": 2.0},
     }
 
 
-async def test_a_guard_is_given_the_change_as_one_revision_of_the_whole() -> None:
-    answers = Answers(Given(Answer(text="In 1874.", justification="So.")))
+async def test_a_later_round_begins_with_the_answer_before_it() -> None:
+    answers = Answers(GeneratedAnswer(Answer(text="In 1874.", justification="So.")))
     second = attempt(DISPUTED, "In 1872.", round=1)
 
-    update = await regenerate(
+    update = await correct(
         state_of(attempt(DISPUTED), second), running(setting(answerer=answers, guard=True))
     )
 
     claim = claim_with("+-", "It was lit.")
     whole = revision("In 1872.", "In 1874.", round=2, whole=True, reason="So.", claims=(claim,))
-    assert update["revisions"] == [whole.to_json()]
+    assert update["changes"] == [whole.to_json()]
 
 
 @pytest.mark.parametrize(
@@ -126,13 +127,13 @@ async def test_a_guard_is_given_the_change_as_one_revision_of_the_whole() -> Non
 async def test_without_another_answer_the_earlier_one_stands_and_says_why(
     given: Exception | str, why: str
 ) -> None:
-    update = await regenerate(
-        state_of(attempt(DISPUTED)), running(setting(answerer=Answers(given)))
-    )
+    update = await correct(state_of(attempt(DISPUTED)), running(setting(answerer=Answers(given))))
 
     note = f"the earlier answer stands, because it could not be regenerated: {why}"
     cost = {"calls": 3, "input_tokens": 7, "output_tokens": 3} if given == " \n" else {"calls": 2}
     assert {name: n for name, n in update.pop("usage").items() if n} == cost
+    [kept] = update.pop("changes")
+    assert (kept["action"], kept["accepted"], kept["note"]) == ("keep", False, why)
     assert update == {
         "decision": "record",
         "reason": note,
@@ -145,7 +146,7 @@ async def test_a_change_before_a_failure_is_still_asked_for_its_reason() -> None
     down = ProviderError("the model is down", provider="model")
     changed = attempt(DISPUTED, "In 1874.", round=1)
 
-    update = await regenerate(
+    update = await correct(
         state_of(attempt(DISPUTED), changed), running(setting(answerer=Answers(down)))
     )
 
@@ -154,14 +155,20 @@ async def test_a_change_before_a_failure_is_still_asked_for_its_reason() -> None
 
 @pytest.mark.parametrize("report", [None, scored(claim_with("++"))])
 async def test_nothing_is_given_again_without_a_claim_in_doubt(report: Any) -> None:
-    with pytest.raises(ValueError, match=r"^regenerate was reached without a conflicting claim$"):
-        await regenerate(state_of(attempt(report)), running(setting(answerer=Answers())))
+    with pytest.raises(ValueError, match=r"^correct was reached without a disputed claim$"):
+        await correct(state_of(attempt(report)), running(setting(answerer=Answers())))
 
 
 # The reason of a change
 
 
-CHANGED = attempt(DISPUTED, "In 1874.", round=1, reconsidered=claim_with("+--", "It was lit."))
+CHANGED = attempt(DISPUTED, "In 1874.", round=1)
+CHANGE = revision("In 1871.", "In 1874.", whole=True, claims=(claim_with("+--", "It was lit."),))
+
+
+def changed_state(*attempts: Attempt) -> Any:
+    """A run whose answer changed in the first round, without a reason."""
+    return state_of(attempt(DISPUTED), *attempts, changes=[CHANGE.to_json()])
 
 
 async def test_the_reason_of_a_change_is_put_on_one_line_with_the_documents_it_cites() -> None:
@@ -169,7 +176,7 @@ async def test_the_reason_of_a_change_is_put_on_one_line_with_the_documents_it_c
     kept = attempt(DISPUTED, "In 1874.", round=2)
 
     update = await justify(
-        state_of(attempt(DISPUTED), CHANGED, kept),
+        changed_state(CHANGED, kept),
         running(setting(generator=model, prompts=PROMPTS)),
     )
 
@@ -180,6 +187,7 @@ async def test_the_reason_of_a_change_is_put_on_one_line_with_the_documents_it_c
         None,
     ]
     assert [one.cited for one in reasons] == [(), (2, 3), ()]
+    assert update["changes"][0]["reason"] == "The log is older (Docs 2, 3, 9)."
     assert update["usage"] == {**USAGE, "output_tokens": 3}
     [(prompt, how)] = model.asked
     assert "The question:\nWhen was it lit?\n" in prompt
@@ -195,7 +203,7 @@ async def test_the_most_trusted_documents_come_first_in_what_the_reason_is_asked
     weighed = scored(claim_with("+--", "It was lit."), weights={2: 0.1, 3: 0.9})
 
     await justify(
-        state_of(attempt(DISPUTED), CHANGED.model_copy(update={"report": weighed})),
+        changed_state(CHANGED.model_copy(update={"report": weighed})),
         running(setting(generator=model, prompts=PROMPTS)),
     )
 
@@ -207,7 +215,7 @@ async def test_a_change_without_a_reason_stays_with_a_note() -> None:
     down = ProviderError("the model is down", provider="model")
 
     update = await justify(
-        state_of(attempt(DISPUTED), CHANGED),
+        changed_state(CHANGED),
         running(setting(generator=Says(down), prompts=PROMPTS)),
     )
 
@@ -221,10 +229,10 @@ async def test_a_budget_that_ends_with_a_reason_ends_the_run_unless_passages_wer
     runtime = running(setting(generator=Says(SPENT), prompts=PROMPTS))
 
     with pytest.raises(BudgetError):
-        await justify(state_of(attempt(DISPUTED), CHANGED), runtime)
+        await justify(changed_state(CHANGED), runtime)
 
-    changes = [revision("In 1871.", "In 1874.").to_json()]
-    update = await justify(state_of(attempt(DISPUTED), CHANGED, revisions=changes), runtime)
+    in_place = setting(generator=Says(SPENT), prompts=PROMPTS, regeneration="revise")
+    update = await justify(changed_state(CHANGED), running(in_place))
     assert update["notes"][-1] == f"the change has no justification: {SPENT}"
 
 
@@ -232,7 +240,7 @@ async def test_a_budget_that_ends_with_a_reason_ends_the_run_unless_passages_wer
     "attempts", [[attempt(DISPUTED)], [attempt(DISPUTED), attempt(DISPUTED, "In 1874.", round=1)]]
 )
 async def test_what_did_not_change_on_evidence_needs_no_reason(attempts: list[Attempt]) -> None:
-    with pytest.raises(ValueError, match=r"^justify was reached without a regenerated answer$"):
+    with pytest.raises(ValueError, match=r"^justify was reached without a change of the answer$"):
         await justify(state_of(*attempts), running(setting(prompts=PROMPTS)))
 
 

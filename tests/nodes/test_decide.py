@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from conflictscore.nodes.decide import decide, flipped_by, may_look_again, spare_time, to_look_for
-from conflictscore.nodes.state import RagState, claims_of, run_of
+from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.state import RagState, claims_of
 from conflictscore.records import Answer, Attempt, FurtherSearch, Method
 from tests.nodes.steps import attempt, claim_with, revision, running, scored, setting
 
@@ -33,7 +34,7 @@ async def decision(state: RagState, **settings: Any) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("settings", "attempts", "decided"),
     [
-        ({}, [FIRST], ("regenerate", "claim 1 has evidence on both sides")),
+        ({}, [FIRST], ("correct", "claim 1 has evidence on both sides")),
         ({"method": Method.RAG}, [FIRST], ("record", "rag answers once")),
         ({}, [attempt(None)], ("record", "no claim has evidence on both sides")),
         ({}, [attempt(scored(TOWER))], ("record", "no claim has evidence on both sides")),
@@ -41,7 +42,7 @@ async def decision(state: RagState, **settings: Any) -> tuple[str, str]:
         (
             {"disputed": ALL},
             [attempt(scored(TOWER, policy=ALL))],
-            ("regenerate", "claim 2 is refuted"),
+            ("correct", "claim 2 is refuted"),
         ),
         ({"max_rounds": 0}, [FIRST], ("record", "0 of 0 regenerations were made")),
         (
@@ -52,7 +53,7 @@ async def decision(state: RagState, **settings: Any) -> tuple[str, str]:
         (
             {"regeneration": "revise", "disputed": ALL},
             [attempt(scored(LAMP, TOWER, policy=ALL))],
-            ("regenerate", "disputed claims: 1, 2"),
+            ("correct", "disputed claims: 1, 2"),
         ),
     ],
 )
@@ -63,46 +64,44 @@ async def test_why_an_answer_is_given_again_or_stands(
 
 
 @pytest.mark.parametrize(
-    ("reconsidered", "revised", "goes_on"),
+    ("shown", "goes_on"),
     [
-        (claim_with("+-"), None, False),
-        (claim_with("-+"), None, False),  # documents that change sides are no new ones
-        (claim_with("+0"), None, True),
-        (None, claim_with("+-"), False),
-        (None, claim_with("+0"), True),
-        (None, None, True),
+        (claim_with("+-"), False),
+        (claim_with("-+"), False),  # documents that change sides are no new ones
+        (claim_with("+0"), True),
+        (None, True),
     ],
 )
 async def test_a_further_round_needs_a_document_that_was_not_shown(
-    reconsidered: Any, revised: Any, goes_on: bool
+    shown: Any, goes_on: bool
 ) -> None:
-    changes = (revision("In 1871.", "In 1874.", claims=(revised,)),) if revised else ()
-    again = attempt(CONFLICT, round=1, reconsidered=reconsidered, revisions=changes)
+    changes = [revision("In 1871.", "In 1874.", claims=(shown,)).to_json()] if shown else []
+    again = attempt(CONFLICT, round=1)
 
-    decided = await decision(state_of(FIRST, again), max_rounds=2)
+    decided = await decision(state_of(FIRST, again, changes=changes), max_rounds=2)
 
     why = "claim 1 has evidence on both sides" if goes_on else "there is no new evidence"
-    assert decided == ("regenerate" if goes_on else "record", why)
+    assert decided == ("correct" if goes_on else "record", why)
 
 
 async def test_what_a_revision_showed_for_one_claim_is_not_new_for_another() -> None:
     """All disputed claims are revised, so a document that is new to any of them is a reason."""
-    shown = (revision("In 1871.", "In 1874.", claims=(claim_with("+-0"),)),)
+    shown = [revision("In 1871.", "In 1874.", claims=(claim_with("+-0"),)).to_json()]
     both = scored(claim_with("+-0"), claim_with("0--", number=2), policy=ALL)
-    state = state_of(FIRST, attempt(both, round=1, revisions=shown))
+    state = state_of(FIRST, attempt(both, round=1), changes=shown)
     settings: dict[str, Any] = {"max_rounds": 2, "disputed": ALL}
 
     revising = await decision(state, **settings, regeneration="revise")
     anew = await decision(state, **settings)
 
-    assert revising == ("regenerate", "disputed claims: 1, 2")
+    assert revising == ("correct", "disputed claims: 1, 2")
     assert anew == ("record", "there is no new evidence")
 
 
 async def test_a_document_without_weight_is_no_new_evidence() -> None:
-    shown = claim_with("+-0")
+    shown = [revision("In 1871.", "In 1874.", claims=(claim_with("+-0"),)).to_json()]
     weighed = scored(claim_with("+-+"), weights={3: 0.0})
-    state = state_of(FIRST, attempt(weighed, round=1, reconsidered=shown))
+    state = state_of(FIRST, attempt(weighed, round=1), changes=shown)
 
     assert await decision(state, max_rounds=2) == ("record", "there is no new evidence")
 

@@ -106,7 +106,7 @@ async def test_a_chosen_option_is_the_one_claim_and_nobody_is_asked() -> None:
     [claim] = update["claims"]
     assert claim == {"number": 1, "text": "It was 1871.", "passage": None}
     assert events == [{"event": "claims", "claims": [claim]}]
-    assert (update["decomposition_error"], update["unclaimed"], update["revisions"]) == (
+    assert (update["decomposition_error"], update["unclaimed"], update["changes"]) == (
         None,
         None,
         [],
@@ -136,14 +136,14 @@ async def test_only_a_passage_that_was_changed_is_taken_apart_with_what_stands_b
         Answer(text=f"{LAMP}The tower is white."),
         model,
         attempts=[first.to_json()],
-        revisions=[one.to_json() for one in (kept, white, gone)],
+        changes=[one.to_json() for one in (kept, white, gone)],
     )
 
     [(prompt, _)] = model.asked
     assert f"{LAMP}\n" in prompt
     assert "<answer>\nThe tower is white.\n</answer>" in prompt
     assert [claim["text"] for claim in update["claims"]] == [LAMP, "The tower is white."]
-    assert [one["new_claims"] for one in update["revisions"]] == [[], ["The tower is white."], []]
+    assert [one["new_claims"] for one in update["changes"]] == [[], ["The tower is white."], []]
     assert (update["unclaimed"], update["usage"]["calls"]) == ("7% of the answer", 1)
 
 
@@ -153,10 +153,10 @@ async def test_a_changed_passage_that_cannot_be_taken_apart_is_noted_as_unchecke
     down = Says(ProviderError("the model is down", provider="model"))
 
     update, _ = await apart(
-        Answer(text=ANSWER), down, attempts=[first.to_json()], revisions=[change.to_json()]
+        Answer(text=ANSWER), down, attempts=[first.to_json()], changes=[change.to_json()]
     )
 
-    [revised] = update["revisions"]
+    [revised] = update["changes"]
     assert revised["note"] == "it could not be taken apart into claims: the model is down"
     assert (update["claims"], update["decomposition_error"]) == ([], None)
 

@@ -5,32 +5,36 @@ from typing import Any
 import pytest
 
 from conflictscore.nodes.guard import guard
-from conflictscore.records import Attempt, ConflictReport, Document, Revision, Way
+from conflictscore.records import Attempt, Change, ConflictReport, Document, RevisionAction
 from tests.nodes.steps import attempt, claim_with, revision, running, scored, setting
 
 OLD, NEW = "It was lit in 1871.", "It was lit in 1874."
 NOT_BETTER = "its evidence is not better"
+HEDGE = RevisionAction.HEDGE
 
 
-async def guarded(before: Attempt, now: Attempt, **known: Any) -> tuple[dict[str, Any], list[Any]]:
-    """What the guard makes of a second answer, and what it tells."""
+async def guarded(
+    before: Attempt, now: Attempt, *changes: Change, **known: Any
+) -> tuple[dict[str, Any], list[Any]]:
+    """The guard's update for a second answer that has these changes, and its events."""
     events: list[Any] = []
     attempts = [before.to_json(), now.to_json()]
     state: Any = {"attempts": attempts, "notes": ["the first note"], **known}
+    state["changes"] = [change.to_json() for change in changes]
     return await guard(state, running(setting(guard=True), events)), events
 
 
 async def verdict(
-    before: ConflictReport, after: ConflictReport, change: Revision
-) -> tuple[Revision, dict[str, Any]]:
+    before: ConflictReport, after: ConflictReport, change: Change
+) -> tuple[Change, dict[str, Any]]:
     """What becomes of the only change of an answer."""
     first = attempt(before, change.before)
-    update, _ = await guarded(first, attempt(after, change.after, round=1, revisions=(change,)))
-    [judged] = Attempt.model_validate(update["attempts"][-1]).revisions
+    update, _ = await guarded(first, attempt(after, change.after, round=1), change)
+    [judged] = [Change.model_validate(one) for one in update["changes"]]
     return judged, update
 
 
-def whole(**fields: Any) -> Revision:
+def whole(**fields: Any) -> Change:
     return revision(OLD, NEW, whole=True, **fields)
 
 
@@ -72,7 +76,7 @@ async def test_a_second_answer_stands_where_its_evidence_is_better(
 ) -> None:
     judged, update = await verdict(before, after, whole())
 
-    assert (judged.stands, judged.note) == (note is None, note)
+    assert (judged.accepted, judged.note) == (note is None, note)
     assert update["draft"]["text"] == (OLD if note else NEW)
     refusal = f"a change of “{OLD}” was refused: {note}"
     assert update["notes"] == ["the first note", *([refusal] if note else [])]
@@ -84,7 +88,7 @@ async def test_what_the_first_answer_said_too_is_not_held_against_the_second() -
 
     judged, _ = await verdict(before, scored(claim_with("+--", "It is old.")), whole())
 
-    assert judged.stands
+    assert judged.accepted
 
 
 async def test_where_documents_are_weighed_trust_decides_and_the_refusal_says_so() -> None:
@@ -95,7 +99,7 @@ async def test_where_documents_are_weighed_trust_decides_and_the_refusal_says_so
     stands, _ = await verdict(claims("---", weights=weights), trusted, whole())
     refused, _ = await verdict(claims("---", weights=weights), distrusted, whole())
 
-    assert stands.stands
+    assert stands.accepted
     assert stands.balance_after == pytest.approx((0.6 / 1.4,))
     assert refused.note == "more trust stands against than behind a claim that it makes instead"
     unheard = claims("+00", said="new", weights={1: 0.0})
@@ -109,37 +113,49 @@ async def test_copies_count_once_where_the_run_counts_them_so() -> None:
     once, _ = await verdict(claims("---"), claims("+--", said="new", **copies), whole())
     each, _ = await verdict(claims("---"), claims("+--", said="new", duplicates={3: 2}), whole())
 
-    assert (once.stands, once.balance_before, once.balance_after) == (True, (-1.0,), (0.0,))
-    assert not each.stands
+    assert (once.accepted, once.balance_before, once.balance_after) == (True, (-1.0,), (0.0,))
+    assert not each.accepted
 
 
 @pytest.mark.parametrize(
     ("change", "after", "stands"),
     [
-        (whole(way=Way.HEDGE, claims=(claim_with("00"),)), claims("00", said="new"), True),
-        (whole(way=Way.HEDGE, claims=(claim_with("00"),)), claims("0-", said="new"), False),
-        (whole(way=Way.HEDGE, claims=(claim_with("+0"),)), claims("00", said="new"), False),
         (
-            whole(way=Way.HEDGE, claims=(claim_with("00"), claim_with("+-"))),
+            whole(action=HEDGE, claims=(claim_with("00"),)),
+            claims("00", said="new"),
+            True,
+        ),
+        (
+            whole(action=HEDGE, claims=(claim_with("00"),)),
+            claims("0-", said="new"),
+            False,
+        ),
+        (
+            whole(action=HEDGE, claims=(claim_with("+0"),)),
+            claims("00", said="new"),
+            False,
+        ),
+        (
+            whole(action=HEDGE, claims=(claim_with("00"), claim_with("+-"))),
             claims("00", said="new"),
             False,
         ),
         (whole(claims=(claim_with("00"),)), claims("00", said="new"), False),
-        (whole(way=Way.HEDGE, claims=(claim_with("00"),)), claims(), True),
-        (whole(way=Way.HEDGE), claims("+-", said="new"), True),
+        (whole(action=HEDGE, claims=(claim_with("00"),)), claims(), True),
+        (whole(action=HEDGE), claims("+-", said="new"), True),
     ],
 )
 async def test_to_say_that_nothing_confirms_it_needs_no_better_evidence(
-    change: Revision, after: ConflictReport, stands: bool
+    change: Change, after: ConflictReport, stands: bool
 ) -> None:
     judged, _ = await verdict(claims("00"), after, change)
 
-    assert judged.stands is stands
+    assert judged.accepted is stands
 
 
 async def test_a_hedge_may_say_what_more_documents_deny_where_it_is_better_than_before() -> None:
-    judged, _ = await verdict(claims("---"), claims("+--", said="new"), whole(way=Way.HEDGE))
-    assert judged.stands
+    judged, _ = await verdict(claims("---"), claims("+--", said="new"), whole(action=HEDGE))
+    assert judged.accepted
 
 
 async def test_what_could_not_be_checked_is_refused_for_that_reason() -> None:
@@ -147,15 +163,15 @@ async def test_what_could_not_be_checked_is_refused_for_that_reason() -> None:
     by_error, _ = await verdict(claims("--"), unknown, whole())
     by_note, _ = await verdict(claims("--"), unknown, whole(note="out of budget"))
 
-    assert (by_error.stands, by_error.note) == (False, "no claims could be told")
+    assert (by_error.accepted, by_error.note) == (False, "no claims could be told")
     assert by_note.note == "out of budget"
 
 
 async def test_a_refused_second_answer_leaves_all_of_the_first() -> None:
     before = attempt(claims("+-"), OLD, justification="So it is.", unclaimed="7% of the answer")
-    now = attempt(claims("---", said="new"), NEW, round=1, revisions=(whole(),))
+    now = attempt(claims("---", said="new"), NEW, round=1)
 
-    update, events = await guarded(before, now)
+    update, events = await guarded(before, now, whole())
 
     kept = Attempt.model_validate(update["attempts"][-1])
     assert update["attempts"][0] == before.to_json()
@@ -168,20 +184,20 @@ async def test_a_refused_second_answer_leaves_all_of_the_first() -> None:
     why = f"{NOT_BETTER} (+0.00 before, -1.00 after)"
     assert events == [
         {"event": "answer", "round": 1, "answer": OLD},
-        {"event": "guard", "round": 1, "stand": [], "refused": [[OLD, NEW, why]]},
+        {"event": "guard", "round": 1, "accepted": [], "refused": [[OLD, NEW, why]]},
     ]
 
 
 async def test_a_second_answer_that_stands_is_left_as_it_is() -> None:
-    now = attempt(claims("++", said="new"), NEW, round=1, revisions=(whole(),), unclaimed="9%")
+    now = attempt(claims("++", said="new"), NEW, round=1, unclaimed="9%")
 
-    update, events = await guarded(attempt(claims("+-"), OLD), now)
+    update, events = await guarded(attempt(claims("+-"), OLD), now, whole())
 
     kept = Attempt.model_validate(update["attempts"][-1])
     assert (kept.answer, kept.report, kept.unclaimed) == (now.answer, now.report, "9%")
     assert events == [
         {"event": "answer", "round": 1, "answer": NEW},
-        {"event": "guard", "round": 1, "stand": [[OLD, NEW]], "refused": []},
+        {"event": "guard", "round": 1, "accepted": [[OLD, NEW]], "refused": []},
     ]
 
 
@@ -201,7 +217,9 @@ async def test_of_several_changes_only_those_that_stand_are_in_the_answer() -> N
     second = scored(
         claim_with("++", LAMP, 1), claim_with("++", WHITE, 2), claim_with("--", GREEN, 3)
     )
-    kept = revision(LAMP, LAMP, AT[LAMP][0], way=Way.KEEP, reason="It is right (Doc 1).")
+    kept = revision(
+        LAMP, LAMP, AT[LAMP][0], action=RevisionAction.KEEP, reason="It is right (Doc 1)."
+    )
     white = revision(
         TOWER, WHITE, AT[TOWER][0], new_claims=(WHITE,), reason="The deeds say so (Docs 2, 9)."
     )
@@ -212,12 +230,13 @@ async def test_of_several_changes_only_those_that_stand_are_in_the_answer() -> N
         second,
         changed,
         round=1,
-        revisions=(kept, white, green),
         justification="The deeds say so (Docs 2, 9). A keeper saw it (Doc 1).",
     )
     documents = [Document(number=n, text=f"Text {n}").to_json() for n in (1, 2)]
 
-    update, events = await guarded(attempt(first, ANSWER), now, documents=documents)
+    update, events = await guarded(
+        attempt(first, ANSWER), now, kept, white, green, documents=documents
+    )
 
     text = ANSWER.replace(TOWER, WHITE)
     guarded_one = Attempt.model_validate(update["attempts"][-1])
@@ -235,13 +254,13 @@ async def test_of_several_changes_only_those_that_stand_are_in_the_answer() -> N
         for pair in evidence.labels
     )
     assert guarded_one.report.conflicting == (3,)
-    unchanged, stands, refused = guarded_one.revisions
+    unchanged, stands, refused = [Change.model_validate(c) for c in update["changes"]]
     assert unchanged == kept, "what changes nothing is not judged"
     assert (stands.balance_before, stands.balance_after) == ((-1.0,), (1.0,))
     assert (refused.balance_before, refused.balance_after) == ((0.0,), (-1.0,))
     why = f"{NOT_BETTER} (+0.00 before, -1.00 after)"
     assert update["notes"][1:] == [f"a change of “{DOOR}” was refused: {why}"]
-    assert events[-1]["stand"] == [[TOWER, WHITE]]
+    assert events[-1]["accepted"] == [[TOWER, WHITE]]
 
 
 async def test_without_a_reason_that_stands_there_is_none() -> None:
@@ -251,11 +270,10 @@ async def test_without_a_reason_that_stands_there_is_none() -> None:
         scored(claim_with("--", GREEN, 1)),
         GREEN,
         round=1,
-        revisions=(refused,),
         justification=refused.reason,
     )
 
-    update, _ = await guarded(attempt(first, DOOR), now)
+    update, _ = await guarded(attempt(first, DOOR), now, refused)
 
     assert update["draft"]["text"] == DOOR
     assert (update["draft"]["justification"], update["draft"]["cited"]) == (None, [])
@@ -267,4 +285,4 @@ async def test_without_scores_there_is_nothing_to_guard(missing: int) -> None:
     both[missing] = both[missing].model_copy(update={"report": None})
 
     with pytest.raises(ValueError, match=r"^guard was reached without scores$"):
-        await guarded(*both)
+        await guarded(both[0], both[1])

@@ -88,7 +88,8 @@ async def test_a_budget_that_ends_with_a_change_leaves_the_change_unlabelled() -
     changed = revision("one", "other").to_json()
 
     update = await label(
-        state_of(["same", "new"], first, revisions=[changed]), running(setting(labeler=Judge()))
+        state_of(["same", "new"], first, changes=[changed]),
+        running(setting(labeler=Judge(), regeneration="revise")),
     )
 
     assert sides(update) == ["+-", "??"]

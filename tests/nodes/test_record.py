@@ -15,13 +15,15 @@ AGREED = scored(claim_with("++", "It was lit."))
 
 async def recorded(*attempts: Attempt, **settings: Any) -> dict[str, Any]:
     """The end of a run with these answers, of which one note is known already."""
+    events: list[Any] = settings.pop("events", [])
     state: Any = {
+        "changes": settings.pop("changes", []),
         "attempts": [one.to_json() for one in attempts],
         "notes": ["the first note"],
         "run_id": "run-7",
         "draft": attempts[-1].answer.to_json() if attempts else {"text": "  "},
     }
-    return await record(state, running(setting(**{"labeler": Judge(), **settings})))
+    return await record(state, running(setting(**{"labeler": Judge(), **settings}), events))
 
 
 @pytest.mark.parametrize(
@@ -95,19 +97,15 @@ async def test_each_answer_is_noted_with_what_is_missing_of_it() -> None:
 
 
 async def test_a_change_on_evidence_is_a_flip_and_is_told() -> None:
-    shown = claim_with("+--", "It was lit.")
-    second = attempt(AGREED, "In 1874.", round=1, reconsidered=shown, justification="So.")
+    shown, events = claim_with("+--", "It was lit."), list[Any]()
+    second = attempt(AGREED, "In 1874.", round=1, justification="So.")
+    change = revision("In 1871.", "In 1874.", claims=(shown,)).to_json()
+    refused = revision("a", "b", accepted=False).to_json()
 
-    state = await recorded(attempt(CONFLICT), second)
+    state = await recorded(attempt(CONFLICT), second, changes=[change, refused], events=events)
 
-    assert state["flip"] == {
-        "before": "In 1871.",
-        "after": "In 1874.",
-        "justification": "So.",
-        "claim": "It was lit.",
-        "supports": [1],
-        "contradicts": [2, 3],
-    }
+    flip = {"event": "flip", "before": "In 1871.", "after": "In 1874.", "changes": [change]}
+    assert events == [flip]
     assert (state["answer"], state["first_answer"], state["flipped"]) == (
         "In 1874.",
         "In 1871.",
@@ -122,27 +120,8 @@ async def test_an_answer_that_was_confirmed_keeps_the_reason_for_that() -> None:
 
     state = await recorded(attempt(CONFLICT), confirmed)
 
-    assert (state["flipped"], state["flip"]) == (False, None)
+    assert state["flipped"] is False
     assert state["justification"] == "Both agree on it."
-
-
-async def test_a_change_without_a_claim_in_doubt_is_none_on_evidence() -> None:
-    state = await recorded(attempt(CONFLICT), attempt(AGREED, "In 1874.", round=1))
-
-    assert (state["flipped"], state["flip"]) == (False, None)
-
-
-async def test_only_what_was_changed_and_stands_is_listed() -> None:
-    stands, refused = revision("a", "b"), revision("c", "d", stands=False, note="no better")
-    later, kept = revision("e", "f", round=2), revision("g", "G")
-
-    state = await recorded(
-        attempt(CONFLICT),
-        attempt(CONFLICT, round=1, revisions=(stands, refused, kept)),
-        attempt(CONFLICT, round=2, revisions=(later,)),
-    )
-
-    assert state["flips"] == [stands.to_json(), later.to_json()]
 
 
 async def test_an_answer_that_was_not_scored_has_no_report() -> None:
@@ -160,8 +139,6 @@ async def test_an_answer_without_text_ends_a_run_without_anything() -> None:
         "answer": "  ",
         "first_answer": "  ",
         "flipped": False,
-        "flip": None,
-        "flips": [],
         "checked": "no",
         "justification": None,
         "report": None,

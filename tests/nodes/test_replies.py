@@ -20,14 +20,14 @@ from conflictscore.nodes.replies import (
     read_text,
     unframed,
 )
-from conflictscore.records import Way
+from conflictscore.records import RevisionAction
 
 T = TypeVar("T")
 
 OPTIONS = ("Nothing happens", "You lose a tooth.")
 DOCUMENTS = range(1, 6)
 NOT_ALL = r"^not all of its lines were claims with a bullet or a number, as the first was$"
-REPLACED = (Way.REPLACE, "So (Doc 2).", "It was.")
+REPLACED = (RevisionAction.REPLACE, "So (Doc 2).", "It was.")
 
 
 # Free form
@@ -168,21 +168,21 @@ def test_claims_come_back_as_they_were_listed(claims: list[str], line: str, mark
 
 # A passage's replacement
 
-WAYS = (Way.KEEP, Way.REPLACE, Way.REMOVE)
+WAYS = (RevisionAction.KEEP, RevisionAction.REPLACE, RevisionAction.REMOVE)
 
 
 @pytest.mark.parametrize(
     ("reply", "revised"),
     [
-        ("WAY: KEEP\nREASON: It stands.", (Way.KEEP, "It stands.", "")),
+        ("WAY: KEEP\nREASON: It stands.", (RevisionAction.KEEP, "It stands.", "")),
         ("**WAY:** replace.\n# REASON:  So  (Doc 2). *\n\nPASSAGE:\n It was.\n", REPLACED),
-        ("way: _REMOVE_\nPASSAGE: none", (Way.REMOVE, None, "")),
-        ("REASON: *so*\nWAY: Keep *", (Way.KEEP, "so", "")),
-        ("WAY: REPLACE\nPASSAGE: WAY: of old.", (Way.REPLACE, None, "WAY: of old.")),
+        ("way: _REMOVE_\nPASSAGE: none", (RevisionAction.REMOVE, None, "")),
+        ("REASON: *so*\nWAY: Keep *", (RevisionAction.KEEP, "so", "")),
+        ("WAY: REPLACE\nPASSAGE: WAY: of old.", (RevisionAction.REPLACE, None, "WAY: of old.")),
     ],
 )
 def test_a_revision_is_a_way_with_its_reason_and_its_text(
-    reply: str, revised: tuple[Way, str | None, str]
+    reply: str, revised: tuple[RevisionAction, str | None, str]
 ) -> None:
     assert read_revision(reply, WAYS) == revised
 

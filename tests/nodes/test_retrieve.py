@@ -66,8 +66,7 @@ async def test_what_is_found_is_numbered_marked_and_told_with_the_notes_of_the_s
             "one page could not be read",
             "two were empty",
         ],
-        "reconsidered": None,
-        "revisions": [],
+        "changes": [],
     }
     assert events == [
         {
@@ -185,7 +184,7 @@ async def test_an_answer_and_its_documents_are_taken_as_they_are_given() -> None
         (2, 1),
     ]
     assert update.pop("draft")["text"] == "In 1871."
-    assert update == {"notes": [], "run_id": "run-7", "reconsidered": None, "revisions": []}
+    assert update == {"notes": [], "run_id": "run-7", "changes": []}
     another = await receive(given, running(setting()))
     assert len(another["run_id"]) == 32
 

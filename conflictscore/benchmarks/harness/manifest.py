@@ -204,6 +204,6 @@ def _writer(fields: Mapping[str, Any]) -> str:
 def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
     """What must be the same to resume."""
     decides = {name: fields[name] for name in ("benchmark", "configuration", "hashes")}
-    # versions up to 0.9 wrote a margin for guarded-rag, which no longer has a rule of its own
+    # earlier versions wrote a margin for guarded-rag, which no longer has a rule of its own
     kept = {k: v for k, v in fields["configuration"].items() if k != "guard_margin"}
     return decides | {"configuration": kept}

@@ -11,8 +11,16 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
-from conflictscore.benchmarks.harness.methods.registry import BASELINE, steps
-from conflictscore.records import Answer, ClaimEvidence, ConflictReport, Document, Record, Usage
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS, steps
+from conflictscore.records import (
+    Answer,
+    Change,
+    ClaimEvidence,
+    ConflictReport,
+    Document,
+    Record,
+    Usage,
+)
 
 __all__ = [
     "Guard",
@@ -70,7 +78,8 @@ class StepRecord(Record):
     """What came of it; None exactly where ``error`` is set. By step:
 
     - documents: ``documents`` (Document), ``notes``
-    - loop: ``attempts`` (Attempt), ``reason``, ``notes``, ``regeneration_error``
+    - loop: ``attempts`` (Attempt), ``changes`` (Change), ``reason``, ``notes``,
+      ``regeneration_error``
     - control-rag, resample: ``answer`` (Answer), ``notes``
     - placebo: the same, and ``donor``, the id of the question whose evidence was shown; None where
       there was no conflict, so that nothing was asked
@@ -80,7 +89,7 @@ class StepRecord(Record):
       could be had) and ``cited``, numbers of documents
     - no-documents, first-document, second-document, swapped-order, asked-conflict,
       agreeing-pair, asked-agreeing, balanced, super-balanced: ``answer``, ``notes``
-    - revised-rag, revised-alone, unguarded: ``answer``, ``notes``, and ``flips``, a Revision each
+    - revised-rag, revised-alone, unguarded: ``answer``, ``notes``, and ``changes``
     - madam-rag: ``answer``, ``notes``, and ``rounds``, 1 to 3
     - grade: ``verdicts``, by measure a Verdict; and ``report``, a ConflictReport, where answers are
       judged by their ConflictScore
@@ -155,7 +164,9 @@ class QuestionResult(Record):
     """Whether a claim of the first answer has evidence on both sides; None where it has no
     score."""
     reconsidered: ClaimEvidence | None = None
-    """The claim that was put back to the model, with its labels; None where none was."""
+    """The claim that the loop put back to the model, with its labels; None where none was."""
+    changes: dict[str, tuple[Change, ...]] = Field(default_factory=dict)
+    """By step, every passage that it looked at again; of the steps that write by the loop."""
     justification: str | None = None
     """The model's reason for the regenerated answer."""
     guard: Guard | None = None
@@ -170,6 +181,19 @@ class QuestionResult(Record):
     usage: dict[str, dict[str, Usage]] = Field(default_factory=dict)
     """What each step cost, by the model's name."""
     seconds: dict[str, float] = Field(default_factory=dict)
+
+    def claims_about(self, method: str) -> tuple[ClaimEvidence, ...]:
+        """The claims that a method's change of the answer is about, with their labels.
+
+        Those of the changes that were applied, or of all where none was. A method that keeps no
+        changes put back the claim of the loop.
+        """
+        changes = self.changes.get(METHODS[method].step or method, ())
+        looked = [change for change in changes if change.applied] or changes
+        claims = {claim.claim.text: claim for change in looked for claim in change.claims}
+        if not claims and self.reconsidered is not None:
+            return (self.reconsidered,)
+        return tuple(claims.values())
 
     def flipped(self, method: str) -> bool | None:
         """Whether a method's answer differs from the baseline's; None where one is missing."""

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import fsum
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.definition import ACCURACY
@@ -37,13 +37,14 @@ from conflictscore.nodes.guard import judge_change
 from conflictscore.records import (
     Answer,
     Attempt,
+    Change,
     ConflictReport,
     Document,
-    Revision,
+    RevisionAction,
     Usage,
-    Way,
     first_fault,
 )
+from conflictscore.records.stored import upgraded_run
 
 __all__ = [
     "FREE_FORM_MEASURES",
@@ -78,7 +79,13 @@ class _LoopValue(_Value):
     """Of ``loop``."""
 
     attempts: tuple[Attempt, ...] = Field(min_length=1)
+    changes: tuple[Change, ...] = ()
     regeneration_error: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_any_version(cls, data: Any) -> Any:
+        return upgraded_run(data) if isinstance(data, dict) else data
 
 
 class _FirstUsageValue(_Value):
@@ -91,6 +98,12 @@ class _AnsweredValue(_Value):
     """Of a step with one answer."""
 
     answer: Answer
+
+
+class _RevisedValue(_AnsweredValue):
+    """Of a method that corrects by the loop's own step."""
+
+    changes: tuple[Change, ...] = ()  # earlier versions recorded only what changed, as "flips"
 
 
 class _PlaceboValue(_AnsweredValue):
@@ -209,16 +222,19 @@ class Recorded:
         documents = self._value(DOCUMENTS, _DocumentsValue)
         placebo = self._value("placebo", _PlaceboValue)
         attempts = self._loop.attempts if isinstance(self._loop, _LoopValue) else ()
-        telling = (flipped_by(attempts) or attempts[-1]) if attempts else None
+        changes = self._changes(methods)
+        telling = flipped_by(attempts) if attempts else None
+        looked = [c for c in changes.get(LOOP, ()) if telling is None or c.round == telling.round]
+        about = [claim for c in looked if c.applied or telling is None for claim in c.claims]
+        last = telling or (attempts[-1] if attempts else None)
         return QuestionResult(
             question=self.question,
             documents=documents.documents if documents else (),
             methods={method: result for method, result in found.items() if result},
             conflict=self._conflict(),
-            reconsidered=telling.reconsidered if telling else None,
-            justification=(
-                telling.answer.justification if telling and telling.reconsidered else None
-            ),
+            reconsidered=about[0] if about else None,
+            changes=changes,
+            justification=last.answer.justification if last and last.round else None,
             guard=self.guard,
             donor=placebo.donor if placebo else None,
             predicted={
@@ -231,6 +247,14 @@ class Recorded:
             usage=self._usage(),
             seconds=self._seconds(),
         )
+
+    def _changes(self, methods: Mapping[str, BenchmarkMethod]) -> dict[str, tuple[Change, ...]]:
+        """The changes of the loop, and of each method that corrects by the loop's own step."""
+        changes = {LOOP: self._loop.changes} if isinstance(self._loop, _LoopValue) else {}
+        for method in methods.values():
+            if method.own_loop and (value := self._value(method.step, _RevisedValue)):
+                changes[method.step] = value.changes
+        return changes
 
     @cached_property
     def _loop(self) -> _LoopValue | MethodResult | None:
@@ -268,20 +292,20 @@ class Recorded:
             return Guard(accepted=False, note="one of the answers has no score")
         old, new = self.first.answer.text, self.last.answer.text
         change = judge_change(
-            Revision(
+            Change(
                 round=1,
                 start=0,
                 end=len(old),
                 before=old,
                 after=new,
-                way=Way.REPLACE,
+                action=RevisionAction.REPLACE,
                 whole=True,
                 claims=tuple(before.evidence(number) for number in before.disputed),
             ),
             before,
             after,
         )
-        return Guard(accepted=change.stands, note=change.note)
+        return Guard(accepted=change.accepted, note=change.note)
 
     def answer_of(
         self, step: str, *, after_first: bool = False, grade_key: Callable[[str], str] = str

@@ -11,6 +11,7 @@ from conflictscore.errors import ConfigurationError
 from conflictscore.markup import without_markdown
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import RUN_DETAILS, Run
+from conflictscore.records.stored import upgraded_run
 from conflictscore.storage.database import Database, SQLiteTables, Value, storable
 
 __all__ = ["RUNNING", "KeptRuns", "ListedRun", "RunFilter", "run_record"]
@@ -246,8 +247,7 @@ class KeptRuns:
             return None
         used = "UPDATE runs SET used = $2 WHERE id = $1"
         self._database.later(used, run_id, time.time_ns(), done=_ignored)
-        run: dict[str, Any] = json.loads(row[0])
-        return run
+        return upgraded_run(json.loads(row[0]))
 
     def is_running(self, run_id: str, owner: str | None) -> bool:
         """Whether a run of this owner's, or of anybody's, is being worked on, by any process.

@@ -5,7 +5,8 @@ from typing import Any, Literal, NamedTuple, cast
 
 from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.middleware.service.refusals import plain_reason
-from conflictscore.nodes.state import RagInput, RunContext, run_of
+from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Run
 
 __all__ = ["Event", "LoopFailure", "LoopRun"]
@@ -98,7 +99,7 @@ class LoopRun:
                 self.stage = "judge"
                 if event["round"] and event["round"] >= self._context.max_rounds:
                     self._last = True
-            case "decision" if event["decision"] == "regenerate":
+            case "decision" if event["decision"] == "correct":
                 self.stage = "regeneration"
             case "decision":
                 self._last = event["decision"] != "look_further"

@@ -1,5 +1,6 @@
 """Records of a benchmark run as tests write them, in a few letters."""
 
+from itertools import pairwise
 from typing import Any
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
@@ -9,12 +10,15 @@ from conflictscore.metric import conflict_report
 from conflictscore.records import (
     Answer,
     Attempt,
+    Change,
     Claim,
     ClaimEvidence,
     ConflictReport,
     EvidenceLabel,
     Label,
+    RevisionAction,
     Usage,
+    differs,
 )
 
 __all__ = [
@@ -90,9 +94,7 @@ def attempt(
         return Attempt(round=0, answer=answer, report=scores)
     if after.reconsider is None:
         raise ValueError("nothing is reconsidered without a conflict")
-    return Attempt(
-        round=1, answer=answer, report=scores, reconsidered=after.evidence(after.reconsider)
-    )
+    return Attempt(round=1, answer=answer, report=scores)
 
 
 def tokens(number: int, *, calls: int = 1) -> dict[str, Usage]:
@@ -112,6 +114,7 @@ def loop(
 ) -> StepRecord:
     value: dict[str, Any] = {
         "attempts": [one.to_json() for one in attempts],
+        "changes": [_change(one, other) for one, other in pairwise(attempts)],
         "reason": "",
         "notes": [],
         "regeneration_error": regeneration_error,
@@ -119,6 +122,24 @@ def loop(
     if first_usage is not None:
         value["first_usage"] = {name: usage.to_json() for name, usage in first_usage.items()}
     return record(question, LOOP, value, **rest)
+
+
+def _change(before: Attempt, after: Attempt) -> dict[str, Any]:
+    """The second look that led from an answer to the next, at the claim to reconsider."""
+    one, other = before.answer.text, after.answer.text
+    number = before.report.reconsider if before.report else None
+    claims = (before.report.evidence(number),) if before.report and number else ()
+    return Change(
+        round=after.round,
+        start=0,
+        end=len(one),
+        before=one,
+        after=other,
+        action=RevisionAction.REPLACE if differs(one, other) else RevisionAction.KEEP,
+        whole=True,
+        claims=claims,
+        reason=after.answer.justification,
+    ).to_json()
 
 
 def answered(question: Question, step: str, answer: Answer, **rest: Any) -> StepRecord:

@@ -264,7 +264,7 @@ class TestRevised:
         moved = {p.method: (p.corrected, p.harmed) for p in run.figures.paired[::2]}
         assert moved == {"revised-rag": (1, 0), "unguarded": (1, 1)}
         assert quiz.by_lamp["revise", 0] == 1, "what the two have in common is asked for once"
-        [flip] = value_of(tmp_path / "run", "revised-rag")["flips"]
+        [flip] = value_of(tmp_path / "run", "revised-rag")["changes"]
         assert flip["before"] == told(0, WRONG)
 
 

@@ -20,6 +20,7 @@ from tests.middleware.service.serving import (
     serving,
     user,
 )
+from tests.world import sides
 
 WHY = "Say why the answer changed"
 
@@ -64,8 +65,9 @@ class TestCorrect:
             "It was lit in 1871.",
             "It was lit in 1874.",
         ]
-        assert run["flip"]["contradicts"] == [2]
-        assert {"retrieve", "generate", "label", "regenerate", "justify"} <= set(run["timings"])
+        [change] = run["changes"]
+        assert (change["accepted"], sides(change)[0][2]) == (True, [2])
+        assert {"retrieve", "generate", "label", "correct", "justify"} <= set(run["timings"])
 
     def test_scores_with_weights_stand_beside_those_without(self, upstream: OpenAIServer) -> None:
         with serving(upstream, trust={"domains": {"gazette.test": 0.5}}) as served:

@@ -17,7 +17,7 @@ def test_a_run_is_counted_with_its_results(world: ChatWorld, upstream: OpenAISer
                 'conflictscore_labels_total{label="IRRELEVANT"}',
                 "conflictscore_conflicts_total",
                 "conflictscore_flips_total",
-                'conflictscore_node_seconds_count{node="regenerate"}',
+                'conflictscore_node_seconds_count{node="correct"}',
                 'conflictscore_request_seconds_count{route="/v1/chat/completions"}',
                 "conflictscore_requests_in_flight",
             )

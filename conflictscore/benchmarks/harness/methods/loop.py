@@ -27,6 +27,7 @@ async def _loop(asker: Asker, asked: Asked) -> dict[str, Any]:
     )
     return {
         "attempts": state["attempts"],
+        "changes": state["changes"],
         "reason": state["reason"],
         "notes": [*first["notes"], *state["notes"]],
         "regeneration_error": state.get("regeneration_error"),

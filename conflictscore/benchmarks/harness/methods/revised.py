@@ -44,7 +44,7 @@ async def _ask(
     given = graph_input(asked.question, asked.documents)
     first = asked.answered.answer.text
     state = await asker.run(graph, {**given, "draft_answer": first})
-    return {"answer": state["draft"], "notes": state["notes"], "flips": state["flips"]}
+    return {"answer": state["draft"], "notes": state["notes"], "changes": state["changes"]}
 
 
 def _revised(

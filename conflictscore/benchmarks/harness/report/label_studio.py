@@ -139,8 +139,12 @@ def _task(run: ReportRun, result: QuestionResult, method: str) -> dict[str, Any]
     kind = flip_kind(result, method, run.first_measure, falls=run.falls)
     before, after = result.methods[BASELINE].answer, result.methods[method].answer
     looked = method in SECOND_LOOKS  # the others were shown no claim, and answered from everything
-    question, claim = result.question, result.reconsidered if looked else None
-    labels = {} if claim is None else {pair.document: pair for pair in claim.labels}
+    question = result.question
+    claims = result.claims_about(method) if looked else ()
+    labels: dict[int, EvidenceLabel] = {}
+    for pair in (pair for claim in claims for pair in claim.labels):
+        if not _speaks(labels.get(pair.document)):
+            labels[pair.document] = pair
     told = [d for d in result.documents if not looked or _speaks(labels.get(d.number))]
     reason = justification(result, method) if looked else after and after.justification
     return {
@@ -159,7 +163,7 @@ def _task(run: ReportRun, result: QuestionResult, method: str) -> dict[str, Any]
         "before": before.text if before else "",
         "after": after.text if after else "",
         "justification": reason or "(none was given)",
-        "claim": claim.claim.text if claim else "",
+        "claim": "\n".join(claim.claim.text for claim in claims),
         "documents": [
             {
                 "source": _source(document, labels.get(document.number)),

@@ -93,7 +93,7 @@ function change(run) {
       half("after", "After", sides.after),
     ),
     reason(run.justification ?? "The model gave no reason.", run),
-    run.flip && reconsidered(run.flip),
+    ...changedClaims(run).map(reconsidered),
   );
 }
 
@@ -126,14 +126,24 @@ function reason(text, run) {
   return el("div", { class: "reason" }, el("h4", {}, "The model's reason"), said);
 }
 
-/** @param {any} flip */
-function reconsidered(flip) {
-  const sides = `For it: ${named(flip.supports)}. Against it: ${named(flip.contradicts)}.`;
+/**
+ * The claims that the applied changes are about.
+ * @param {any} run
+ */
+function changedClaims(run) {
+  const applied = run.changes.filter((change) => change.accepted && change.action !== "keep");
+  return applied.flatMap((change) => change.claims);
+}
+
+/** @param {any} claim With its labels. */
+function reconsidered(claim) {
+  const side = (label) => claim.labels.filter((l) => l.label === label).map((l) => l.document);
+  const sides = `For it: ${named(side("SUPPORTS"))}. Against it: ${named(side("CONTRADICTS"))}.`;
   return el(
     "div",
     { class: "reason" },
     el("h4", {}, "The claim that was reconsidered"),
-    told("p", "", flip.claim, 2000),
+    told("p", "", claim.claim.text, 2000),
     el("p", { class: "faint" }, sides),
   );
 }

@@ -110,7 +110,7 @@ export class Steps {
   #decided(data) {
     const said = {
       look_further: "Searching once more for what is in doubt",
-      regenerate: `Looking again: ${data.reason}`,
+      correct: `Looking again: ${data.reason}`,
       justify: "Asking why the answer changed",
     };
     const text = said[data.decision];

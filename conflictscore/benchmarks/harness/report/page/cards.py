@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
@@ -23,7 +24,7 @@ from conflictscore.benchmarks.harness.report.page.html import (
 from conflictscore.benchmarks.harness.report.page.report_run import FlipAnnotation, ReportRun
 from conflictscore.labelers.quotes import Span, passage_of, quoted_spans
 from conflictscore.markup import shown, web_address, web_host
-from conflictscore.records import Document, EvidenceLabel, Label
+from conflictscore.records import ClaimEvidence, Document, EvidenceLabel, Label
 from conflictscore.reporting.figure_text import percent
 
 __all__ = [
@@ -155,6 +156,15 @@ class ShownPassage:
 
 
 @dataclass(frozen=True)
+class ShownClaim:
+    """A claim that a change is about, and the documents on both sides."""
+
+    evidence: ClaimEvidence
+    supports: list[ShownPassage]
+    contradicts: list[ShownPassage]
+
+
+@dataclass(frozen=True)
 class FlipCard:
     """One question whose first answer had evidence on both sides."""
 
@@ -200,7 +210,11 @@ class FlipCard:
     @property
     def reason(self) -> Any:
         """The reason as markup, with links to the documents that it cites."""
-        shown_here = {p.document.number for p in (*self.supports, *self.contradicts)}
+        shown_here = {
+            passage.document.number
+            for claim in self.claims
+            for passage in (*claim.supports, *claim.contradicts)
+        }
         return linked_documents(self.justification or "It gave none.", self.anchor, shown_here)
 
     @property
@@ -226,21 +240,20 @@ class FlipCard:
         """What reviewers said of it."""
         return self.run.annotation(self.result, self.method)
 
-    @property
-    def supports(self) -> list[ShownPassage]:
-        """The documents that support the reconsidered claim."""
-        return list(self._passages(Label.SUPPORTS))
+    @cached_property
+    def claims(self) -> list[ShownClaim]:
+        """The claims that the change is about, with the documents on both sides."""
+        return [
+            ShownClaim(
+                claim,
+                list(self._passages(claim, Label.SUPPORTS)),
+                list(self._passages(claim, Label.CONTRADICTS)),
+            )
+            for claim in self.result.claims_about(self.method)
+        ]
 
-    @property
-    def contradicts(self) -> list[ShownPassage]:
-        """The documents that contradict it."""
-        return list(self._passages(Label.CONTRADICTS))
-
-    def _passages(self, label: Label) -> Iterator[ShownPassage]:
+    def _passages(self, claim: ClaimEvidence, label: Label) -> Iterator[ShownPassage]:
         known = {document.number: document for document in self.result.documents}
-        claim = self.result.reconsidered
-        if claim is None:
-            return
         for pair in claim.labels:
             document = known.get(pair.document)
             if pair.label is label and document is not None:

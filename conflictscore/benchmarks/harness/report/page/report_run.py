@@ -13,7 +13,7 @@ from pydantic import Field
 
 from conflictscore.benchmarks.harness.definition import ACCURACY
 from conflictscore.benchmarks.harness.figures import Cost, Figures
-from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP
 from conflictscore.benchmarks.harness.records import MethodResult, Question, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import second_look
 from conflictscore.benchmarks.harness.statistics import mean_interval
@@ -207,8 +207,8 @@ def live_run(
 
 
 def _result(number: int, run: Run) -> QuestionResult:
-    report, reconsidered = run.report, run.attempts[-1].reconsidered if run.attempts else None
-    if reconsidered is None and report is not None and report.reconsider is not None:
+    report, reconsidered = run.report, None
+    if report is not None and report.reconsider is not None:
         reconsidered = report.evidence(report.reconsider)
     first = run.attempts[0].answer if run.attempts else _answer(run, run.first_answer or run.answer)
     methods = {BASELINE: MethodResult(answer=first, error=_why_not(run, first), report=report)}
@@ -231,6 +231,7 @@ def _result(number: int, run: Run) -> QuestionResult:
         methods=methods,
         conflict=bool(report.conflicting) if report else None,
         reconsidered=reconsidered,
+        changes={LOOP: run.changes},
         justification=run.justification,
         notes=run.notes,
     )

@@ -1,12 +1,13 @@
-"""Which passages of an answer are revised, how they are asked for, and what takes their place."""
+"""Correcting in place: which passages are asked for, how, and what takes their place."""
 
 from typing import Any
 
 import pytest
 
 from conflictscore.errors import ProviderError
-from conflictscore.nodes.revise import excerpt, explained, revise
-from conflictscore.records import Answer, ClaimEvidence, Revision, Way
+from conflictscore.nodes.correct import correct
+from conflictscore.nodes.write_in_place import excerpt, explained
+from conflictscore.records import Answer, Change, ClaimEvidence, RevisionAction
 from tests.nodes.steps import (
     PROMPTS,
     Answers,
@@ -54,8 +55,10 @@ async def revised(
         "notes": ["the first note"],
         "usage": {"calls": 2},
     }
+    state["options"] = []
+    settings = {"regeneration": "revise", **settings}
     context = setting(generator=Says(""), answerer=somebody, prompts=PROMPTS, **settings)
-    return await revise(state, running(context, events)), somebody, events
+    return await correct(state, running(context, events)), somebody, events
 
 
 def shown(request: str, part: str) -> str:
@@ -73,7 +76,7 @@ async def test_a_disputed_passage_is_asked_for_with_what_stands_around_it() -> N
     assert request.count("A claim of the passage that is disputed:") == 1
     assert f"<claim>\n{TOWER}\n</claim>" in request
     assert '- Document 2 (T2): "Text 2."' in request
-    [made] = [Revision.model_validate(one) for one in update["revisions"]]
+    [made] = [Change.model_validate(one) for one in update["changes"]]
     change = revision(
         TOWER,
         "The tower is so white.",
@@ -84,14 +87,13 @@ async def test_a_disputed_passage_is_asked_for_with_what_stands_around_it() -> N
     assert made == change
     assert [claim.claim.text for claim in made.claims] == [TOWER]
     text = ANSWER.replace(TOWER, "The tower is so white.")
-    assert update["decision"] == "regenerate"
+    assert update["decision"] == "correct"
     assert update["draft"] == {
         "text": text,
         "option": None,
         "justification": "The deeds say so (Docs 2, 9).",
         "cited": [2],
     }
-    assert update["reconsidered"] == made.claims[0].to_json()
     assert (update["notes"], update["usage"]["calls"]) == (["the first note"], 3)
     assert events == [], "somebody who answers in the model's place shows it himself"
 
@@ -105,20 +107,19 @@ async def test_passages_are_asked_for_with_most_at_stake_first_and_stand_in_thei
     )
 
     assert [shown(request, "passage") for request, _ in somebody.requests] == [TOWER, LAMP, DOOR]
-    changes = [(one["before"], one["after"], one["way"]) for one in update["revisions"]]
+    changes = [(one["before"], one["after"], one["action"]) for one in update["changes"]]
     assert changes == [
         (f"{LAMP} ", "", "remove"),
         (TOWER, "The tower is so white.", "replace"),
         (DOOR, DOOR, "keep"),
     ]
-    assert [one["reason"] for one in update["revisions"]] == [
+    assert [one["reason"] for one in update["changes"]] == [
         "It is not known.",
         "The deeds say so (Docs 2, 9).",
         "Fine (Doc 1).",
     ]
     rest = answer.replace(f"{LAMP} ", "", 1)
     assert update["draft"]["text"] == rest.replace(TOWER, "The tower is so white.")
-    assert update["reconsidered"]["claim"]["text"] == TOWER
     reasons = "It is not known. The deeds say so (Docs 2, 9)."
     assert update["draft"]["justification"] == reasons, "to keep a passage is no change"
 
@@ -148,7 +149,7 @@ async def test_an_answer_of_two_passages_is_looked_at_as_a_whole(answer: str, wh
 
     [(request, _)] = somebody.requests
     assert shown(request, "passage") == (answer if whole else LAMP)
-    assert [one["whole"] for one in update["revisions"]] == [whole]
+    assert [one["whole"] for one in update["changes"]] == [whole]
     assert ("REMOVE" in request) is not whole, "an answer is never removed"
 
 
@@ -188,7 +189,7 @@ async def test_where_no_passage_could_be_had_the_earlier_answer_stands() -> None
     both, _, _ = await revised({LAMP: "+-", DOOR: "+-"}, DOWN, DOWN)
 
     why = "the earlier answer stands, because it could not be regenerated: somebody is down"
-    assert {name: value for name, value in alone.items() if name != "usage"} == {
+    assert {name: value for name, value in alone.items() if name not in ("usage", "changes")} == {
         "decision": "record",
         "reason": why,
         "regeneration_error": "somebody is down",
@@ -210,9 +211,10 @@ async def test_a_passage_that_could_not_be_had_is_noted_beside_one_that_could() 
         "the first note",
         f"the passage “{DOOR}” stands: somebody is down",
     ]
-    changed, kept = (Revision.model_validate(one) for one in update["revisions"])
-    assert (changed.stands, changed.note) == (True, None)
-    assert (kept.stands, kept.note, kept.way) == (False, "somebody is down", Way.KEEP)
+    changed, kept = (Change.model_validate(one) for one in update["changes"])
+    assert (changed.accepted, changed.note) == (True, None)
+    assert (kept.accepted, kept.note) == (False, "somebody is down")
+    assert kept.action is RevisionAction.KEEP
     assert (kept.before, kept.after, kept.round) == (DOOR, DOOR, 1)
 
 
@@ -259,11 +261,11 @@ async def test_what_has_no_weight_is_not_shown_as_evidence() -> None:
 
     three = evidence({TOWER: "+--"})
     update, _, _ = await revised(three, WHITE, weights={3: 0.0})
-    assert update["reconsidered"]["labels"] == at[0].to_json()["labels"]
+    assert update["changes"][0]["claims"][0]["labels"] == at[0].to_json()["labels"]
 
 
 async def test_nothing_is_revised_without_a_claim_in_dispute() -> None:
-    with pytest.raises(ValueError, match=r"^revise was reached without a disputed claim$"):
+    with pytest.raises(ValueError, match=r"^correct was reached without a disputed claim$"):
         await revised({LAMP: "++"}, WHITE)
 
 
@@ -276,7 +278,7 @@ def test_a_passage_is_told_by_how_it_begins_on_one_line() -> None:
 def test_an_answer_is_explained_by_the_changes_that_stand_in_it_each_reason_once() -> None:
     answer = Answer(text="It is white.")
     same = revision("a", "b", reason="So (Doc 1).")
-    refused = revision("c", "d", reason="Not so.", stands=False)
+    refused = revision("c", "d", reason="Not so.", accepted=False)
     kept, silent = revision("e", "E", reason="Kept."), revision("f", "g")
 
     told = explained(answer, [same, refused, kept, silent, same], [])

@@ -1,0 +1,82 @@
+"""The protocol of whoever answers: the language model, or a caller's agent or function."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import Answer, ClaimEvidence
+
+if TYPE_CHECKING:
+    from conflictscore.nodes.state import RagState  # which imports this module
+
+__all__ = ["Answerer", "GeneratedAnswer", "RevisionRequest"]
+
+T = TypeVar("T")
+
+
+class GeneratedAnswer(NamedTuple):
+    """An answer, as the answerer gave it."""
+
+    answer: Answer
+    notes: tuple[str, ...] = ()
+    """Notes on how it was obtained, for the reader of the run."""
+    seconds: float = 0.0
+    """Time that it had taken before the loop asked for it."""
+
+
+@dataclass(frozen=True)
+class RevisionRequest:
+    """An answer to write anew, and the claim that is put back with its evidence."""
+
+    before: Answer
+    claim: ClaimEvidence
+    """A disputed claim of the answer, with its labels."""
+    weights: Mapping[int, float] = field(default_factory=dict)
+    """Weights of documents by number; empty where all count alike."""
+
+
+class Answerer(Protocol):
+    """Whoever answers in a run: the language model, or the caller's agent or function."""
+
+    async def first(self, state: "RagState", meter: UsageMeter) -> GeneratedAnswer:
+        """Answer the question from the documents; the calls that ``meter`` counts are the run's.
+
+        An answer without text is not scored. An error ends the run.
+        """
+        ...
+
+    async def again(
+        self, state: "RagState", request: RevisionRequest, meter: UsageMeter
+    ) -> GeneratedAnswer:
+        """Write the answer anew, with both sides of a claim in view.
+
+        A ProviderError, a ContextWindowError and an answer without text leave the earlier answer,
+        with a note. Any other error ends the run.
+        """
+        ...
+
+    async def reply(
+        self,
+        state: "RagState",
+        prompt: str,
+        read: Callable[[str], T],
+        meter: UsageMeter,
+        *,
+        max_tokens: int,
+    ) -> T:
+        """Reply to a request about an answer; the prompt holds all that is needed for it.
+
+        Args:
+            state: Has the question, the documents and the conversation before it.
+            prompt: The request.
+            read: Turns the reply into a value, or raises ValueError with the reason why not.
+            meter: Counts the calls.
+            max_tokens: Limit of the reply, for an answerer that has such a setting.
+
+        Raises:
+            ProviderError: There is no reply, or none that can be read. The passage in question
+                stays as it is, and so it does after a ContextWindowError. Any other error ends the
+                run.
+        """
+        ...

@@ -1,0 +1,54 @@
+"""correct: write again what is disputed, in place or, as in the paper, the whole answer anew."""
+
+from typing import Any
+
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answerer import announce
+from conflictscore.nodes.decide import unexplained
+from conflictscore.nodes.state import (
+    RagState,
+    RunRuntime,
+    attempts_of,
+    spent,
+    timed,
+    with_changes,
+)
+from conflictscore.nodes.write_anew import write_anew
+from conflictscore.nodes.write_in_place import write_in_place
+
+__all__ = ["correct"]
+
+
+async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
+    """Have the disputed claims of the last answer looked at again, with their evidence.
+
+    Free-form answers are written in place, passage by passage. A choice between options, and every
+    answer where the run follows the paper, is written anew. Each passage that was looked at is a
+    Change, also where it is kept. If no look succeeded, the run ends with the earlier answer.
+    """
+    context, attempts, meter = runtime.context, attempts_of(state), UsageMeter()
+    last = attempts[-1]
+    if last.report is None or not last.report.disputed:
+        raise ValueError("correct was reached without a disputed claim")
+    write = write_anew if context.regeneration == "paper" or state["options"] else write_in_place
+    written = await write(last, state, context, meter)
+    update: dict[str, Any] = {
+        "changes": with_changes(state, written.changes),
+        "usage": spent(state, meter.usage),
+    }
+    if written.answer is None:
+        failure = str(written.changes[0].note)
+        note = f"the earlier answer stands, because it could not be regenerated: {failure}"
+        return update | {
+            "decision": "justify" if unexplained(attempts) else "record",
+            "reason": note,
+            "regeneration_error": failure,
+            "notes": [*state["notes"], note, *written.notes],
+        }
+    announce(runtime, last.round + 1, written.answer)
+    return update | {
+        "decision": "correct",
+        "draft": written.answer.to_json(),
+        "notes": [*state["notes"], *written.notes],
+        "timings": timed(state, "correct", written.seconds),
+    }
