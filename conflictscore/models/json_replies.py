@@ -7,7 +7,7 @@ every field that was written, once: nothing is guessed, and nothing that was cut
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -81,48 +81,69 @@ def json_object(
     """
     if (whole := _sole_object(_loads(text), needed, listed)) is not None:
         return whole
+    parts = [*_bracketed(text)]
+    for read, candidates in ((_loads, parts), (_mended, parts), (_mended, [_to_last_brace(text)])):
+        if found := _one_of(candidates, read, text, needed, listed):
+            return found
+    raise ValueError(_NOT_ONE_OBJECT)
+
+
+def _one_of(
+    parts: Iterable[str],
+    read: Callable[[str], Any],
+    text: str,
+    needed: AbstractSet[str],
+    listed: str,
+) -> dict[str, Any] | None:
+    """The object that one part of a text is; None where none is one.
+
+    Raises:
+        ValueError: Several are, and differ, or fields that are needed stand elsewhere too.
+    """
     found: list[dict[str, Any]] = []
     fields = Counter[str]()
-    for part in _bracketed(text):
-        value = _sole_object(_loads(part), needed, listed)
+    for part in parts:
+        value = _sole_object(read(part), needed, listed)
         if value is not None:
             fields += _fields_written(part, quoted=True)
-            if value not in found:
-                found.append(value)
+            found += [] if value in found else [value]
     if len(found) > 1:
         raise ValueError(f"it held {len(found)} JSON objects instead of one")
     everywhere = _fields_written(text, quoted=True)
     if found and any(everywhere[name] != fields[name] for name in needed):
-        raise ValueError(_NOT_ONE_OBJECT)  # it is a part of an object that is broken
-    if not found and (mended := _mended(text, needed, listed)) is not None:
-        found.append(mended)
-    if not found:
-        raise ValueError(_NOT_ONE_OBJECT)
-    return found[0]
+        raise ValueError(_NOT_ONE_OBJECT)  # the object is a part of one that is broken
+    return found[0] if found else None
 
 
 def json_texts(text: str) -> list[str] | None:
-    """The texts of a reply that is one JSON list; None where it does not look like JSON.
+    """The texts of the JSON list in a reply; None where there is none.
 
     An object that holds one list counts as that list, and an object in a list as its one text.
 
     Raises:
-        ValueError: The list holds something else, or is damaged.
+        ValueError: The reply looks like JSON, and is no such list.
     """
     bare = _FENCE.sub("", text).strip()
+    lists = [texts for part in _bracketed(bare) if (texts := _texts_of(_loads(part)))]
+    if len(lists) == 1:
+        return lists[0]
     if bare[:1] not in _BRACKETS or not bare.endswith(("]", "}")):
         return None
-    value = _loads(bare)
-    if value is None and len(bare) <= _REPAIRABLE_CHARS:
+    texts = _texts_of(_loads(bare))
+    if texts is None and len(bare) <= _REPAIRABLE_CHARS:
         mended = repair_json(bare, return_objects=True)
         same = _letters(json.dumps(mended, ensure_ascii=False)) == _letters(bare)
-        value = mended if same else None
+        texts = _texts_of(mended) if same else None
+    if texts is None:
+        raise ValueError("it was no JSON list of texts")
+    return texts
+
+
+def _texts_of(value: Any) -> list[str] | None:
     if isinstance(value, Mapping) and len(value) == 1:
         [value] = value.values()
     texts = [_only_text(item) for item in value] if isinstance(value, list) else [None]
-    if None in texts:
-        raise ValueError("it was no JSON list of texts")
-    return [encodable(one) for one in texts if one is not None]
+    return None if None in texts else [encodable(one) for one in texts if one is not None]
 
 
 def _only_text(item: Any) -> str | None:
@@ -222,22 +243,25 @@ def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
     return parts, begins if awaited else None
 
 
-def _mended(text: str, needed: AbstractSet[str], listed: str) -> dict[str, Any] | None:
-    """The object that json-repair makes of a text, if each field that was written is in it."""
+def _to_last_brace(text: str) -> str:
+    """What stands from the first brace to the last, or to the end of a text if none closes.
+
+    Such a text is not cut within a value if a quotation mark ends it.
+    """
     start, end = text.find("{"), text.rfind("}")
-    if start < 0 or len(text) > _REPAIRABLE_CHARS:
+    if start < 0 or end > start:
+        return text[start : end + 1] if start >= 0 else ""
+    body = text[start:].rstrip("` \t\r\n")
+    return body if body.endswith('"') else ""
+
+
+def _mended(body: str) -> Any:
+    """What json-repair makes of a text, if each field that was written is in it."""
+    if not body or len(body) > _REPAIRABLE_CHARS:
         return None
-    body = text[start : end + 1]
-    if end < start:
-        body = text[start:].rstrip("` \t\r\n")
-        if not body.endswith('"'):
-            return None  # it was cut within a value
     try:
-        mended = _loads(json.dumps(repair_json(body, return_objects=True)))
+        value = _loads(json.dumps(repair_json(body, return_objects=True)))
     except (ValueError, RecursionError):
-        return None
-    value = _sole_object(mended, needed, listed)
-    if value is None:
         return None
     written, kept = _fields_written(body), _fields_of(value)
     return value if all(written[name] == count for name, count in kept.items()) else None

@@ -25,6 +25,8 @@ _ADDRESSES_READER = re.compile(
     r"|hope\s+this|(?:would|do|if)\s+you|these\s+(?:are|claims)|this\s+(?:list|covers)|note|please)\b",
     re.IGNORECASE,
 )
+_BULLETS = 4
+"""The most in a row: models number bullets, and put bullets before numbers."""
 _LEAD_LINES = 3
 """The most lines of introduction before a list."""
 _HEADING_CHARS = 120
@@ -74,7 +76,10 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
         reply = inside if inside[:1] in {"[", "{"} else reply
     listed, headed = _after_heading(reply)
     texts = json_texts(listed)
-    if texts is None:
+    if texts is not None:
+        rows = [line for text in texts for line in _lines(" ".join(text.split()))]
+        texts = [line.text for line in rows if not line.is_heading]
+    else:
         lines, words = _lines(listed), _stems(answer)
         if not headed:
             lines = _without_lead(lines, words)
@@ -121,7 +126,9 @@ def _lines(reply: str) -> list[_Line]:
         if not any(map(str.isalnum, text)) or text.startswith("```"):
             apart = apart or not text
             continue
-        bare = _BULLET.sub("", text).strip()
+        bare = text
+        for _ in range(_BULLETS):
+            bare = _BULLET.sub("", bare).strip()
         indent = len(raw) - len(raw.lstrip())
         lines.append(_Line(bare, indent, bare != text, apart))
         apart = False

@@ -50,9 +50,9 @@ CLASSIFYING = ("classify_conflict", "conflict_types", *BEHAVIOURS)
 """Templates for naming a type and answering by it."""
 
 _FIELD = re.compile(r"^[*_#\s]*(?P<name>TYPE|REASON|ANSWER)[*_]*:[*_]*\s*(?P<said>.*)$", re.I)
-_SPAN = re.compile(r"(\d{1,9})(?:\s*[-–]\s*(\d{1,9}))?")
-_CITED = r"(?:doc(?:ument)?s?\.?\s*)?\d{1,9}(?:\s*[-–]\s*\d{1,9})?"
-_BRACKETS = re.compile(rf"\[\s*({_CITED}(?:\s*(?:[,;&]|,?\s*and)\s*{_CITED})*)\s*\]", re.I)
+_BRACKETS = re.compile(r"\[([^\[\]]{1,500})\]")
+_BETWEEN = re.compile(r" ?(?:[,;&]|\band\b) ?", re.IGNORECASE)
+_SPAN = re.compile(r"(?:doc(?:ument)?s?\.? ?)?(\d{1,9})(?: ?[-–] ?(\d{1,9}))?", re.IGNORECASE)
 _NAMES = {tuple(kind.value.split("-")): kind for kind in ConflictType}
 
 
@@ -129,10 +129,13 @@ def inline_citations(answer: str, documents: Collection[int]) -> tuple[int, ...]
         The numbers, ascending, each once.
     """
     cited: set[int] = set()
-    for inside in _BRACKETS.findall(" ".join(answer.split())):
-        for low, high in _SPAN.findall(inside):
-            span = int(low), int(high or low)
-            cited.update(number for number in documents if span[0] <= number <= span[1])
+    for inside in _BRACKETS.findall(answer):
+        parts = [part for part in _BETWEEN.split(" ".join(inside.split())) if part]
+        spans = [_SPAN.fullmatch(part) for part in parts]
+        for span in spans if all(spans) else ():
+            if span:
+                low, high = int(span[1]), int(span[2] or span[1])
+                cited.update(number for number in documents if low <= number <= high)
     return tuple(sorted(cited))
 
 
