@@ -145,15 +145,17 @@ async def in_time(who: str) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def together() -> AsyncIterator[Callable[[Work], object]]:
-    """A task group that raises the first of our errors instead of an exception group.
+    """A task group that raises one error as itself, and no exception group.
 
-    A spent budget cancels no other task: calls in flight are paid for, and every further call
-    fails by itself. It is raised once all tasks ended.
+    Of several errors it is the one that a caller has to see: an interrupt of LangGraph first, then
+    an error that is none of ours, then ours. A spent budget cancels no other task: calls in flight
+    are paid for, and every further call fails by itself. It is raised once all tasks ended.
 
     Yields:
         A function that starts a task.
     """
     stops: list[BudgetError] = []
+    failed: BaseException | None = None
 
     async def ended(work: Work) -> None:
         try:
@@ -164,7 +166,26 @@ async def together() -> AsyncIterator[Callable[[Work], object]]:
     try:
         async with asyncio.TaskGroup() as tasks:
             yield lambda work: tasks.create_task(ended(work))
-    except* ConflictScoreError as errors:  # such as a wrong setting, which no task can help
-        raise errors.exceptions[0] from None
+    except BaseExceptionGroup as group:
+        failed = min(_leaves(group), key=_rank)
+    if failed is not None:  # outside of the handler: the error keeps its own cause and context
+        raise failed
     if stops:
         raise stops[0]
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for part in error.exceptions:
+            yield from _leaves(part)
+    else:
+        yield error
+
+
+def _rank(error: BaseException) -> int:
+    from langgraph.errors import GraphBubbleUp  # costs seconds where no graph has run yet
+
+    carried = getattr(error, "error", error)  # as an answerer's error is passed through a graph
+    if isinstance(carried, GraphBubbleUp):
+        return 0
+    return 2 if isinstance(error, ConflictScoreError) else 1

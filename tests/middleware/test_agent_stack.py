@@ -192,13 +192,17 @@ class AtSecondAnswers(AgentMiddleware[Any, Any, Any]):
         super().__init__()
         self.act = act
 
+    def concerns(self, request: Any) -> bool:
+        said = request.messages[-1].text
+        return "on which the documents disagree" in said or "PASSAGE:" in said
+
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        if "on which the documents disagree" in request.messages[-1].text:
+        if self.concerns(request):
             self.act()
         return handler(request)
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
-        if "on which the documents disagree" in request.messages[-1].text:
+        if self.concerns(request):
             self.act()
         return await handler(request)
 
@@ -230,6 +234,22 @@ def test_an_interrupt_of_another_middleware_is_not_swallowed(
     assert asked["__interrupt__"][0].value == "go on?"
     assert answers == ["yes"]
     assert texts(state["messages"]) == CORRECTED
+
+
+def test_nothing_of_others_is_swallowed_where_passages_are_asked_about_side_by_side(
+    agent_model: ChatOpenAI, invoke: Invoke
+) -> None:
+    def refuse() -> None:
+        raise PermissionError("over budget")
+
+    def agent(act: Callable[[], object]) -> Any:
+        other = stack(True, AtSecondAnswers(act), regeneration="revise", on_failure="raise")
+        return create_agent(agent_model, [search], middleware=other, checkpointer=InMemorySaver())
+
+    with pytest.raises(PermissionError, match="over budget"):
+        invoke(agent(refuse), QUESTION, THREAD)
+    state = invoke(agent(lambda: interrupt("go on?")), QUESTION, THREAD)
+    assert state["__interrupt__"][0].value == "go on?"
 
 
 class Asking(Library):
