@@ -16,6 +16,7 @@ ConflictScoreError                 one clear line, safe to show: it never carrie
 from typing import Literal
 
 __all__ = [
+    "UNREADABLE",
     "BudgetError",
     "ConfigurationError",
     "ConflictScoreError",
@@ -72,6 +73,10 @@ class QuotaError(ProviderError):
     """The provider's quota or credit is used up; asking again now cannot help."""
 
 
+UNREADABLE = "unreadable reply from "
+"""How the message of an :class:`UnreadableReplyError` begins, and so the reason of its pair."""
+
+
 class UnreadableReplyError(ProviderError):
     """A model replied, but not in the form it was asked for.
 
@@ -82,7 +87,7 @@ class UnreadableReplyError(ProviderError):
     """
 
     def __init__(self, reason: str, *, provider: str, reply: str = "", again: bool = True) -> None:
-        super().__init__(f"unreadable reply from {provider}: {reason}", provider=provider)
+        super().__init__(f"{UNREADABLE}{provider}: {reason}", provider=provider)
         self.reason = reason
         self.reply = reply
         self.again = again

@@ -13,9 +13,11 @@ one that it does not name has 1. A side is then worth the sum of its weights, a 
 largest of its own, and a document of weight 0 is left out. Equal weights change nothing.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from math import fsum
 
+from conflictscore.errors import UNREADABLE
 from conflictscore.records import (
     CONFLICT,
     ClaimEvidence,
@@ -28,6 +30,7 @@ from conflictscore.records import (
 __all__ = [
     "balance",
     "better_evidence",
+    "biased",
     "claim_to_reconsider",
     "conflict_report",
     "conflictscore_count",
@@ -37,6 +40,11 @@ __all__ = [
     "disputed_claims",
     "uncovered_claims",
 ]
+
+_SIDES = (Label.SUPPORTS, Label.CONTRADICTS)
+_MOST_LOST = 0.5
+_FEW_LOST = 0.1
+"""A single reply in ten that was lost by chance must not cost a long answer its score."""
 
 
 def contradiction_share(
@@ -170,6 +178,16 @@ def conflict_report(
             claims are then disputed and chosen by them, and the scores with them stand in
             ``weighted``, beside those without.
     """
+    if error := biased(claims):
+        return ConflictReport(
+            cs_c=None,
+            cs_r=None,
+            coverage=coverage(claims),
+            claims=tuple(claims),
+            duplicates=dict(duplicates),
+            duplicates_vote=duplicates_vote,
+            error=error,
+        )
     once, worth = ({} if duplicates_vote else duplicates), weights or {}
     disputed = disputed_claims(claims, policy, once, duplicates, worth)
     reconsider = claim_to_reconsider(claims, once, worth) if "conflict" in policy else None
@@ -193,6 +211,26 @@ def conflict_report(
         duplicates_vote=duplicates_vote,
         weighted=weighted,
     )
+
+
+def biased(claims: Sequence[ClaimEvidence]) -> str | None:
+    """Why the labels that could be read say little of all; None where they may stand for them.
+
+    Replies that cannot be read are seldom so at random: a model that writes "SUPPORTED" loses all
+    of one label, and what is left would score as if there were no such evidence. So there is no
+    score where most of the replies that may take a side could not be read, or where a side was
+    never read and several replies were not.
+    """
+    pairs = [pair for claim in claims for pair in claim.labels]
+    lost = [pair.error for pair in pairs if (pair.error or "").startswith(UNREADABLE)]
+    sides = Counter(pair.label for pair in pairs if pair.label in _SIDES)
+    if len(lost) in {0, len(pairs)}:  # nothing is lost, or there is no score anyway
+        return None
+    share = len(lost) / (len(lost) + sides.total())
+    one_sided = len(lost) > 1 and len(sides) < len(_SIDES) and share > _FEW_LOST
+    if share <= _MOST_LOST and not one_sided:
+        return None
+    return f"too many replies of the judge could not be read to tell the evidence ({lost[0]})"
 
 
 def balance(

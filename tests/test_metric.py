@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from conflictscore.errors import UNREADABLE
 from conflictscore.metric import (
     balance,
     better_evidence,
@@ -33,11 +34,13 @@ _LETTERS = {
     "-": Label.CONTRADICTS,
     "0": Label.IRRELEVANT,
     "?": Label.UNLABELLED,
+    "!": Label.UNLABELLED,
 }
+_REASONS = {"?": "no reply", "!": f"{UNREADABLE}judge: its label was none of the three"}
 
 
 def claims(*rows: str) -> list[ClaimEvidence]:
-    """One claim a row, with one letter a document: ``+`` supports, ``-`` contradicts and so on."""
+    """One claim a row, one letter a document: ``+`` supports, ``!`` was unreadable, and so on."""
     return [
         ClaimEvidence(
             claim=Claim(number=number, text=f"claim {number}"),
@@ -46,7 +49,7 @@ def claims(*rows: str) -> list[ClaimEvidence]:
                     claim=number,
                     document=document,
                     label=_LETTERS[letter],
-                    error="no reply" if letter == "?" else None,
+                    error=_REASONS.get(letter),
                 )
                 for document, letter in enumerate(row, start=1)
             ),
@@ -94,6 +97,25 @@ def test_the_ratio_is_the_mean_share_of_contradiction() -> None:
     shares = [contradiction_share(claim) for claim in evidence]
     assert shares == [1 / 2, 3 / 4, 0.0, 1.0]
     assert conflictscore_ratio(evidence) == pytest.approx((1 / 2 + 3 / 4 + 0 + 1) / 4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "scored"),
+    [
+        (("!!-0", "!000", "0000"), False),  # all that supports was unreadable
+        (("!000",), False),
+        (("++++!!", "++++++"), False),  # perhaps all that contradicts
+        (("++++++++++++", "+++++++++++!"), True),
+        (("+-+-!!", "++++++"), True),
+        (("??-0", "?000", "0000"), True),  # a failed call has nothing to do with the label
+    ],
+)
+def test_labels_of_which_a_part_was_unreadable_give_a_score_only_if_they_stand_for_all(
+    rows: tuple[str, ...], scored: bool
+) -> None:
+    report = conflict_report(claims(*rows))
+    assert (report.cs_c is not None, report.error is None) == (scored, scored)
+    assert scored or report.disputed == ()
 
 
 def test_contradiction_alone_is_no_conflict_and_counts_in_the_ratio() -> None:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.labelers.protocol import Labeler, Pair, StagedLabeler, TableLabeler
+from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.clients import for_purpose
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import neutral
@@ -52,6 +53,7 @@ async def judging(
         up; what was in flight then has been told.
     """
     waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
+    breaker = CircuitBreaker()
     keys = {} if cache is None else _keys(labeler, waiting)
     found = {} if cache is None else await cache.find_async([*keys.values()])
     for place, key in keys.items():
@@ -70,7 +72,7 @@ async def judging(
     async def judge_one(pair: Pair) -> None:
         claim, document = pair
         try:
-            with for_purpose(claim=claim.number, document=document.number):
+            with breaker.watching(), for_purpose(claim=claim.number, document=document.number):
                 verdict = await labeler.label(claim, document, meter)
         except (ProviderError, ContextWindowError) as error:
             verdict = unlabelled(pair, str(error))
@@ -82,7 +84,8 @@ async def judging(
             if isinstance(labeler, StagedLabeler):
                 await labeler.label_in_stages(pairs, meter, judged, cache)
             else:
-                await labeler.label_all(pairs, meter, judged)
+                with breaker.watching():
+                    await labeler.label_all(pairs, meter, judged)
         except (ProviderError, ContextWindowError) as error:
             reason = str(error)
         for pair in list(waiting.values()):

@@ -12,8 +12,9 @@ from weakref import WeakKeyDictionary
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
+from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.clients import clean_reply, total_tokens
-from conflictscore.models.failures import Retries, trouble_of
+from conflictscore.models.failures import Retries, transient_error
 from conflictscore.models.limits import ConcurrencyLimit, Gate
 from conflictscore.threads import in_thread
 
@@ -54,6 +55,7 @@ async def dispatch(
     kind: Hashable,
     gate: Gate | None,
     retries: Retries | None,
+    again: bool = False,
 ) -> Out:
     """Make a call when it is its turn, and again if that may help.
 
@@ -68,14 +70,21 @@ async def dispatch(
         kind: Calls of one kind take about as long as each other.
         gate: What else holds calls back; None where nothing does.
         retries: When to try again; None where the client does so by itself.
+        again: Whether it asks again because the first reply could not be read.
 
     Raises:
         Exception: What the last attempt raised.
     """
-    attempt, first_sent = 0, None
+    attempt, first_sent, breaker = 0, None, CircuitBreaker.current()
     while True:
         attempt += 1
+        if not again and breaker.in_doubt:
+            await breaker.decided()
         async with limit.place(caller):
+            if not again and breaker.in_doubt:
+                attempt -= 1
+                continue  # the call that decides needs a place
+            breaker.check()
             expected = await gate.enter(messages) if gate else 0
             began = time.monotonic()
             first_sent = began if first_sent is None else first_sent
@@ -102,7 +111,7 @@ def _wait_after(
     before: float,
 ) -> float | None:
     """Seconds until the next attempt, None where there is none; the endpoint is told of it."""
-    trouble = trouble_of(error)
+    trouble = transient_error(error)
     if trouble is None:
         return None
     pause = limit.refused(began) if trouble.kind in {"refused", "late"} else 0.0

@@ -23,6 +23,7 @@ from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 
 from conflictscore.models.bounds import MOST_REPLY_BYTES, too_long
+from conflictscore.models.provider_errors import error_in_completion
 from conflictscore.models.usage import known_tokens, tokens_of
 from conflictscore.records import encodable
 
@@ -50,9 +51,10 @@ _HIDDEN = ["nostream"]
 
 
 class EndpointChat(ChatOpenAI):
-    """``ChatOpenAI`` that no report of tokens can fail.
+    """``ChatOpenAI`` that no report of tokens can fail, and that passes on errors in a 200.
 
-    What an endpoint says in ``usage`` is read as :func:`known_tokens` reads it.
+    What an endpoint says in ``usage`` is read as :func:`known_tokens` reads it. A reply that a
+    server took for reasoning is in the message's ``additional_kwargs["reasoning_content"]``.
     """
 
     most_reply_bytes: int = MOST_REPLY_BYTES
@@ -67,7 +69,15 @@ class EndpointChat(ChatOpenAI):
                 said = said.model_dump(warnings=False)
             known = known_tokens(said, self.model_name)
             response.usage = None if known is None else CompletionUsage.construct(**known)
-        return super()._create_chat_result(response, generation_info)
+        if error := error_in_completion(response, str(self.root_client.base_url)):
+            raise error
+        result = super()._create_chat_result(response, generation_info)
+        if isinstance(response, ChatCompletion):
+            for made, choice in zip(result.generations, response.choices, strict=True):
+                thought = getattr(choice.message, "reasoning_content", None)
+                if thought and not made.message.text:
+                    made.message.additional_kwargs["reasoning_content"] = thought
+        return result
 
     def _convert_chunk_to_generation_chunk(
         self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: Any

@@ -278,7 +278,7 @@ def _completion(body: bytes) -> AIMessage | None:
         more = any(
             message.get(name) for name in ("refusal", "tool_calls", "function_call", "audio")
         )
-        plain = isinstance(text, str) and not (more or said.get("error"))
+        plain = isinstance(text, str) and not (more or said.get("error") or choice.get("error"))
         known = {"finish_reason": choice.get("finish_reason"), "logprobs": choice.get("logprobs")}
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None

@@ -18,15 +18,25 @@ from conflictscore.errors import (
     ProviderError,
     UnreadableReplyError,
 )
+from conflictscore.models.provider_errors import ProviderFault, fault_of
 
-__all__ = ["Retries", "Trouble", "clear_error", "trouble_of", "without_logprobs"]
+__all__ = ["Retries", "TransientError", "clear_error", "transient_error", "without_logprobs"]
 
 _SECRETS = re.compile(r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+|\bapi[_ -]?key\W+\S+")
 _MESSAGE_CHARS = 300
 _SECRET_CHARS = 6
 """A shorter one stands for no key, such as ``none``, and its letters may be part of any word."""
+_BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND = 400, 401, 403, 404
 _TOO_MANY_REQUESTS, _UNAVAILABLE, _OVERLOADED = 429, 503, 529
 _REQUEST_TIMEOUT, _CONFLICT, _SERVER = 408, 409, 500
+_MODERATION = re.compile(
+    r"(?i)moderat|flagged|content.{0,3}(?:policy|filter|management)|safety|guardrail|inappropriate"
+    r"|DataInspection"
+)
+_ABOUT_KEY = re.compile(
+    r"(?i)\b(?:api.?)?keys?\b|credential|authenticat|authoriz|permission|account"
+)
+_ABOUT_MODEL = re.compile(r"(?i)\b(?:model|deployment)\b.{0,200}\b(?:not|no|unknown|exist)")
 _NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 8.0
@@ -34,63 +44,79 @@ _DOUBLINGS = 4
 
 
 def clear_error(
-    error: Exception, *, provider: str, endpoint: str, secrets: Sequence[str] = ()
+    error: Exception,
+    *,
+    provider: str,
+    endpoint: str,
+    secrets: Sequence[str] = (),
+    answered: bool = False,
 ) -> Exception:
-    """Say what went wrong with a model call and what to do next.
+    """Say what went wrong with a model call and what to do next, in the provider's words.
 
     Args:
-        error: What the client raised, after its own retries.
+        error: The client's exception, after its own retries.
         provider: The model's name, as records show it.
         endpoint: Where it was called.
-        secrets: What must not stand in the message, whoever quotes it, such as the client's key.
+        secrets: Texts that must not stand in the message, whoever quotes them, such as the key.
+        answered: Whether an earlier call of this model was answered. Then neither its key nor its
+            name is wrong, unless the provider says so.
 
     Returns:
         A :class:`ConfigurationError` for what the user must change (key, model name, endpoint), a
-        :class:`ProviderError` for what the provider failed at; LangGraph's control-flow exceptions
+        :class:`ProviderError` for a failure of the provider; LangGraph's control-flow exceptions
         and our own errors as they are.
     """
     if isinstance(error, ConflictScoreError | GraphBubbleUp):
         return error
     if isinstance(error.__cause__, ConflictScoreError):  # OpenAI's client wraps what stops a reply
         return error.__cause__
-    match error:
-        case openai.BadRequestError() | openai.PermissionDeniedError() if (
-            "logprobs" in error.message
-        ):
-            return without_logprobs(provider)
-        case openai.AuthenticationError() | openai.PermissionDeniedError():
-            return ConfigurationError(
-                f"{endpoint} refused the key for {provider} (HTTP {error.status_code});"
-                " check OPENAI_API_KEY and what it may be used for"
-            )
-        case openai.NotFoundError():
-            return ConfigurationError(
-                f"{endpoint} does not know the model {provider} (HTTP 404);"
-                " check the name of the model and the endpoint"
-            )
-        case openai.RateLimitError() if error.code == "insufficient_quota":
-            return ConfigurationError(
-                f"the account behind the key for {provider} has no quota left"
-            )
-        case openai.APITimeoutError():
-            return ProviderError(
-                f"{provider} at {endpoint} did not answer in time", provider=provider
-            )
-        case openai.APIStatusError():
-            return ProviderError(
-                f"{provider} failed with HTTP {error.status_code}: {_safe(error.message, secrets)}",
-                provider=provider,
-                status=error.status_code,
-            )
-        case openai.APIConnectionError():
-            return ProviderError(f"{provider} cannot be reached at {endpoint}", provider=provider)
-        case ValueError() | TypeError() | LookupError() | AttributeError():
-            # the client found no chat completion in the body; it does not ask again by itself
-            return UnreadableReplyError("it was no valid chat completion", provider=provider)
+    if isinstance(error, openai.APITimeoutError):
+        return ProviderError(f"{provider} at {endpoint} did not answer in time", provider=provider)
+    if isinstance(error, openai.APIConnectionError):
+        return ProviderError(f"{provider} cannot be reached at {endpoint}", provider=provider)
+    fault = fault_of(error)
+    if fault is not None:
+        words = _safe(fault.words, secrets)
+        status = f"HTTP {fault.status}" if fault.status else ""
+        said = ": ".join(filter(None, [status, words]))
+        if setting := _wrong_setting(fault, said, provider, endpoint, answered):
+            return setting
+        how = f"failed with {said}" if status else f"failed: {said}"
+        return ProviderError(f"{provider} {how}", provider=provider, status=fault.status)
+    if isinstance(error, ValueError | TypeError | LookupError | AttributeError):
+        # the client found no chat completion in the body; it does not ask again by itself
+        return UnreadableReplyError("it was no valid chat completion", provider=provider)
     return ProviderError(
         f"{provider} failed: {type(error).__name__}: {_safe(str(error), secrets)}",
         provider=provider,
     )
+
+
+def _wrong_setting(
+    fault: ProviderFault, said: str, provider: str, endpoint: str, answered: bool
+) -> ConfigurationError | None:
+    """The error for a setting that no call can do with; None where only this call failed."""
+    words = f"{fault.words} {fault.code}"
+    if fault.status in {_BAD_REQUEST, _FORBIDDEN} and "logprobs" in words:
+        return without_logprobs(provider)
+    if fault.status == _TOO_MANY_REQUESTS and fault.code == "insufficient_quota":
+        return ConfigurationError(
+            f"the account behind the key for {provider} has no quota left ({said})"
+        )
+    if fault.status in {_FORBIDDEN, _NOT_FOUND} and _MODERATION.search(words):
+        return None
+    about_key = fault.status == _FORBIDDEN and (not answered or _ABOUT_KEY.search(words))
+    if fault.status == _UNAUTHORIZED or about_key:
+        return ConfigurationError(
+            f"{endpoint} refused the key for {provider} ({said});"
+            " check OPENAI_API_KEY, or the key of another provider, and what it may be used for"
+        )
+    if fault.status == _NOT_FOUND and (not answered or _ABOUT_MODEL.search(words)):
+        return ConfigurationError(
+            f"{endpoint} does not know the model {provider} ({said});"
+            " check the name of the model and the endpoint"
+        )
+    return None
 
 
 def without_logprobs(provider: str) -> ConfigurationError:
@@ -109,7 +135,7 @@ def _safe(text: str, secrets: Sequence[str]) -> str:
     return _SECRETS.sub("[secret]", " ".join(text.split()))[:_MESSAGE_CHARS]
 
 
-class Trouble(NamedTuple):
+class TransientError(NamedTuple):
     """A failure of a provider that may not happen again."""
 
     kind: Literal["refused", "late", "failed"]
@@ -120,11 +146,8 @@ class Trouble(NamedTuple):
     """Seconds that it asks to wait; None where it does not say."""
 
 
-def trouble_of(error: Exception) -> Trouble | None:
+def transient_error(error: Exception) -> TransientError | None:
     """What a client's error says about its endpoint.
-
-    Errors of other clients than OpenAI's are known by the ``status_code`` and ``response`` that
-    they carry; a client that carries none is not read.
 
     Args:
         error: What the client raised.
@@ -136,22 +159,20 @@ def trouble_of(error: Exception) -> Trouble | None:
     if isinstance(error.__cause__, ConflictScoreError):
         return None
     if isinstance(error, openai.APITimeoutError):
-        return Trouble("late", again=True)
+        return TransientError("late", again=True)
     if isinstance(error, openai.APIConnectionError):
-        return Trouble("failed", again=True)
-    status = getattr(error, "status_code", None)
-    if not isinstance(status, int):
+        return TransientError("failed", again=True)
+    fault = fault_of(error)
+    if fault is None or fault.status is None:
         return None
-    said = {getattr(error, "code", None), getattr(error, "type", None)}
-    if status == _TOO_MANY_REQUESTS and not _NO_CREDIT.isdisjoint(said):
+    status, headers = fault.status, fault.headers
+    if status == _TOO_MANY_REQUESTS and fault.code in _NO_CREDIT:
         return None
-    headers = getattr(getattr(error, "response", None), "headers", None)
-    headers = headers if isinstance(headers, Mapping) else {}
     again, after = headers.get("x-should-retry") != "false", _asked_wait(headers)
     if status in {_TOO_MANY_REQUESTS, _OVERLOADED} or (status == _UNAVAILABLE and after):
-        return Trouble("refused", again, after)
+        return TransientError("refused", again, after)
     if status in {_REQUEST_TIMEOUT, _CONFLICT} or status >= _SERVER:
-        return Trouble("failed", again, after)
+        return TransientError("failed", again, after)
     return None
 
 
@@ -187,7 +208,7 @@ class Retries:
     """Seconds after the first attempt at which a refused call, or one that got no answer in time,
     is not made again."""
 
-    def wait(self, trouble: Trouble, attempt: int, spent: float) -> float | None:
+    def wait(self, trouble: TransientError, attempt: int, spent: float) -> float | None:
         """Seconds to wait before the next attempt; None to give up.
 
         Args:

@@ -7,7 +7,7 @@ become one clear line, and deterministic replies are found again.
 import json
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import exp, fsum, log
@@ -18,9 +18,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_openai.chat_models.base import BaseChatOpenAI
 
-from conflictscore.errors import ConfigurationError, UnreadableReplyError
+from conflictscore.errors import ConfigurationError, ProviderError, UnreadableReplyError
 from conflictscore.models import LOCAL_ENDPOINT
+from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.calls import call, dispatch, joined
+from conflictscore.models.capabilities import Capabilities
 from conflictscore.models.clients import (
     completes,
     held_to_length,
@@ -316,6 +318,10 @@ class LanguageModel:
         """The chat model that is called, without retries of its own if we retry."""
         return self.chat if self.retries is None else without_retries(self.chat)
 
+    @cached_property
+    def _capabilities(self) -> Capabilities:
+        return Capabilities.of(self.endpoint, self.name)
+
     async def _ask(
         self,
         prompt: str,
@@ -329,24 +335,33 @@ class LanguageModel:
         asked = [m.model_copy(update={"content": encodable(m.text)}) for m in history]
         asked.append(HumanMessage(encodable(prompt)))
         config, kind = hidden_config(meter), (form.name, form.max_tokens.bit_length())
-        last = False
-        while True:
-            said = [*asked]
-            work = partial(self._dispatched, self._attempt(form, said, config), said, meter, kind)
-            try:
-                with self._clear_errors():
-                    made = joined(self._joinable(asked, form), work)
-                    async with in_time(self.name), made as (reply, ours):
-                        result = await reply
-                if not ours:
-                    meter.cached()
-                return read(result)
-            except UnreadableReplyError as error:
-                if last or not error.again:
-                    raise
+        breaker, last = CircuitBreaker.current(), False
+        async with AsyncExitStack() as asking_again:
+            while True:
+                said = [*asked]
+                send = self._attempt(form, said, config)
+                work = partial(self._dispatched, send, said, meter, kind, last)
+                try:
+                    with self._clear_errors():
+                        made = joined(self._joinable(asked, form), work)
+                        async with in_time(self.name), made as (reply, ours):
+                            result = await reply
+                    self._capabilities.answered = True
+                    if not ours:
+                        meter.cached()
+                    value = read(result)
+                except ProviderError as error:
+                    if last or not (isinstance(error, UnreadableReplyError) and error.again):
+                        breaker.failed(error)
+                        raise
+                    unreadable = error
+                else:
+                    breaker.succeeded()
+                    return value
                 last = True
-                again = HumanMessage(prompts.render("retry", reason=error.reason))
-                asked += [AIMessage(neutral(error.reply) or "(nothing)"), again]
+                again = HumanMessage(prompts.render("retry", reason=unreadable.reason))
+                asked += [AIMessage(neutral(unreadable.reply) or "(nothing)"), again]
+                await asking_again.enter_async_context(breaker.again(unreadable))
 
     def _joinable(self, messages: Sequence[BaseMessage], form: _Form) -> Hashable | None:
         """The key by which equal calls are one; None for a call that is not shared."""
@@ -380,6 +395,7 @@ class LanguageModel:
         messages: Sequence[BaseMessage],
         caller: Hashable,
         kind: tuple[Hashable, ...],
+        again: bool = False,
     ) -> Coroutine[Any, Any, Any]:
         return dispatch(
             send,
@@ -389,6 +405,7 @@ class LanguageModel:
             kind=(self.name, *kind),
             gate=self.gate,
             retries=self.retries,
+            again=again,
         )
 
     @contextmanager
@@ -397,7 +414,11 @@ class LanguageModel:
             yield
         except Exception as error:  # noqa: BLE001 - a plugged-in model may raise anything
             raise clear_error(
-                error, provider=self.name, endpoint=self.endpoint, secrets=secrets_of(self.chat)
+                error,
+                provider=self.name,
+                endpoint=self.endpoint,
+                secrets=secrets_of(self.chat),
+                answered=self._capabilities.answered,
             ) from None
 
     def _require_whole(self, reply: AIMessage, max_tokens: int) -> None:

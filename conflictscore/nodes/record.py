@@ -76,7 +76,8 @@ def _checked(last: Attempt, runtime: RunRuntime, run_id: str) -> Checked:
         checked: Checked = "partly" if last.unclaimed else "fully"
         why = last.unclaimed
     else:
-        checked = "partly" if coverage and coverage >= (least or 0) else "no"
+        scored = report is not None and report.error is None
+        checked = "partly" if scored and coverage and coverage >= (least or 0) else "no"
         why = f"{coverage or 0:.0%} of its pairs of claim and document have a label"
     if why and least is not None:
         how = "only in part" if checked == "partly" else "not"

@@ -29,10 +29,11 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         *attempts, last = attempts
         attempt = Attempt.model_validate(last).model_copy(update={"report": report})
     else:
+        failed = state.get("decomposition_error")
         attempt = Attempt(
             round=len(attempts),
             answer=draft_of(state),
-            report=report.model_copy(update={"error": state.get("decomposition_error")}),
+            report=report.model_copy(update={"error": failed or report.error}),
             unclaimed=state.get("unclaimed"),
         )
     runtime.stream_writer(

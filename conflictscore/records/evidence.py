@@ -287,7 +287,7 @@ class ConflictReport(Record):
     """Whether every document counted in ``cs_r`` and ``reconsider``, as in the paper; False where
     a group counted once on each side."""
     error: str | None = None
-    """Why there are no claims to score, where decomposition failed."""
+    """Why there is no score: decomposition failed, or too little of the labels could be read."""
     weighted: WeightedScores | None = Field(default=None, exclude_if=lambda scores: scores is None)
     """The scores with weights beside those without, where the run weighs its documents; then
     ``disputed`` and ``reconsider`` go by the weights."""

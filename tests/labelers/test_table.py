@@ -413,6 +413,5 @@ class TestLimits:
     async def test_a_judge_that_times_out_by_itself_has_not_used_up_the_time(
         self, seconds: float | None
     ) -> None:
-        with pytest.raises(ExceptionGroup) as caught:
+        with pytest.raises(TimeoutError, match="the socket gave up"):
             await table(Broken(), seconds=seconds)
-        assert caught.group_contains(TimeoutError, match="the socket gave up")

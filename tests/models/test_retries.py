@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, ConflictScoreError, ProviderError
 from conflictscore.models.calls import SYNCHRONOUS
-from conflictscore.models.failures import Retries, Trouble
+from conflictscore.models.failures import Retries, TransientError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
@@ -25,8 +25,8 @@ from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, script, 
 from tests.models.calling import calling
 
 PROMPTS = PromptSet.load()
-REFUSED, FAILED = Trouble("refused", again=True), Trouble("failed", again=True)
-LATE = Trouble("late", again=True)
+REFUSED, FAILED = TransientError("refused", again=True), TransientError("failed", again=True)
+LATE = TransientError("late", again=True)
 SOON = "0.01"
 
 
@@ -53,7 +53,7 @@ class TestRule:
             assert most * 0.75 <= min(seconds) < max(seconds) <= most
 
     @pytest.mark.parametrize("trouble", [FAILED, LATE])
-    def test_failures_are_counted(self, trouble: Trouble) -> None:
+    def test_failures_are_counted(self, trouble: TransientError) -> None:
         assert Retries(attempts=3).wait(trouble, 2, 0) is not None
         assert Retries(attempts=3).wait(trouble, 3, 0) is None
 

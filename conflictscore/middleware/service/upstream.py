@@ -18,7 +18,7 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of
 from conflictscore.middleware.service.wire import header_value
-from conflictscore.models.failures import trouble_of
+from conflictscore.models.failures import transient_error
 from conflictscore.models.language_model import LanguageModel
 
 __all__ = [
@@ -109,7 +109,7 @@ class Upstream:
                     limit.answered(kind, began)
                     yield UpstreamReply(response)
             except openai.OpenAIError as error:
-                failure = trouble_of(error)
+                failure = transient_error(error)
                 if failure is not None and failure.kind in ("refused", "late"):
                     limit.refused(began)
                 raise refusal_of(error, self._model, forwarded=True) from error

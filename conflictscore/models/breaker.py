@@ -1,0 +1,107 @@
+"""A circuit breaker: a step all of whose calls fail for one reason makes no more of them."""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+
+from conflictscore.errors import ConflictScoreError
+
+__all__ = ["CircuitBreaker"]
+
+_FAILURES = 3
+"""Two calls may fail alike by chance."""
+_NUMBERS = re.compile(r"\d+")
+
+
+class CircuitBreaker:
+    """Watches the calls of one step, such as labelling the pairs of an answer.
+
+    One call that succeeds closes it for good. Once several calls have failed for the same reason,
+    and none has succeeded, it opens, and every further call fails for that reason without being
+    made. Where several first replies cannot be read, one call alone is asked again; all others
+    wait for what becomes of it.
+    """
+
+    _watching: "ContextVar[CircuitBreaker | None]" = ContextVar(
+        "conflictscore_breaker", default=None
+    )
+
+    def __init__(self) -> None:
+        self._doubts, self._failures = Counter[str](), Counter[str]()
+        self._proved = False
+        self._error: ConflictScoreError | None = None
+        self._probing, self._probed = asyncio.Lock(), asyncio.Event()
+
+    @classmethod
+    def current(cls) -> "CircuitBreaker":
+        """The breaker of the step that calls, or one that watches this call alone."""
+        return cls._watching.get() or cls()
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch the calls made inside, also in tasks started there."""
+        token = self._watching.set(self)
+        try:
+            yield
+        finally:
+            self._watching.reset(token)
+
+    def check(self) -> None:
+        """Raise the error for which no more calls are made, if there is one."""
+        if self._error is not None:
+            raise self._error.with_traceback(None)
+
+    def succeeded(self) -> None:
+        """Report a call with a reply that could be read."""
+        self._proved, self._error = True, None
+        self._probed.set()
+
+    def failed(self, error: ConflictScoreError) -> None:
+        """Report a call that failed in the end."""
+        self._failures[_reason(error)] += 1
+        if self._all_alike(self._failures):
+            self._error = self._error or error
+            self._probed.set()
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a call that is asked again is to decide first if any other is made."""
+        return self._all_alike(self._doubts) and not self._probed.is_set()
+
+    async def decided(self) -> None:
+        """Wait until it is no longer in doubt."""
+        await self._probed.wait()
+
+    @asynccontextmanager
+    async def again(self, error: ConflictScoreError) -> AsyncIterator[None]:
+        """Ask again inside, for a reply that could not be read.
+
+        Raises:
+            ConflictScoreError: Another call was asked again meanwhile, and failed alike.
+        """
+        self._doubts[_reason(error)] += 1
+        await asyncio.sleep(0)  # replies that arrived at the same time are counted first
+        if not self.in_doubt:
+            yield
+            return
+        async with self._probing:
+            self.check()
+            try:
+                yield
+            except ConflictScoreError as second:
+                if self._all_alike(self._doubts) and _reason(second) in self._doubts:
+                    self._error = self._error or second
+                raise
+            finally:
+                self._probed.set()
+
+    def _all_alike(self, reasons: Counter[str]) -> bool:
+        return not self._proved and len(reasons) == 1 and reasons.total() >= _FAILURES
+
+
+def _reason(error: ConflictScoreError) -> str:
+    """Why a call failed, the same where only numbers in it differ."""
+    return _NUMBERS.sub("#", str(error))

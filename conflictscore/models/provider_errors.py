@@ -1,0 +1,189 @@
+"""What a provider's error says: its HTTP status, its code and its own words, from any client.
+
+Providers put them into ``error``, ``detail`` or ``message``, as text, object or list; some send an
+error with the status 200, or within a choice.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import httpx2
+import openai
+
+__all__ = ["ProviderFault", "error_in_completion", "fault_of"]
+
+_DEPTH = 6
+_MOST_WORDS = 3
+"""The most different messages of one error that are shown."""
+_BODY_CHARS = 20_000
+_STATUS_FIELDS = ("status_code", "statusCode", "status", "code")
+_CODE_FIELDS = ("code", "type", "status")
+_WORD_FIELDS = ("message", "msg", "error", "errors", "detail", "error_description", "description")
+_LAST_FIELDS = ("details", "reason", "title", "metadata", "raw", "reasons")
+"""Looked at where no other field has words, or beside those of a provider that passes others on."""
+_TAG = re.compile(r"<[^<>]*>")
+_TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
+_CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")
+
+
+class ProviderFault(NamedTuple):
+    """A provider's error.
+
+    Attributes:
+        status: The HTTP status, that of the body where the response itself was a 200; None where
+            neither has one.
+        code: The provider's word for programs, in small letters; may be empty.
+        words: Its message on one line; untrusted, and may quote a key.
+        headers: Those of the response, by lower-case name.
+    """
+
+    status: int | None
+    code: str = ""
+    words: str = ""
+    headers: Mapping[str, str] = {}
+
+
+def fault_of(error: BaseException) -> ProviderFault | None:
+    """What a client's exception says of the provider's error; None where it is about no reply."""
+    here: BaseException | None = error
+    for _ in range(_DEPTH):  # clients wrap the errors of others
+        if here is None:
+            return None
+        if (found := _fault(here)) is not None:
+            return found
+        here = here.__cause__
+    return None
+
+
+def error_in_completion(completion: Any, url: str) -> openai.APIError | None:
+    """The error in a response with the status 200; None for a chat completion.
+
+    Args:
+        completion: The body, as OpenAI's client parsed it.
+        url: Where it is from.
+    """
+    body = (
+        completion.model_dump(warnings=False) if hasattr(completion, "model_dump") else completion
+    )
+    if not isinstance(body, Mapping):
+        return None
+    choices = body.get("choices")
+    within = [one.get("error") for one in choices or () if isinstance(one, Mapping)]
+    error = next(filter(None, within), None)
+    if body.get("error") or not choices:
+        error = {name: body[name] for name in {*_STATUS_FIELDS, *_WORD_FIELDS} & body.keys()}
+    said = _said_in(error)
+    if not (said.words or said.status):
+        return None
+    request = httpx2.Request("POST", url)
+    if said.status is None:
+        return openai.APIError(said.words, request, body=error)
+    response = httpx2.Response(said.status, request=request)
+    return openai.APIStatusError(said.words, response=response, body=error)
+
+
+def _fault(error: BaseException) -> ProviderFault | None:
+    response = getattr(error, "response", None)
+    known = (getattr(error, "status_code", None), getattr(response, "status_code", None))
+    status = next(filter(_is_status, (*known, getattr(error, "code", None))), None)
+    given = next(filter(None, _bodies(error, response, status)), None)
+    if status is None and given is None:
+        return None
+    said = _said_in(given)
+    headers = getattr(response, "headers", None)
+    read: dict[str, str] = {}
+    if isinstance(headers, Mapping):
+        read = {str(name).lower(): str(value) for name, value in headers.items()}
+    code = said.code or str(getattr(error, "code", None) or "").lower()
+    words = said.words or _CLIENTS_WORDS.sub("", " ".join(str(error).split()))
+    return ProviderFault(status or said.status, code, words, read)
+
+
+def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator[Any]:
+    """Where clients keep what the provider sent."""
+    yield getattr(error, "body", None)
+    yield getattr(error, "details", None)  # Google
+    if status is not None:
+        yield getattr(error, "error", None)  # Ollama
+        with suppress(Exception):  # a stream that was not read
+            yield response.text
+    if isinstance(error, ValueError) and error.args and _is_mapping(error.args[0]):
+        yield error.args[0]  # LangChain's client of OpenAI, for an error in a 200
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_status(value: object) -> bool:
+    return isinstance(value, int) and 100 <= value < 600 and value != 200
+
+
+@dataclass
+class _Said:
+    status: int | None = None
+    code: str = ""
+    found: list[str] = field(default_factory=list)
+
+    @property
+    def words(self) -> str:
+        return "; ".join(self.found[:_MOST_WORDS])
+
+
+def _said_in(body: Any) -> _Said:
+    said = _Said()
+    _walk(body, said, _DEPTH)
+    return said
+
+
+def _walk(value: Any, said: _Said, depth: int) -> None:
+    if not depth or len(said.found) >= _MOST_WORDS:
+        return
+    if isinstance(value, str):
+        _take(value[:_BODY_CHARS].strip(), said, depth)
+    elif isinstance(value, list | tuple):
+        for item in value[:_MOST_WORDS]:
+            _walk(item, said, depth - 1)
+    elif isinstance(value, Mapping):
+        _walk_fields(value, said, depth)
+
+
+def _take(text: str, said: _Said, depth: int) -> None:
+    """A message, which may be JSON or HTML of another server."""
+    if text[:1] in {"{", "["}:
+        with suppress(ValueError, RecursionError):
+            return _walk(json.loads(text), said, depth - 1)
+    if text[:1] == "<":
+        title = _TITLE.search(text)
+        text = title[1] if title else _TAG.sub(" ", text)
+    line = " ".join(text.split())
+    if line and not any(line in known for known in said.found):
+        said.found.append(line)
+    return None
+
+
+def _walk_fields(value: Mapping[Any, Any], said: _Said, depth: int) -> None:
+    for name in _STATUS_FIELDS:
+        number = value.get(name)
+        if isinstance(number, str) and number.isdecimal():
+            number = int(number[:4])
+        if said.status is None and _is_status(number):
+            said.status = number
+    for name in _CODE_FIELDS:
+        word = value.get(name)
+        if not said.code and isinstance(word, str) and not word.isdecimal():
+            said.code = word.lower()
+    if isinstance(value.get("loc"), list | tuple) and "msg" in value:  # FastAPI
+        place = ".".join(map(str, value["loc"]))
+        return _take(f"{place}: {value['msg']}", said, depth)
+    before = len(said.found)
+    for name in _WORD_FIELDS:
+        _walk(value.get(name), said, depth - 1)
+    for name in _LAST_FIELDS:
+        if len(said.found) == before or name in {"metadata", "raw", "reasons"}:
+            _walk(value.get(name), said, depth - 1)
+    return None

@@ -1,0 +1,123 @@
+"""The provider's words reach the user, wherever a provider puts them and whoever's client reads."""
+
+import json
+from typing import Any
+
+import pytest
+
+from conflictscore.errors import ConfigurationError, ConflictScoreError, ProviderError
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.spec import open_model
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from tests.fakes.openai_server import Fault, OpenAIServer, Reply, then
+from tests.models.calling import KEY, calling
+
+PROMPTS = PromptSet.load()
+
+
+async def failure(model: LanguageModel) -> ConflictScoreError:
+    with pytest.raises(ConflictScoreError) as caught:
+        await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
+    return caught.value
+
+
+def body(value: Any, status: int = 400) -> Fault:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return Fault.raw(text.encode(), status)
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        ({"error": "out of memory"}, "out of memory"),
+        ({"error": {"message": "out of memory", "type": "x"}}, "out of memory"),
+        ({"error": [{"message": "out of memory"}]}, "out of memory"),
+        ({"detail": "out of memory"}, "out of memory"),
+        ({"detail": [{"loc": ["body", "n"], "msg": "too big"}]}, "body.n: too big"),
+        ({"object": "error", "message": "out of memory"}, "out of memory"),
+        ({"message": {"text": 1, "detail": "out of memory"}}, "out of memory"),
+        ({"errors": ["out of", "memory"]}, "out of; memory"),
+        (
+            {"error": {"message": "Provider error", "metadata": {"raw": '{"error": "no GPU"}'}}},
+            "Provider error; no GPU",
+        ),
+        ("out of memory", "out of memory"),
+        ("<html><head><title>502 Bad Gateway</title></head><body>x</body></html>", "502 Bad"),
+    ],
+)
+async def test_what_the_provider_says_is_in_the_error(sent: Any, words: str) -> None:
+    with OpenAIServer(then(body(sent))) as server:
+        error = await failure(calling(server))
+    assert isinstance(error, ProviderError)
+    assert f"HTTP 400: {words}" in str(error)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"error": {"message": "no credit left", "code": 402}},
+        {"error": "no credit left", "status": "402"},
+        {"choices": [{"index": 0, "message": {}, "error": {"code": 402, "message": "no credit"}}]},
+    ],
+)
+async def test_an_error_in_a_200_has_its_own_status(
+    monkeypatch: pytest.MonkeyPatch, sent: Any
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with OpenAIServer(then(body(sent, 200))) as server:
+        error = await failure(open_model("test-model", base_url=server.base_url))
+        assert len(server.requests) == 1
+    assert isinstance(error, ProviderError)
+    assert (error.status, "HTTP 402: no credit" in str(error)) == (402, True)
+
+
+async def test_an_error_in_a_200_is_tried_again_as_one_in_the_status_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    busy = body({"error": {"message": "busy", "code": 503}}, 200)
+    with OpenAIServer(then(busy, "hello")) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        said = await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
+    assert said == "hello"
+
+
+@pytest.mark.parametrize("status", [403, 404])
+async def test_a_call_that_is_refused_after_others_were_answered_says_nothing_of_the_key(
+    status: int,
+) -> None:
+    refused = Fault(status, message="Input flagged: violence")
+    with OpenAIServer(then("welcome", refused)) as server:
+        model = calling(server)
+        await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
+        error = await failure(model)
+    assert isinstance(error, ProviderError)
+    assert f"HTTP {status}: Input flagged: violence" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("fault", "is_setting"),
+    [
+        (Fault(403, message="no access"), True),
+        (Fault(403, message="Your input was flagged by moderation"), False),
+        (Fault(404, message="nothing here"), True),
+        (Fault(404, message="blocked by the content policy"), False),
+        (Fault(401, message="Input flagged"), True),
+    ],
+)
+async def test_the_first_call_tells_a_wrong_setting_from_a_refused_text(
+    fault: Fault, is_setting: bool
+) -> None:
+    with OpenAIServer(then(fault)) as server:
+        error = await failure(calling(server))
+    assert isinstance(error, ConfigurationError) is is_setting
+    assert fault.message in str(error)
+
+
+async def test_a_key_that_stops_being_good_is_named_by_its_provider() -> None:
+    gone = Fault(403, message="The API key was revoked")
+    with OpenAIServer(then(Reply("welcome"), gone)) as server:
+        model = calling(server)
+        await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
+        assert isinstance(await failure(model), ConfigurationError)
