@@ -29,7 +29,7 @@ from conflictscore.nodes.replies import (
     unframed,
 )
 from conflictscore.prompts import material, neutral
-from conflictscore.records import Way
+from conflictscore.records import RevisionAction
 
 _ANSWER = "The gate opens at nine."
 READERS: dict[Callable[[str], object], tuple[str, ...]] = {
@@ -48,7 +48,7 @@ READERS: dict[Callable[[str], object], tuple[str, ...]] = {
     (lambda text: read_choice(text, ("yes", "no"))): ("", "(A"),
     (lambda text: read_reconsidered_choice(text, ("yes", "no"), [1])): ("A\nJustification:",),
     read_queries: ("", "FOR:"),
-    (lambda text: unframed(read_revision(text, [*Way]).text, "It was.")): (
+    (lambda text: unframed(read_revision(text, [*RevisionAction]).text, "It was.")): (
         "",
         "WAY: REPLACE\nPASSAGE: <answer>",
     ),
