@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from conflictscore.labelers.registry import LabelerName
     from conflictscore.models.language_model import LanguageModel
     from conflictscore.nodes.state import RunContext
+    from conflictscore.records import Run
     from conflictscore.storage.cache import ContentCache
 
 __all__ = [
@@ -177,8 +178,12 @@ def deliver(
     *,
     as_json: bool,
     log: Path | None,
-) -> None:
-    """Log what a run resulted in, where that is wanted, and print it; neither costs the other."""
+) -> "Run":
+    """Log a run, where that is wanted, and print it; a failure of the one does not stop the other.
+
+    Returns:
+        The run.
+    """
     from rich.console import Console
 
     from conflictscore.nodes.outcome import run_of
@@ -193,6 +198,7 @@ def deliver(
             click.echo(json.dumps(run.summary(texts=False), ensure_ascii=False, indent=2))
         else:
             terminal.print_run(run, Console(highlight=False, markup=False, emoji=False))
+    return run
 
 
 _OPTIONS = ("nli_model", "certain", "calibration", "unquoted")

@@ -12,7 +12,7 @@ from conflictscore.cli.options import (
     with_scoring_options,
 )
 from conflictscore.cli.short_help import ManyDocs
-from conflictscore.errors import InputError
+from conflictscore.errors import ConflictScoreError, InputError
 
 __all__ = ["score"]
 
@@ -49,8 +49,12 @@ def score(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Score an answer that exists already: ConflictScore (CS-C and CS-R) against documents."""
+    """Score an answer that exists already: ConflictScore (CS-C and CS-R) against documents.
+
+    The exit code is 1 where there is no score because the model failed.
+    """
     from conflictscore.graph.chains import build_scoring_graph
+    from conflictscore.records import RunStatus
     from conflictscore.reporting.run_log import check_log
     from conflictscore.retrieval.cleaning import clean_text
     from conflictscore.retrieval.document_files import read_documents
@@ -70,7 +74,9 @@ def score(
         quiet=quiet,
     )
     state["notes"] = [*read.notes, *state["notes"]]
-    deliver(state, context, seconds, as_json=as_json, log=log)
+    run = deliver(state, context, seconds, as_json=as_json, log=log)
+    if run.status is RunStatus.FAILED:
+        raise click.exceptions.Exit(ConflictScoreError.exit_code)
 
 
 def _read_answer(answer: str) -> str:

@@ -30,6 +30,15 @@ _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
 _CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")
 
 
+_KINDS: Mapping[int, type[openai.APIStatusError]] = {
+    400: openai.BadRequestError,
+    401: openai.AuthenticationError,
+    403: openai.PermissionDeniedError,
+    404: openai.NotFoundError,
+    429: openai.RateLimitError,
+}
+
+
 class ProviderFault(NamedTuple):
     """A provider's error.
 
@@ -59,7 +68,7 @@ def fault_of(error: BaseException) -> ProviderFault | None:
     return None
 
 
-def error_in_completion(completion: Any, url: str) -> openai.APIError | None:
+def error_in_completion(completion: Any, url: str = "http://upstream") -> openai.APIError | None:
     """The error in a response with the status 200; None for a chat completion.
 
     Args:
@@ -83,7 +92,8 @@ def error_in_completion(completion: Any, url: str) -> openai.APIError | None:
     if said.status is None:
         return openai.APIError(said.words, request, body=error)
     response = httpx2.Response(said.status, request=request)
-    return openai.APIStatusError(said.words, response=response, body=error)
+    kind = _KINDS.get(said.status, openai.APIStatusError)
+    return kind(said.words, response=response, body=error)
 
 
 def _fault(error: BaseException) -> ProviderFault | None:

@@ -207,6 +207,19 @@ def test_an_existing_answer_is_scored(run: Run, folder: Path, tmp_path: Path) ->
     assert "CS-C 1.00   CS-R 0.50" in shown
 
 
+@pytest.mark.parametrize("step", ["decompose", "label"])
+def test_a_score_that_could_not_be_had_is_exit_code_1(
+    run: Run, world: World, folder: Path, step: str
+) -> None:
+    world.broken[step] = Fault(400, message="no GPU")
+
+    failed = run("score", "--answer", "It was lit in 1874.", "--docs", folder, "--json")
+
+    assert failed.exit_code == 1
+    assert json.loads(failed.stdout)["report"]["cs_c"] is None
+    assert "no GPU" in failed.stdout
+
+
 def test_escape_sequences_of_a_document_never_reach_the_terminal(
     run: Run, world: World, tmp_path: Path
 ) -> None:

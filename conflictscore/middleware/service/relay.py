@@ -3,20 +3,22 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
 
+import openai
 from fastapi.responses import Response
 
 from conflictscore.middleware.service.answer_stream import Completion
 from conflictscore.middleware.service.completions import text_of, why_no_text
 from conflictscore.middleware.service.loop_run import LoopRun
-from conflictscore.middleware.service.refusals import RefusedError
+from conflictscore.middleware.service.refusals import RefusedError, refusal_of
 from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service import STOPPED, RequestRecord, Service
 from conflictscore.middleware.service.upstream import UpstreamReply, read_completion, unreadable
 from conflictscore.middleware.service.wire import EventStream, frame
+from conflictscore.models.provider_errors import error_in_completion
 from conflictscore.records import Run, RunStatus
 
 __all__ = ["Relay"]
@@ -128,7 +130,11 @@ class Relay:
 
     def _ended(self, data: bytes) -> None:
         """Close the record, or leave that to the scoring after the response."""
-        if self._request.unchecked:
+        if error := _error_in(data, events=self._events):
+            refusal = refusal_of(error, self._service.upstream.model)
+            self._service.failed("upstream", self._record, error)
+            self._close(RunStatus.FAILED, str(refusal))
+        elif self._request.unchecked:
             self._close(RunStatus.PASSED_THROUGH, self._request.unchecked)
         else:
             self._open = False
@@ -177,6 +183,17 @@ class Relay:
         question = self._request.asked.question
         not_started = Run(question=question, asked=question)
         self._service.finish(self._record, self._record.ended(not_started, status, note))
+
+
+def _error_in(data: bytes, *, events: bool) -> openai.APIError | None:
+    """The error that an upstream sent with the status 200, in a frame of its stream or alone."""
+    found = None
+    for line in data.splitlines() if events else [data]:
+        value = line.removeprefix(b"data:") if events else line
+        if b'"error"' in value:
+            with suppress(ValueError, RecursionError):
+                found = found or error_in_completion(json.loads(value))
+    return found
 
 
 def _answer_in(data: bytes, *, events: bool) -> tuple[str, str | None]:

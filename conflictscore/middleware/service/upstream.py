@@ -8,7 +8,7 @@ bytes are passed on as they arrive: the caller's client retries, as it would wit
 import json
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import httpx2
@@ -20,6 +20,7 @@ from conflictscore.middleware.service.refusals import RefusedError, refusal_of
 from conflictscore.middleware.service.wire import header_value
 from conflictscore.models.failures import transient_error
 from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.provider_errors import error_in_completion
 
 __all__ = [
     "OWN_NAME",
@@ -70,6 +71,7 @@ class Upstream:
     """The endpoint behind the answering model, reached with the key of this service.
 
     Attributes:
+        model: The model.
         names: The models that a request may name: the upstream's, and ``conflictscore``.
 
     Raises:
@@ -82,7 +84,7 @@ class Upstream:
                 f"{model.name} is not an OpenAI-compatible endpoint, which the service needs to"
                 " forward requests to; use openai:NAME, local, or NAME with a base URL"
             )
-        self._model = model
+        self.model = model
         self._name = model.chat.model_name
         self._client: openai.AsyncOpenAI = model.chat.root_async_client.with_options(
             max_retries=0, timeout=timeout
@@ -97,10 +99,10 @@ class Upstream:
             RefusedError: The upstream failed, or refused the request.
         """
         forwarded = {**body, "model": self._name}
-        limit, kind = self._model.limit, (self._model.name, "upstream", bool(body.get("stream")))
+        limit, kind = self.model.limit, (self.model.name, "upstream", bool(body.get("stream")))
         async with limit.place(object()):
-            if self._model.gate:
-                await self._model.gate.enter(())
+            if self.model.gate:
+                await self.model.gate.enter(())
             began = time.monotonic()
             try:
                 async with self._client.chat.completions.with_streaming_response.create(
@@ -112,7 +114,7 @@ class Upstream:
                 failure = transient_error(error)
                 if failure is not None and failure.kind in ("refused", "late"):
                     limit.refused(began)
-                raise refusal_of(error, self._model, forwarded=True) from error
+                raise refusal_of(error, self.model, forwarded=True) from error
 
     async def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The whole chat completion for a request.
@@ -124,6 +126,10 @@ class Upstream:
         async with self.open(unstreamed) as reply:
             data = await reply.read()
         completion = read_completion(data)
+        if completion is None or "error" in completion:
+            with suppress(ValueError, RecursionError):
+                if error := error_in_completion(json.loads(data)):
+                    raise refusal_of(error, self.model) from error
         if completion is None:
             raise unreadable()
         return completion

@@ -36,8 +36,12 @@ def _bound() -> socket.socket:
 
 
 @contextmanager
-def broken_stream() -> Iterator[HasAddress]:
-    """An upstream that hangs up after the first chunk of its first reply."""
+def broken_stream(error: Any = None) -> Iterator[HasAddress]:
+    """An upstream that hangs up after the first chunk of its first reply.
+
+    Args:
+        error: Sent in a frame of its own before the stream ends as others do; None for neither.
+    """
     chunk = {"choices": [{"index": 0, "delta": {"content": "It was"}}]}
     event = f"data: {json.dumps(chunk)}\n\n".encode()
 
@@ -46,6 +50,9 @@ def broken_stream() -> Iterator[HasAddress]:
         with connection:
             connection.recv(65536)
             connection.sendall(STREAM_HEAD + chunked(event))
+            if error is not None:
+                ending = f"data: {json.dumps(error)}\n\ndata: [DONE]\n\n".encode()
+                connection.sendall(chunked(ending) + chunked(b""))
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=answer, args=(listener,), daemon=True).start()

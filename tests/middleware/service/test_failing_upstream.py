@@ -147,3 +147,30 @@ def test_a_stream_that_breaks_off_ends_with_an_error() -> None:
     assert "It was" in reply.text
     assert events_in(reply.text)[-1][1]["error"]["code"] == "upstream_failed"
     assert run["status"] == "failed"
+
+
+def test_an_error_frame_in_a_stream_makes_the_run_failed_in_the_upstreams_words() -> None:
+    error = {"error": {"message": "the provider ran out of memory", "code": 502}}
+    with (
+        broken_stream(error) as upstream,
+        serving(upstream, settings={"mode": "observe"}) as served,
+    ):
+        reply = served.ask(stream=True)
+        run = served.run(reply)
+
+    assert "ran out of memory" in reply.text, "the stream goes on as the upstream sends it"
+    assert run["status"] == "failed"
+    assert "HTTP 502: the provider ran out of memory" in run["notes"][-1]
+
+
+@pytest.mark.parametrize("mode", ["correct", "annotate"])
+def test_an_error_with_the_status_200_is_an_error(
+    world: ChatWorld, upstream: OpenAIServer, mode: str
+) -> None:
+    world.plain = Fault.raw(b'{"error": {"message": "slow down", "code": 429}}')
+
+    with serving(upstream, settings={"mode": mode, "first_answer": "upstream"}) as served:
+        reply = served.ask()
+
+    assert reply.status_code == 429
+    assert "slow down" in reply.json()["error"]["message"]
