@@ -14,6 +14,10 @@ from .graph.efforts import EFFORTS as EFFORTS
 from .graph.opentelemetry import OpenTelemetryCallback as OpenTelemetryCallback
 from .graph.settings import LoopSettings as LoopSettings
 from .metric import conflict_report as conflict_report
+from .middleware.corrector import acorrect as acorrect
+from .middleware.corrector import acorrect_batch as acorrect_batch
+from .middleware.corrector import correct as correct
+from .middleware.corrector import correct_batch as correct_batch
 from .nodes.state import RunContext as RunContext
 from .prompts import PromptSet as PromptSet
 from .records import Answer as Answer

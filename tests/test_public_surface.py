@@ -18,8 +18,9 @@ PUBLIC = {
         ConflictScoreError ContentCache ContextWindowError Document EFFORTS
         EvidenceLabel InputError Label LoopSettings Method NoDocumentsError
         OpenTelemetryCallback PromptSet ProviderError QuotaError Run RunContext RunStatus Scores
-        UnreadableReplyError Usage ascore conflict_report
-        create_conflict_scorer create_self_correcting_rag run_context score score_frame
+        UnreadableReplyError Usage acorrect acorrect_batch ascore conflict_report correct
+        correct_batch create_conflict_scorer create_self_correcting_rag run_context score
+        score_frame
     """,
     "conflictscore.benchmarks": """
         Asked Asker BENCHMARKS Benchmark BenchmarkMethod BenchmarkRun METHODS MethodEntry Question

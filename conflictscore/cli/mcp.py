@@ -67,7 +67,7 @@ In a client's configuration (name folders from the root: clients start it anywhe
         "judge",
         "labeler",
     ),
-    short_help="Offer agents the tools score, ask, search and run (MCP).",
+    short_help="Offer agents the tools score, correct, ask, search and run (MCP).",
 )
 @click.option(
     "--transport",
@@ -86,11 +86,12 @@ In a client's configuration (name folders from the root: clients start it anywhe
 @with_budget_options
 @with_model_choice
 def mcp(transport: str, host: str, port: int, **options: Any) -> None:
-    """Serve four tools to agents, by the Model Context Protocol.
+    """Serve five tools to agents, by the Model Context Protocol.
 
-    score: which documents support and contradict each claim of an answer. ask: a question,
-    answered from documents, checked, and looked at again where they disagree. search: the numbered
-    documents that a question would be answered from. run: a kept run, by its id.
+    score: which documents support and contradict each claim of an answer. correct: the same answer,
+    corrected where the documents disagree with it. ask: a question, answered from documents,
+    checked and corrected. search: the numbered documents that a question would be answered from.
+    run: a stored run, by its id.
 
     Documents are those of --docs and --search, or those that a call brings. A local model is
     started, and fetched where it is not there, at the first call that needs it.

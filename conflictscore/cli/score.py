@@ -14,7 +14,7 @@ from conflictscore.cli.options import (
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import ConflictScoreError, InputError
 
-__all__ = ["score"]
+__all__ = ["read_answer", "score", "with_answer_options"]
 
 _SCORE_EXAMPLES = """\b
 Examples:
@@ -23,20 +23,27 @@ Examples:
 """
 
 
+def with_answer_options(command: Any) -> Any:
+    """Add the options of an answer and the documents to hold it against."""
+    command = click.option(
+        "--docs",
+        type=click.Path(),
+        multiple=True,
+        required=True,
+        metavar="PATH ...",
+        help="The documents to hold the answer against, all of them, in file order.",
+    )(command)
+    return click.option(
+        "--answer", required=True, metavar="TEXT|@FILE", help="The answer, or @ and a file."
+    )(command)
+
+
 @click.command(
     cls=ManyDocs,
     epilog=_SCORE_EXAMPLES,
     short_help="Score an answer that exists already.",
 )
-@click.option("--answer", required=True, metavar="TEXT|@FILE", help="The answer, or @ and a file.")
-@click.option(
-    "--docs",
-    type=click.Path(),
-    multiple=True,
-    required=True,
-    metavar="PATH ...",
-    help="The documents that the answer is scored against, all of them, in file order.",
-)
+@with_answer_options
 @with_scoring_options
 @with_budget_options
 @with_model_options
@@ -56,14 +63,11 @@ def score(
     from conflictscore.graph.chains import build_scoring_graph
     from conflictscore.records import RunStatus
     from conflictscore.reporting.run_log import check_log
-    from conflictscore.retrieval.cleaning import clean_text
     from conflictscore.retrieval.document_files import read_documents
 
     if log:
         check_log(log)
-    text = clean_text(_read_answer(answer))
-    if not text:
-        raise InputError("--answer is empty")
+    text = read_answer(answer)
     read = read_documents(docs)
     context = open_context(judging(settings))
     documents = [document.to_json() for document in read.documents]
@@ -79,10 +83,22 @@ def score(
         raise click.exceptions.Exit(ConflictScoreError.exit_code)
 
 
-def _read_answer(answer: str) -> str:
-    if not answer.startswith("@"):
-        return answer
-    try:
-        return Path(answer[1:]).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--answer {answer}: cannot be read as UTF-8 text ({error})") from error
+def read_answer(answer: str) -> str:
+    """The answer in an option, or in the file that it names.
+
+    Raises:
+        InputError: It is empty, or the file cannot be read.
+    """
+    from conflictscore.retrieval.cleaning import clean_text
+
+    text = answer
+    if answer.startswith("@"):
+        try:
+            text = Path(answer[1:]).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"--answer {answer}: cannot be read as UTF-8 text ({error})"
+            ) from error
+    if not (text := clean_text(text)):
+        raise InputError("--answer is empty")
+    return text

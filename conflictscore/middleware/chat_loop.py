@@ -21,6 +21,7 @@ from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.middleware.doors import HIDDEN, FailurePolicy, excused
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.retrieve import given_documents
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, Usage, differs
 
@@ -57,9 +58,17 @@ class ChatLoop:
         Args:
             messages: The conversation, oldest first.
             parameters: Call parameters of the answering model; with ``tools`` it is called first.
+                ``documents`` and ``question`` are ours: what to check the answer against, and what
+                was asked, where the last message is a whole prompt.
+
+        Raises:
+            InputError: A document cannot be used.
         """
-        asked, draft = asked_in(messages), None
-        if asked.since or asked.other_content or not asked.question or "tools" in parameters:
+        parameters = dict(parameters)
+        brought = given_documents({"documents": _listed(parameters.pop("documents", None))})
+        asked, draft = asked_in(messages, brought, parameters.pop("question", None)), None
+        own = asked.since or asked.other_content or not asked.question or "tools" in parameters
+        if own or brought:  # what was brought stands in the prompt already
             draft = await self._own(messages, parameters)
             if draft.tool_calls or draft.invalid_tool_calls:
                 return draft
@@ -96,6 +105,10 @@ class ChatLoop:
                 " retriever"
             )
         return None
+
+
+def _listed(documents: Any) -> Any:
+    return [documents] if isinstance(documents, str) else documents or ()
 
 
 def in_words(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A server of the Model Context Protocol: the tools score, ask, search and run.
+"""A server of the Model Context Protocol: the tools score, correct, ask, search and run.
 
 The loop, the judges and the kept runs are those of the HTTP service; what a tool gives is in
 :mod:`conflictscore.middleware.tool_forms`.
@@ -32,6 +32,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.self_correction import build_self_correction_graph
+from conflictscore.middleware.corrector import correction_input
 from conflictscore.middleware.service.admission import NOBODY, Access, AdmissionGate
 from conflictscore.middleware.service.kept_runs import RUNNING, KeptRuns, run_record
 from conflictscore.middleware.service.keys import KeyHolder
@@ -47,6 +48,7 @@ from conflictscore.middleware.service.requests import wrong_field
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.middleware.tool_forms import (
     AskArguments,
+    CorrectArguments,
     RunArguments,
     RunResult,
     ScoreArguments,
@@ -120,10 +122,19 @@ class McpTools:
                 RunResult,
                 self._score,
             ),
+            "correct": _Tool(
+                "Correct an answer",
+                "Check an answer against documents claim by claim, and correct it where they"
+                " disagree with it: the corrected text, each change with its evidence and reason,"
+                " and whether it was checked. What no document disputes stays as it is.",
+                CorrectArguments,
+                RunResult,
+                self._correct,
+            ),
             "ask": _Tool(
                 "Ask a question",
-                "Answer a question from documents, check each claim of the answer, and look again"
-                " where the documents disagree. Or check and correct an answer that you have.",
+                "Answer a question from documents, check each claim of the answer, and correct it"
+                " where the documents disagree.",
                 AskArguments,
                 RunResult,
                 self._ask,
@@ -215,14 +226,31 @@ class McpTools:
         if bool(asked.documents) == bool(asked.question):
             raise InputError("give documents to score the answer against, or a question to search")
         context = await in_thread(self._open)
-        documents: Sequence[Any] = asked.documents
-        notes: list[str] = []
-        if asked.question:
-            documents, notes = await self._found(asked.question)
+        documents, notes = await self._documents_for(asked)
         start = {"answer": asked.answer, "documents": documents}
         graph = build_scoring_graph(context)
         run = await self._ran("score", graph, start, context, caller, session)
         return _of_run(run.model_copy(update={"notes": (*notes, *run.notes)}))
+
+    async def _correct(
+        self, asked: CorrectArguments, caller: KeyHolder, session: ServerSession
+    ) -> types.CallToolResult:
+        if not (asked.documents or asked.question):
+            raise InputError("give documents to hold the answer against, or a question to search")
+        context = await in_thread(self._open)
+        documents, notes = await self._documents_for(asked)
+        start = correction_input(asked.answer, documents, asked.question)
+        graph = build_self_correction_graph(context)
+        run = await self._ran("correct", graph, start, context, caller, session)
+        return _of_run(run.model_copy(update={"notes": (*notes, *run.notes)}))
+
+    async def _documents_for(
+        self, asked: ScoreArguments | CorrectArguments
+    ) -> tuple[Sequence[Any], list[str]]:
+        """The documents of a call, or those that its question finds."""
+        if asked.documents:
+            return asked.documents, []
+        return await self._found(asked.question)
 
     async def _ask(
         self, asked: AskArguments, caller: KeyHolder, session: ServerSession

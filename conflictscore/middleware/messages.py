@@ -49,10 +49,13 @@ class ChatQuestion:
     """Whether there is anything that text cannot stand for: an image, say, or a message that is of
     no role here."""
 
+    brought: tuple[Document, ...] = ()
+    """Documents that came beside the conversation."""
+
     @cached_property
     def documents(self) -> tuple[Document, ...]:
-        """The documents that tools brought since the question."""
-        return documents_from_messages(self.since)
+        """Those beside the conversation, or those that tools returned since the question."""
+        return self.brought or documents_from_messages(self.since)
 
     def start(self, draft: str | None = None) -> RagInput:
         """What the loop starts from.
@@ -68,12 +71,22 @@ class ChatQuestion:
         return start if draft is None else {**start, "draft_answer": draft}
 
 
-def asked_in(messages: Sequence[BaseMessage]) -> ChatQuestion:
-    """Read a conversation as a question with a history."""
+def asked_in(
+    messages: Sequence[BaseMessage],
+    documents: Sequence[Document] = (),
+    question: str | None = None,
+) -> ChatQuestion:
+    """Read a conversation as a question with a history.
+
+    Args:
+        messages: The conversation, oldest first.
+        documents: What to check the answer against, where it is not what tools returned.
+        question: The question; by default the last human message, which may be a whole prompt.
+    """
     human = [index for index, m in enumerate(messages) if isinstance(m, HumanMessage)]
     last = human[-1] if human else len(messages)
     return ChatQuestion(
-        question=messages[last].text.strip() if human else "",
+        question=question or (messages[last].text.strip() if human else ""),
         history=[
             {"role": role, "content": text}
             for message in messages[:last]
@@ -81,6 +94,7 @@ def asked_in(messages: Sequence[BaseMessage]) -> ChatQuestion:
         ],
         since=tuple(messages[last + 1 :]),
         other_content=not all(map(_is_text, messages)),
+        brought=tuple(documents),
     )
 
 

@@ -26,6 +26,7 @@ from conflictscore.retrieval.cleaning import clean_text
 
 __all__ = [
     "AskArguments",
+    "CorrectArguments",
     "RunArguments",
     "RunResult",
     "ScoreArguments",
@@ -112,10 +113,19 @@ class AskArguments(_Form):
     """The question, which must be understandable without the conversation."""
     documents: GivenDocuments = []
     """What to answer from, in place of a search: texts, or documents as `search` gives them."""
-    draft_answer: Cleaned | None = None
-    """An answer that exists already: it is checked, and corrected where it must be."""
     options: Annotated[list[Cleaned], BeforeValidator(_read)] = []
     """Two options to choose between, in full; empty for an answer in free form."""
+
+
+class CorrectArguments(_Form):
+    """Arguments of ``correct``."""
+
+    answer: Needed
+    """The answer to check and correct, from any chatbot."""
+    documents: GivenDocuments = []
+    """What to hold it against: texts, or documents as `search` gives them."""
+    question: Cleaned = ""
+    """The question that it answers; without documents, one to search for them with."""
 
 
 class SearchArguments(_Form):

@@ -81,7 +81,7 @@ async def test_a_question_is_asked_and_its_run_looked_up(tools: McpTools) -> Non
         assert found is not None  # and the client held it against the schema of the tool
         kept = await client.call_tool("run", {"run_id": found["run_id"]})
 
-    assert [tool.name for tool in listed.tools] == ["score", "ask", "search", "run"]
+    assert [tool.name for tool in listed.tools] == ["score", "correct", "ask", "search", "run"]
     assert (found["status"], found["checked"], found["changed"]) == ("corrected", "fully", True)
     assert (found["first_answer"], found["answer"]) == (ANSWER, "It was lit in 1874.")
     assert found["first_scores"]["claims"][0]["standing"] == "conflict"
@@ -95,6 +95,14 @@ async def test_a_question_is_asked_and_its_run_looked_up(tools: McpTools) -> Non
     said = [message for _, _, message in told]
     assert said[:4] == ["documents: 3", "answered", "claims: 1", "labels: 1 of 3"]
     assert "looking again" in said
+
+
+async def test_an_answer_is_corrected_by_its_documents(tools: McpTools) -> None:
+    corrected = await call(tools, "correct", answer=ANSWER, documents=DISAGREEING)
+
+    found = corrected.structured_content
+    assert (found["first_answer"], found["answer"]) == (ANSWER, "It was lit in 1874.")
+    assert (found["checked"], found["changed"]) == ("fully", True)
 
 
 async def test_a_run_that_cannot_be_kept_costs_nobody_an_answer_and_is_in_the_log(
@@ -186,14 +194,13 @@ async def test_scores_with_weights_stand_beside_those_without(
     assert "weighed" not in plain.content[0].text
 
 
-@pytest.mark.parametrize("tool", ["score", "ask"])
+@pytest.mark.parametrize("tool", ["score", "correct"])
 async def test_an_answer_that_was_not_checked_says_so_first(
     world: World, tools: McpTools, tool: str
 ) -> None:
     world.broken["label"] = Fault(400, message="no such luck")
-    given = {"answer": ANSWER} if tool == "score" else {"draft_answer": ANSWER}
 
-    result = await call(tools, tool, question=QUESTION, **given)
+    result = await call(tools, tool, question=QUESTION, answer=ANSWER)
 
     assert not result.is_error
     assert result.structured_content["checked"] == "no"
@@ -223,10 +230,11 @@ async def test_an_answer_that_was_checked_in_part_says_so_first(
         ("score", {"answer": " ", "documents": ["x"]}, "answer: it is empty"),
         ("score", {"documents": ["x"]}, "answer: Field required"),
         ("score", {"answer": ANSWER, "documents": [{}]}, "document 1, field text: it is missing"),
+        ("correct", {"answer": ANSWER}, "give documents to hold the answer against, or a question"),
         ("ask", {"question": QUESTION, "options": ["one"]}, "multiple choice takes two options"),
         ("ask", {"question": QUESTION, "model": "x"}, "model: Extra inputs are not permitted"),
         ("run", {"run_id": "no-such-run"}, "there is no such run"),
-        ("delete", {}, "there is no tool 'delete'; there are score, ask, search, run"),
+        ("delete", {}, "there is no tool 'delete'; there are score, correct, ask, search, run"),
     ],
 )
 async def test_a_wrong_call_is_told_what_is_wrong_in_one_line(
@@ -311,7 +319,7 @@ class TestHttp:
                 page = {"origin": "https://other.test"}
                 reply = await plain.post(f"{address}/mcp", json={}, headers=page)
 
-        assert len(tools_there.tools) == 4
+        assert len(tools_there.tools) == 5
         assert reply.status_code == 403
 
 

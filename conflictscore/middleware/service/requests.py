@@ -16,15 +16,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from conflictscore.errors import InputError
 from conflictscore.middleware.chat_loop import in_words
+from conflictscore.middleware.corrector import correction_input
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.nodes.conversation import Turn
 from conflictscore.nodes.retrieve import check_question, given_documents
 from conflictscore.nodes.state import RagInput, RagState
+from conflictscore.records import Document
 
-__all__ = ["ChatRequest", "read_chat", "read_json", "read_run", "wrong_field"]
+__all__ = ["ChatRequest", "read_chat", "read_correct", "read_json", "read_run", "wrong_field"]
 
-_OURS = frozenset({"model", "messages", "stream", "stream_options", "n", "response_format"})
+_OURS = frozenset(
+    {"model", "messages", "stream", "stream_options", "n", "response_format", "documents"}
+)
 """Fields that never reach the calls that answer from documents."""
 _ROLES: Mapping[str, type[BaseMessage]] = {
     "system": SystemMessage,
@@ -96,6 +100,18 @@ class _Body(_Fields):
     modalities: list[str] | None = None
     tools: list[dict[str, Any]] | None = None
     functions: list[dict[str, Any]] | None = None
+    documents: list[str | dict[str, Any]] | None = None
+    """Ours: what to check the answer against, in place of a search."""
+
+
+class _CorrectBody(BaseModel):
+    """An answer for ``POST /v1/correct``."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    answer: str
+    documents: list[str | dict[str, Any]] = []
+    question: str | None = None
 
 
 class _RunBody(BaseModel):
@@ -114,7 +130,7 @@ class ChatRequest:
     """A valid request for a chat completion."""
 
     body: Mapping[str, Any] = field(repr=False)
-    """All that was sent."""
+    """All that was sent, but for the documents: the upstream's request."""
     asked: ChatQuestion = field(repr=False)
     stream: bool
     include_usage: bool
@@ -181,9 +197,9 @@ def read_chat(body: Mapping[str, Any]) -> ChatRequest:
         checked = _Body.model_validate(body)
     except ValidationError as error:
         raise wrong_field(error) from None
-    asked = asked_in(_messages(checked.messages))
+    asked = asked_in(_messages(checked.messages), _documents(checked.documents))
     return ChatRequest(
-        body=body,
+        body={name: value for name, value in body.items() if name != "documents"},
         asked=asked,
         stream=bool(checked.stream),
         include_usage=bool(checked.stream_options and checked.stream_options.include_usage),
@@ -206,6 +222,33 @@ def read_run(body: Mapping[str, Any]) -> RagInput:
     except InputError as error:
         raise RefusedError(400, str(error), code="invalid_value") from None
     return start
+
+
+def read_correct(body: Mapping[str, Any]) -> RagInput:
+    """The loop's input for a request of ``POST /v1/correct``.
+
+    Raises:
+        RefusedError: A field is missing or wrong, and which (400).
+    """
+    try:
+        checked = _CorrectBody.model_validate(body)
+        if checked.documents:
+            return correction_input(checked.answer, checked.documents, checked.question)
+        if not (checked.question or "").strip():
+            message = "give documents to hold the answer against, or a question to search with"
+            raise RefusedError(400, message, code="invalid_value", param="documents")
+        return {"question": str(checked.question), "draft_answer": checked.answer}
+    except ValidationError as error:
+        raise wrong_field(error) from None
+    except InputError as error:
+        raise RefusedError(400, str(error), code="invalid_value") from None
+
+
+def _documents(given: list[str | dict[str, Any]] | None) -> tuple[Document, ...]:
+    try:
+        return given_documents({"documents": given or ()})
+    except InputError as error:
+        raise RefusedError(400, str(error), code="invalid_value", param="documents") from None
 
 
 def _out_of_reach(body: _Body, asked: ChatQuestion) -> str | None:

@@ -20,7 +20,13 @@ from conflictscore.middleware.service.kept_runs import RUNNING
 from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError
 from conflictscore.middleware.service.relay import Relay
-from conflictscore.middleware.service.requests import ChatRequest, read_chat, read_json, read_run
+from conflictscore.middleware.service.requests import (
+    ChatRequest,
+    read_chat,
+    read_correct,
+    read_json,
+    read_run,
+)
 from conflictscore.middleware.service.responses import ResponseForm
 from conflictscore.middleware.service.responses_request import read_responses
 from conflictscore.middleware.service.service import RequestRecord, Service
@@ -222,6 +228,18 @@ async def run(
     admission.held.push_async_callback(_stop, work)
     frames = stepwise.frames(work, service.settings.heartbeat, markup=markup == "true")
     return EventStream(frames, record.headers("pending"))
+
+
+@routes.post("/v1/correct")
+async def correct(
+    request: Request, service: Shared, caller: Caller, admission: Admission
+) -> Response:
+    """Check an answer against documents, correct it where they disagree, and return the run."""
+    start = read_correct(admission.body)
+    record = service.begin(caller.name, OWN_NAME, admission.deadline)
+    with _naming(record):
+        run = await _unless_gone(request, StepwiseRun(service, start, record).go())
+        return JsonResponse(run, headers=record.headers(run["status"], run["checked"]))
 
 
 @routes.get("/v1/runs/{run_id}")

@@ -1,0 +1,67 @@
+"""conflictscore correct."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conflictscore.cli.common import deliver, open_context, run_graph
+from conflictscore.cli.options import (
+    with_budget_options,
+    with_correction_options,
+    with_model_options,
+    with_scoring_options,
+)
+from conflictscore.cli.score import read_answer, with_answer_options
+from conflictscore.cli.short_help import ManyDocs
+
+__all__ = ["correct"]
+
+_CORRECT_EXAMPLES = """\b
+Examples:
+  conflictscore correct --answer "The lamp was first lit in 1871." --docs examples/lighthouse
+  conflictscore correct --answer @answer.txt --docs sources/ --question "When was it lit?" --json
+"""
+
+
+@click.command(
+    cls=ManyDocs,
+    epilog=_CORRECT_EXAMPLES,
+    short_help="Correct an answer where documents disagree with it.",
+)
+@with_answer_options
+@click.option("--question", metavar="TEXT", help="The question that it answers, if known.")
+@with_correction_options
+@with_scoring_options
+@with_budget_options
+@with_model_options
+def correct(
+    answer: str,
+    docs: tuple[str, ...],
+    question: str | None,
+    as_json: bool,
+    log: Path | None,
+    verbose: bool,
+    quiet: bool,
+    **settings: Any,
+) -> None:
+    """Check an answer against documents, and correct it where they disagree with it.
+
+    The answer may come from any chatbot. What no document disputes stays byte for byte.
+    """
+    from conflictscore.graph.self_correction import build_self_correction_graph
+    from conflictscore.middleware.corrector import correction_input
+    from conflictscore.reporting.run_log import check_log
+    from conflictscore.retrieval.document_files import read_documents
+
+    if log:
+        check_log(log)
+    text = read_answer(answer)
+    read = read_documents(docs)
+    start = correction_input(text, read.documents, question)
+    context = open_context(settings)
+    state, seconds = run_graph(
+        build_self_correction_graph(context), start, verbose=verbose, quiet=quiet
+    )
+    state["notes"] = [*read.notes, *state["notes"]]
+    deliver(state, context, seconds, as_json=as_json, log=log)

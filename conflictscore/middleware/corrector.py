@@ -1,0 +1,237 @@
+"""``correct``: an answer and its documents in, the corrected answer with its evidence out."""
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Unpack, cast
+
+from langchain_core.language_models import BaseChatModel
+
+from conflictscore.errors import InputError
+from conflictscore.graph.binding import run_for_sync_caller
+from conflictscore.graph.create import run_context
+from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
+from conflictscore.graph.settings import CorrectionOptions, LoopSettings, Model, takes
+from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.retrieve import given_documents
+from conflictscore.nodes.state import RagInput
+from conflictscore.records import Run
+from conflictscore.retrieval.documents import DocumentLike
+from conflictscore.threads import in_thread, together
+
+__all__ = [
+    "NO_QUESTION",
+    "acorrect",
+    "acorrect_batch",
+    "correct",
+    "correct_batch",
+    "correction_input",
+]
+
+NO_QUESTION = "Is everything in this text right?"
+"""The question of an answer that comes without one: prompts of a correction show one."""
+_AT_ONCE = 8
+_KEPT_OPEN = 8
+_FIELDS = ("answer", "documents", "question")
+
+
+@takes(CorrectionOptions)
+def correct(
+    answer: str,
+    documents: Iterable[DocumentLike] | str,
+    question: str | None = None,
+    *,
+    model: Model | None = None,
+    **settings: Unpack[CorrectionOptions],
+) -> Run:
+    """Check an answer against documents, and correct it where they disagree with it.
+
+    ```python
+    run = correct("The lamp was lit in 1871.", documents, "When was the lamp lit?")
+    print(run.answer, run.checked, run.changes)
+    ```
+
+    The answer may come from any chatbot. What no document disputes stays byte for byte.
+
+    Args:
+        answer: The answer to check.
+        documents: What to check it against: texts, LangChain ``Document``s, or mappings with a
+            ``text``. A single text is one document.
+        question: The question that it answers, if known.
+        model: The model that corrects and, without a ``judge``, checks: a spec such as
+            ``"openai:gpt-4.1-mini"`` or a LangChain chat model. By default OpenAI's where
+            ``OPENAI_API_KEY`` is set, otherwise the embedded local model.
+        **settings: As for :func:`create_self_correcting_rag`.
+
+    Returns:
+        The run: ``answer`` is the corrected text, ``checked`` is ``fully``, ``partly`` or ``no``,
+        and ``notes`` says why it was not checked fully.
+
+    Raises:
+        InputError: The answer or a document is empty, or a setting is out of range.
+        ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
+    """
+    start = correction_input(answer, documents, question)
+    return run_for_sync_caller(_opened(None, model, settings).run(start))
+
+
+@takes(CorrectionOptions)
+async def acorrect(
+    answer: str,
+    documents: Iterable[DocumentLike] | str,
+    question: str | None = None,
+    *,
+    model: Model | None = None,
+    **settings: Unpack[CorrectionOptions],
+) -> Run:
+    """Async version of :func:`correct`."""
+    start, loop = correction_input(answer, documents, question), asyncio.get_running_loop()
+    corrector = await in_thread(lambda: _opened(loop, model, settings))
+    return await corrector.run(start)
+
+
+@takes(CorrectionOptions)
+def correct_batch(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    model: Model | None = None,
+    concurrency: int = _AT_ONCE,
+    **settings: Unpack[CorrectionOptions],
+) -> list[Run]:
+    """Correct many answers; see :func:`correct`.
+
+    Args:
+        rows: Mappings with ``answer``, ``documents`` and, if known, ``question``.
+        model: As for :func:`correct`.
+        concurrency: The most answers at once.
+        **settings: As for :func:`correct`.
+
+    Returns:
+        The runs, in the order of the rows.
+
+    Raises:
+        InputError: A row cannot be used; names it. No model has been called then.
+    """
+    starts = _starts(rows, concurrency)
+    return run_for_sync_caller(_opened(None, model, settings).run_all(starts, concurrency))
+
+
+@takes(CorrectionOptions)
+async def acorrect_batch(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    model: Model | None = None,
+    concurrency: int = _AT_ONCE,
+    **settings: Unpack[CorrectionOptions],
+) -> list[Run]:
+    """Async version of :func:`correct_batch`."""
+    starts, loop = _starts(rows, concurrency), asyncio.get_running_loop()
+    corrector = await in_thread(lambda: _opened(loop, model, settings))
+    return await corrector.run_all(starts, concurrency)
+
+
+def correction_input(
+    answer: str, documents: Iterable[DocumentLike] | str, question: str | None
+) -> RagInput:
+    """The loop's input for an answer that exists already.
+
+    Raises:
+        InputError: The answer or a document is empty, or there is no document.
+    """
+    if not isinstance(cast("object", answer), str) or not answer.strip():
+        raise InputError("answer is empty; give the text to check")
+    listed = [documents] if isinstance(documents, str) else documents
+    read = given_documents({"documents": listed})  # type: ignore[typeddict-item]
+    if not read:
+        raise InputError("documents is empty; give at least one document to check the answer with")
+    return {
+        "question": question if question and question.strip() else NO_QUESTION,
+        "draft_answer": answer,
+        "documents": [document.to_json() for document in read],
+    }
+
+
+def _starts(rows: Iterable[Mapping[str, Any]], concurrency: int) -> list[RagInput]:
+    if concurrency < 1:
+        raise InputError(f"concurrency is {concurrency}; give at least 1")
+    starts = []
+    for number, row in enumerate(rows, 1):
+        unknown = [name for name in row if name not in _FIELDS]
+        if unknown or "answer" not in row or "documents" not in row:
+            wrong = f"has an unknown field {unknown[0]!r}" if unknown else "lacks a field"
+            raise InputError(f"row {number} {wrong}; give answer, documents and perhaps question")
+        try:
+            starts.append(correction_input(row["answer"], row["documents"], row.get("question")))
+        except InputError as error:
+            raise InputError(f"row {number}: {error}") from error
+    return starts
+
+
+@dataclass(frozen=True)
+class _Corrector:
+    """The loop with its models open.
+
+    Attributes:
+        loop: The event loop that its asynchronous clients belong to; None for sync callers.
+    """
+
+    graph: SelfCorrectionGraph
+    loop: asyncio.AbstractEventLoop | None
+
+    async def run(self, start: RagInput) -> Run:
+        return run_of(await self.graph.ainvoke(start))
+
+    async def run_all(self, starts: list[RagInput], concurrency: int) -> list[Run]:
+        places = asyncio.Semaphore(concurrency)
+        runs: dict[int, Run] = {}
+
+        async def one(number: int, start: RagInput) -> None:
+            async with places:
+                runs[number] = await self.run(start)
+
+        async with together() as begin:
+            for number, start in enumerate(starts):
+                begin(partial(one, number, start))
+        return [runs[number] for number in range(len(starts))]
+
+
+_kept_open: OrderedDict[Hashable, _Corrector] = OrderedDict()
+_opening = threading.Lock()
+
+
+def _opened(
+    loop: asyncio.AbstractEventLoop | None, model: Model | None, settings: Mapping[str, Any]
+) -> _Corrector:
+    """The corrector of these settings, kept open with its connections for the next call."""
+    key = _key(loop, model, settings)
+    with _opening:
+        known = None if key is None else _kept_open.get(key)
+        if known is not None and known.loop is loop:
+            _kept_open.move_to_end(key)
+            return known
+        context = run_context(model, None, LoopSettings(**settings))
+        corrector = _Corrector(build_self_correction_graph(context, checkpointer=False), loop)
+        if key is not None:
+            _kept_open[key] = corrector
+            while len(_kept_open) > _KEPT_OPEN:
+                _kept_open.popitem(last=False)
+        return corrector
+
+
+def _key(loop: object, model: Model | None, settings: Mapping[str, Any]) -> Hashable | None:
+    """What makes two calls alike; None where that cannot be told."""
+    parts: list[Hashable] = [id(loop)]
+    for name, value in (("model", model), *sorted(settings.items())):
+        if isinstance(value, BaseChatModel):
+            return None  # its fields may change, and it keeps its connections open itself
+        if isinstance(value, list):
+            value = tuple(value)
+        try:
+            hash(value)
+        except TypeError:
+            return None
+        parts.append((name, value))
+    return tuple(parts)

@@ -1,0 +1,203 @@
+"""An answer and its documents in, the corrected answer out: in Python, over HTTP, as a command."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from langchain_core.documents import Document
+from langchain_core.messages import HumanMessage
+
+from conflictscore import InputError, acorrect, acorrect_batch, correct, correct_batch
+from conflictscore.cli import main
+from conflictscore.middleware import SelfCorrectingChatModel
+from conflictscore.middleware.corrector import NO_QUESTION
+from tests.fakes.openai_server import OpenAIServer
+from tests.middleware.agents import AgentWorld
+from tests.middleware.service.serving import ChatWorld, asking, serving
+from tests.revising import DOCUMENTS, RevisingWorld
+from tests.talking import Shelf
+from tests.world import DISAGREEING, PAPER, PAPER_OPTIONS, World, scripted_model
+
+ANSWER, CORRECTED = "It was lit in 1871.", "It was lit in 1874."
+QUESTION = "When was the lamp lit?"
+TEXTS = [document["text"] for document in DISAGREEING]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with OpenAIServer(World()) as server:
+        yield server
+
+
+def options(server: OpenAIServer) -> dict[str, Any]:
+    return {"model": "scripted", "base_url": server.base_url, "cache": False, **PAPER}
+
+
+@pytest.mark.parametrize(
+    "documents", [DISAGREEING, TEXTS, [Document(text) for text in TEXTS]], ids=str
+)
+def test_an_answer_is_corrected_with_its_documents(server: OpenAIServer, documents: Any) -> None:
+    run = correct(ANSWER, documents, QUESTION, **options(server))
+
+    assert (run.first_answer, run.answer, run.checked) == (ANSWER, CORRECTED, "fully")
+    assert run.report is not None
+    assert run.report.conflicting
+
+
+def test_without_a_question_prompts_hold_a_neutral_one(server: OpenAIServer) -> None:
+    run = correct(ANSWER, DISAGREEING, **options(server))
+
+    assert (run.answer, run.question) == (CORRECTED, NO_QUESTION)
+
+
+def test_a_text_is_one_document(server: OpenAIServer) -> None:
+    assert len(correct(ANSWER, TEXTS[0], QUESTION, **options(server)).documents) == 1
+
+
+def test_what_is_not_disputed_stays_byte_for_byte() -> None:
+    world = RevisingWorld()
+    with OpenAIServer(world) as server:
+        run = correct(world.answer, DOCUMENTS, model=scripted_model(server), cache=False)
+
+    assert run.flipped
+    first, last = world.answer.splitlines(), (run.answer or "").splitlines()
+    assert len(first) == len(last)
+    assert sum(before != after for before, after in zip(first, last, strict=True)) == 1
+
+
+def test_the_async_form_serves_several_event_loops_and_keeps_models_open(
+    server: OpenAIServer,
+) -> None:
+    async def several() -> set[str | None]:
+        runs = [acorrect(ANSWER, TEXTS, QUESTION, **options(server)) for _ in range(3)]
+        return {run.answer for run in await asyncio.gather(*runs)}
+
+    assert [asyncio.run(several()) for _ in range(2)] == [{CORRECTED}, {CORRECTED}]
+
+
+def test_a_batch_keeps_the_order_of_its_rows(server: OpenAIServer) -> None:
+    rows: list[dict[str, Any]] = [
+        {"answer": ANSWER, "documents": DISAGREEING, "question": QUESTION},
+        {"answer": "The tower is white.", "documents": TEXTS[2]},
+    ]
+    waited = correct_batch(rows, **options(server))
+    awaited = asyncio.run(acorrect_batch(iter(rows), concurrency=1, **options(server)))
+
+    for runs in (waited, awaited):
+        assert [run.first_answer for run in runs] == [row["answer"] for row in rows]
+        assert runs[0].answer == CORRECTED
+
+
+@pytest.mark.parametrize(
+    ("call", "complaint"),
+    [
+        (lambda: correct(" ", TEXTS), "answer is empty"),
+        (lambda: correct(ANSWER, []), "documents is empty"),
+        (lambda: correct(ANSWER, [{}]), "document 1, field text"),
+        (lambda: correct_batch([{"answer": ANSWER}]), "row 1 lacks a field"),
+        (
+            lambda: correct_batch([{"answer": ANSWER, "documents": TEXTS, "text": ""}]),
+            "row 1 has an unknown field 'text'",
+        ),
+        (
+            lambda: correct_batch([{"answer": ANSWER, "documents": TEXTS}] * 2, concurrency=0),
+            "concurrency is 0",
+        ),
+        (
+            lambda: correct_batch(
+                [{"answer": ANSWER, "documents": TEXTS}, {"answer": "", "documents": TEXTS}]
+            ),
+            "row 2: answer is empty",
+        ),
+    ],
+)
+def test_bad_input_is_named_before_a_model_is_opened(
+    call: Callable[[], object], complaint: str
+) -> None:
+    with pytest.raises(InputError, match=complaint):
+        call()
+
+
+def test_the_command_corrects_an_answer(server: OpenAIServer, tmp_path: Path) -> None:
+    for document in DISAGREEING:
+        (tmp_path / f"{document['title']}.md").write_text(document["text"])
+    models = ["--model", "scripted", "--base-url", server.base_url, "--no-cache", *PAPER_OPTIONS]
+    result = CliRunner().invoke(
+        main, ["correct", "--answer", ANSWER, "--docs", str(tmp_path), *models, "--json"]
+    )
+
+    said = json.loads(result.stdout)
+    assert (result.exit_code, said["answer"], said["first_answer"]) == (0, CORRECTED, ANSWER)
+
+
+class TestService:
+    def test_an_answer_is_corrected_and_its_run_stored(self) -> None:
+        with OpenAIServer(ChatWorld()) as upstream, serving(upstream) as served:
+            body = {"answer": ANSWER, "documents": TEXTS, "question": QUESTION}
+            reply = served.http.post("/v1/correct", json=body)
+            searched = served.http.post(
+                "/v1/correct", json={"answer": ANSWER, "question": QUESTION}
+            )
+            stored = served.run(reply)
+
+        run = reply.json()
+        assert (run["answer"], run["checked"], run["status"]) == (CORRECTED, "fully", "corrected")
+        assert reply.headers["x-conflictscore-checked"] == "fully"
+        assert stored == run
+        assert searched.json()["answer"] == CORRECTED
+
+    @pytest.mark.parametrize(
+        ("body", "param"),
+        [
+            ({"documents": TEXTS}, "answer"),
+            ({"answer": ANSWER}, "documents"),
+            ({"answer": ANSWER, "documents": [1]}, "documents[0]"),
+            ({"answer": ANSWER, "documents": TEXTS, "model": "m"}, "model"),
+        ],
+    )
+    def test_a_wrong_field_is_named(self, body: dict[str, Any], param: str) -> None:
+        with OpenAIServer(ChatWorld()) as upstream, serving(upstream) as served:
+            reply = served.http.post("/v1/correct", json=body)
+
+        assert reply.status_code == 400
+        assert reply.json()["error"]["param"].startswith(param)
+        assert upstream.requests == []
+
+    def test_documents_beside_a_conversation_are_checked_against_and_not_forwarded(self) -> None:
+        with OpenAIServer(ChatWorld()) as upstream, serving(upstream) as served:
+            body = asking(documents=[{"text": "The lamp was lit in 1871.", "title": "Mine"}])
+            reply = served.http.post("/v1/chat/completions", json=body)
+            run = served.run(reply)
+            wrong = served.http.post("/v1/chat/completions", json=asking(documents=[{}]))
+
+        assert [document["title"] for document in run["documents"]] == ["Mine"]
+        assert not any("documents" in request.body for request in upstream.requests)
+        assert (wrong.status_code, wrong.json()["error"]["param"]) == (400, "documents")
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_the_chat_model_takes_documents_that_stand_in_the_prompt(bound: bool) -> None:
+    prompt = [HumanMessage(f"Use only this: {' '.join(TEXTS)}\n\n{QUESTION}")]
+    with OpenAIServer(world := AgentWorld(tools=())) as server:
+        chat: Any = SelfCorrectingChatModel(scripted_model(server), content_cache=False, **PAPER)
+        told = {"documents": DISAGREEING, "question": QUESTION}
+        reply = chat.bind(**told).invoke(prompt) if bound else chat.invoke(prompt, **told)
+
+    run = reply.response_metadata["conflictscore"]
+    assert (reply.text, run["question"], run["checked"]) == (CORRECTED, QUESTION, "fully")
+    assert world.requests["generate"][0].messages == [{"role": "user", "content": prompt[0].text}]
+    assert not any("documents" in request.body for request in server.requests)
+
+
+def test_the_chat_models_retriever_is_not_asked_where_documents_are_told() -> None:
+    shelf = Shelf()
+    with OpenAIServer(AgentWorld(tools=())) as server:
+        chat = SelfCorrectingChatModel(scripted_model(server), shelf, content_cache=False, **PAPER)
+        chat.invoke([HumanMessage(QUESTION)], documents="The lamp was lit in 1871.")
+
+    assert shelf.queries == []
