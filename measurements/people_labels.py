@@ -14,8 +14,8 @@ from random import Random
 from typing import NamedTuple
 
 from conflictscore.benchmarks.harness.definition import Benchmark
+from conflictscore.benchmarks.harness.questions import question_id
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.selection import question_id
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.benchmarks.ramdocs.benchmark import (
     MEASURES,

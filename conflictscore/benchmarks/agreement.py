@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
-from conflictscore.benchmarks.harness.selection import lot
+from conflictscore.benchmarks.harness.questions import lot
 from conflictscore.benchmarks.judging import at_once
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
@@ -21,16 +21,6 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Record, Usage
 from conflictscore.storage.record_file import RecordFile, json_line
-
-__all__ = [
-    "CheckResult",
-    "JudgeCheck",
-    "Judgements",
-    "JudgingProgress",
-    "Request",
-    "drawn",
-    "run_check",
-]
 
 _R = TypeVar("_R")
 _V = TypeVar("_V")
@@ -58,11 +48,7 @@ class Request:
     """The check's own options by name."""
 
     def questions(self) -> str:
-        """The file of the questions.
-
-        Raises:
-            InputError: It was not given.
-        """
+        """The file of the questions."""
         if self.references is None:
             raise InputError("--references FILE is needed, with the questions of the benchmark")
         return self.references
@@ -104,11 +90,7 @@ class JudgeCheck(ABC, Generic[_R, _V, _F]):
 
     @abstractmethod
     def read(self, row: Mapping[str, Any]) -> _V:
-        """What a row says.
-
-        Raises:
-            ValueError: It is no row of this check; TypeError and LookupError say the same.
-        """
+        """What a row says."""
 
     @abstractmethod
     def failure(self, said: _V) -> str | None:
@@ -116,12 +98,7 @@ class JudgeCheck(ABC, Generic[_R, _V, _F]):
 
     @abstractmethod
     async def ask(self, row: _R, meter: UsageMeter) -> _V:
-        """Judge an answer.
-
-        Raises:
-            ConfigurationError: A setting is wrong, so that nothing can be judged.
-            BudgetError: The budget of the model is used up.
-        """
+        """Judge an answer."""
 
     @abstractmethod
     def agreement(self, judged: Sequence[_V]) -> _F:
@@ -160,12 +137,6 @@ async def run_check(
         out: A file that judgements are appended to as they come. Those that it holds are not asked
             for again, but for failures.
         progress: Shows how far it is.
-
-    Raises:
-        InputError: The file holds something else, or cannot be written.
-        ConfigurationError: A setting is wrong, so that nothing can be judged, or the extra
-            ``[bench]`` is not installed.
-        BudgetError: The budget of the model is used up.
     """
     spent = Usage()
     with nullcontext() if out is None else Judgements(out, check) as file:
@@ -213,9 +184,6 @@ def drawn(
         seed: Of the draw.
         purpose: Tells this draw from others of the same seed.
         name: What an answer is drawn by, different for each.
-
-    Raises:
-        InputError: ``size`` is not from 1 to the number of answers.
     """
     if not 1 <= size <= len(rows):
         raise InputError(f"sample is {size}; there are {len(rows)} answers, give 1 to {len(rows)}")
@@ -236,9 +204,6 @@ class Judgements(Generic[_R, _V]):
         Args:
             path: The file; its folder is made where there is none.
             check: Whose judge it is.
-
-        Raises:
-            InputError: It holds something else, cannot be written, or another command writes to it.
         """
         self._check = check
         self._known: dict[str, _V] = {}
@@ -270,11 +235,7 @@ class Judgements(Generic[_R, _V]):
         return self._known.get(json.dumps([*self._check.key(row)]))
 
     def keep(self, row: _R, said: _V, usage: Usage = Usage()) -> None:  # noqa: B008 - immutable
-        """Keep a judgement; it is with the operating system when this returns.
-
-        Raises:
-            ConfigurationError: The file cannot be written, as on a full disk; it stays sound.
-        """
+        """Keep a judgement; it is with the operating system when this returns."""
         check = self._check
         key = dict(zip(check.key_fields, check.key(row), strict=True))
         fields = {**check.judge, **key, **check.kept(row, said, usage)}

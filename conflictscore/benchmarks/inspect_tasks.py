@@ -28,8 +28,8 @@ from langchain_core.utils.function_calling import convert_to_openai_function
 from langchain_core.utils.json import parse_json_markdown
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.benchmarks.harness.answerable import with_documents
 from conflictscore.benchmarks.harness.definition import ACCURACY, Benchmark, Form
+from conflictscore.benchmarks.harness.questions import with_documents
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.registry import BENCHMARKS, Entry, open_benchmark
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError, install_hint

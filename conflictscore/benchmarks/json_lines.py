@@ -3,9 +3,12 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from conflictscore.errors import InputError
+from conflictscore.records import Record, first_fault
 from conflictscore.retrieval.cleaning import clean_text
 
 __all__ = ["documents_of", "read_json_lines", "text_of", "texts_of"]
@@ -72,3 +75,29 @@ def _value(line: str, where: str) -> Any:
     except (ValueError, RecursionError) as error:  # a number or a nesting that is too long, too
         why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         raise InputError(f"{where}: not JSON ({why})") from error
+
+
+_R = TypeVar("_R", bound=Record)
+
+
+def decoded(line: bytes, kind: type[_R], where: str, advice: str) -> _R:
+    """The record in a line of JSON.
+
+    Args:
+        line: The line, with or without its end.
+        kind: What it holds.
+        where: What errors call it, such as ``"FILE, row 3"``.
+        advice: What to do where it is damaged.
+    """
+    try:
+        return kind.model_validate(json.loads(line))
+    except ValidationError as error:
+        raise InputError(f"{where}: damaged ({fault_in_words(error)}); {advice}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{where}: damaged (not JSON); {advice}") from None
+
+
+def fault_in_words(error: ValidationError) -> str:
+    """The first thing that is wrong, with its dotted field; without what was read."""
+    field, why = first_fault(error)
+    return f"{field and f'field {field}: '}{why}"

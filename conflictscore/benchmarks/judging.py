@@ -15,8 +15,6 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Document
 from conflictscore.threads import together
 
-__all__ = ["MARKUP", "Judge", "at_once", "read_choice", "read_verdict"]
-
 _V = TypeVar("_V")
 _S = TypeVar("_S", bound=str)
 
@@ -36,13 +34,7 @@ class Judge:
     meter: UsageMeter
 
     async def ask(self, prompt: str, read: Callable[[str], _V], reply_tokens: int) -> _V:
-        """Ask once, and once more where the reply cannot be read.
-
-        Raises:
-            ProviderError: The call failed, or neither reply could be read.
-            ConfigurationError: A setting is wrong, so that nothing can be judged.
-            BudgetError: The budget of the model is used up.
-        """
+        """Ask once, and once more where the reply cannot be read."""
         return await self.model.ask(
             prompt, read, prompts=self.prompts, meter=self.meter, max_tokens=reply_tokens
         )
@@ -55,11 +47,7 @@ class Judge:
             return Verdict(value=None, error=str(error))
 
     def fitted(self, documents: Sequence[Document], around: str, reply_tokens: int) -> Fitted:
-        """The documents, cut where they must be to fit the context window with ``around`` them.
-
-        Raises:
-            ContextWindowError: The window leaves less than 32 tokens a document.
-        """
+        """The documents, cut where they must be to fit the context window with ``around`` them."""
         return fit_documents(
             documents, self.model, self.prompts, around=around, reply_tokens=reply_tokens
         )
@@ -70,10 +58,6 @@ async def at_once(works: Sequence[Callable[[], Coroutine[Any, Any, _V]]]) -> tup
 
     Returns:
         The results, in order.
-
-    Raises:
-        ConfigurationError: A setting is wrong, so that all stop.
-        BudgetError: The budget of a model is used up; what was in flight has ended first.
     """
     made: dict[int, _V] = {}
 
@@ -95,9 +79,6 @@ def read_verdict(reply: str, word: str) -> Verdict:
     Args:
         reply: What the judge wrote.
         word: What the line begins with, such as ``TRUTHFUL``.
-
-    Raises:
-        ValueError: There is no such line, one says anything else, or two of them disagree.
     """
     begins = re.compile(rf"{MARKUP}{re.escape(word)}{MARKUP}:", re.IGNORECASE)
     values = set()
@@ -128,9 +109,6 @@ def read_choice(
         choices: What it may say, in the order that an error names them.
         note: What a line with a note begins with, such as ``COMMENT``.
         fold: Brings what stands on the line to the form of a choice.
-
-    Raises:
-        ValueError: There is no such line, one says anything else, or two of them disagree.
     """
     known = {str(choice): choice for choice in choices}
     line_of = re.compile(rf"{MARKUP}{word}{MARKUP}:(?P<said>.*)", re.IGNORECASE)

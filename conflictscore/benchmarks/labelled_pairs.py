@@ -11,8 +11,6 @@ from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, t
 from conflictscore.errors import InputError
 from conflictscore.records import Label
 
-__all__ = ["LabelerScores", "LabelledPair", "balanced_sample", "read_pairs", "scores"]
-
 
 class LabelledPair(NamedTuple):
     """One claim, one document, and the label that people gave."""
@@ -33,9 +31,6 @@ def read_pairs(path: str | Path, *, split: str | None = None) -> list[LabelledPa
             and where known ``title``) or a pair (``claim``, ``document``, ``label``); PARTIAL
             counts as SUPPORTS, MIXED and UNLABELLED are left out.
         split: Only the lines whose ``split`` is this.
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field.
     """
     file = Path(path)
     pairs: list[LabelledPair] = []
@@ -99,11 +94,7 @@ class LabelerScores(NamedTuple):
 
 
 def scores(verdicts: Iterable[tuple[Label, Label]]) -> LabelerScores:
-    """Compare (people's label, labeler's label) pairs.
-
-    Raises:
-        ValueError: There are no verdicts.
-    """
+    """Compare (people's label, labeler's label) pairs."""
     confusion: dict[Label, Counter[Label]] = {}
     for gold, given in verdicts:
         confusion.setdefault(gold, Counter())[given] += 1

@@ -10,8 +10,6 @@ from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.reporting.figure_text import percent
 from conflictscore.reporting.plain_table import Card
 
-__all__ = ["PaperFigures", "PaperTransitions", "own_tables", "paper_figures", "published_types"]
-
 
 @dataclass(frozen=True)
 class PaperTransitions:
@@ -70,10 +68,10 @@ class PaperFigures:
         """A figure in [0, 1]; None where the paper has none."""
         return self.measures.get(method, {}).get(measure)
 
-    def difference(self, method: str, measure: str) -> float | None:
-        """Method less baseline, in [-1, 1]; None where the paper lacks one of them."""
-        value, baseline = self.value(method, measure), self.value(BASELINE, measure)
-        return None if value is None or baseline is None else value - baseline
+    def difference(self, method: str, measure: str, against: str = BASELINE) -> float | None:
+        """Method less another, in [-1, 1]; None where the paper lacks one of them."""
+        value, other = self.value(method, measure), self.value(against, measure)
+        return None if value is None or other is None else value - other
 
 
 def paper_figures(benchmark: str, form: str, model: str = "") -> PaperFigures | None:

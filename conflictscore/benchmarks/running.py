@@ -8,12 +8,12 @@ from typing import Any, Literal, Unpack
 
 from langchain_core.retrievers import BaseRetriever
 
-from conflictscore.benchmarks.harness.answerable import with_documents
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.failing import failures
 from conflictscore.benchmarks.harness.listening import Listener, Silent
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun, summarised, write_figures
+from conflictscore.benchmarks.harness.questions import with_documents
 from conflictscore.benchmarks.harness.session import Session, now
 from conflictscore.benchmarks.harness.setup import (
     RunSettings,
@@ -71,6 +71,7 @@ async def arun_benchmark(
     retry_failed: bool = False,
     prices: PriceTable | None = None,
     listener: Listener | None = None,
+    compare: Sequence[tuple[str, str]] = (),
 ) -> BenchmarkRun:
     """Run a benchmark, or resume it where its folder holds part of it already.
 
@@ -89,6 +90,7 @@ async def arun_benchmark(
         retry_failed: Whether steps that failed in an earlier session are tried again.
         prices: What calls cost; by default what is published.
         listener: Is told what happens, for a progress display.
+        compare: Pairs of methods to compare; by default ``regenerated-rag`` and ``control-rag``.
 
     Raises:
         InputError: The folder is foreign or holds another run; questions are missing; the benchmark
@@ -147,7 +149,7 @@ async def arun_benchmark(
             )
         if left_out:
             notes.append(f"{len(left_out)} questions were left out: they are not in the recording")
-        run = summarised(store, prices, stopped=stopped, notes=notes)
+        run = summarised(store, prices, stopped=stopped, notes=notes, compare=compare)
         write_figures(run)
         return run
 

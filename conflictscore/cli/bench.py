@@ -87,8 +87,10 @@ def _bench_command(entry: "Entry") -> click.Command:
 
 
 def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
+    from conflictscore.benchmarks.harness.outcome import compared_of
     from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods, refuse_methods
     from conflictscore.benchmarks.registry import open_benchmark
+    from conflictscore.cli.report import compared_pairs
     from conflictscore.models.prices import PriceTable
     from conflictscore.prompts import PromptSet
 
@@ -106,6 +108,8 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
         benchmark = _shortened(benchmark, settings)
     methods = chosen_methods(_names(settings["methods"], tuple(benchmark.offered)))
     refuse_methods(benchmark, methods)
+    settings = {**settings, "compare": compared_pairs(settings["compare"])}
+    compared_of(settings["compare"], methods)
     decided = RunSettings(
         resample_temperature=settings["resample_temperature"],
         seed=settings["seed"],
@@ -144,7 +148,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
 
 def _shortened(benchmark: "Benchmark", settings: Mapping[str, Any]) -> "Benchmark":
     """The benchmark with its own documents cut as the passage options say."""
-    from conflictscore.benchmarks.harness.shortening import shortened
+    from conflictscore.benchmarks.harness.questions import shortened
 
     if not settings["passage_tokens"]:
         if settings["passages"] != 1:
@@ -256,6 +260,7 @@ def _work(
                 retry_failed=settings["retry_failed"],
                 prices=prices,
                 listener=progress,
+                compare=settings["compare"],
             )
         )
 

@@ -74,6 +74,13 @@ def _questions(entry: "Entry") -> list[_Option]:
             f" `conflictscore bench --help` says what each does. Default: {usual}.",
         ),
         click.option(
+            "--compare",
+            multiple=True,
+            metavar="A:B",
+            help="Two methods to compare besides each with rag; may be given several times."
+            " Default: regenerated-rag:control-rag, the paper's comparison.",
+        ),
+        click.option(
             "--limit", type=click.IntRange(min=1), metavar="N", help="The first N questions."
         ),
         click.option(

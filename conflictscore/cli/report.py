@@ -46,6 +46,13 @@ _annotations = click.option(
     help="What reviewers said, as Label Studio exports it (JSON), or as `serve` keeps it beside its"
     " --runs-file (.reviews.jsonl), which is read unasked.",
 )
+_compare = click.option(
+    "--compare",
+    multiple=True,
+    metavar="A:B",
+    help="Two methods to compare besides each with rag, such as guarded-rag:control-rag. May be"
+    " given several times. Default: regenerated-rag:control-rag, the paper's comparison.",
+)
 _prices = click.option(
     "--prices",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -66,9 +73,14 @@ _prices = click.option(
     help="The page. Default: report.html in the first RUN, or beside it where that is a file.",
 )
 @_annotations
+@_compare
 @_prices
 def report(
-    runs: tuple[Path, ...], out: Path | None, annotations: Path | None, prices: Path | None
+    runs: tuple[Path, ...],
+    out: Path | None,
+    annotations: Path | None,
+    compare: tuple[str, ...],
+    prices: Path | None,
 ) -> None:
     """Write one HTML page about RUNs: figures, charts, and every flip with its evidence.
 
@@ -77,7 +89,7 @@ def report(
     """
     from conflictscore.benchmarks.harness.report.page.render import write_report
 
-    shown = read_report_runs(runs, prices, annotations)
+    shown = read_report_runs(runs, prices, annotations, compared_pairs(compare))
     page = out or (runs[0] if runs[0].is_dir() else runs[0].parent) / "report.html"
     write_report(shown, page)
     click.echo(f"Wrote {page}")
@@ -101,12 +113,14 @@ def report(
     " reviewers say goes back with conflictscore report --annotations.",
 )
 @_annotations
+@_compare
 @_prices
 def export(
     runs: tuple[Path, ...],
     to: Path | None,
     label_studio: Path | None,
     annotations: Path | None,
+    compare: tuple[str, ...],
     prices: Path | None,
 ) -> None:
     """Export the answers of RUNs as a table, or their flips as tasks for reviewers.
@@ -119,7 +133,7 @@ def export(
 
     if to is None and label_studio is None:
         raise InputError("nothing to export: give --to FILE or --label-studio DIR")
-    shown = read_report_runs(runs, prices, annotations)
+    shown = read_report_runs(runs, prices, annotations, compared_pairs(compare))
     if to is not None:
         export_table(shown, to)
         click.echo(f"Wrote {to}")
@@ -143,8 +157,31 @@ def _tell_of_lost(said: "_Annotations", shown: "Sequence[ReportRun]") -> None:
             )
 
 
+def compared_pairs(given: "Sequence[str]") -> list[tuple[str, str]]:
+    """The pairs of ``--compare``.
+
+    Raises:
+        InputError: One is not ``A:B`` with two different methods.
+    """
+    from conflictscore.benchmarks.harness.methods.registry import METHODS
+
+    pairs = []
+    for text in given:
+        one, _, other = (part.strip() for part in text.partition(":"))
+        if one == other or not {one, other} <= METHODS.keys():
+            raise InputError(
+                f"--compare {text}: two different methods are needed, such as"
+                " regenerated-rag:control-rag"
+            )
+        pairs.append((one, other))
+    return pairs
+
+
 def read_report_runs(
-    runs: tuple[Path, ...], prices: Path | None, annotations: Path | None = None
+    runs: tuple[Path, ...],
+    prices: Path | None,
+    annotations: Path | None = None,
+    compare: "Sequence[tuple[str, str]]" = (),
 ) -> "list[ReportRun]":
     """Every run with a name that no other has, and what reviewers said of it."""
     from conflictscore.benchmarks.harness.report.label_studio import read_annotations
@@ -160,7 +197,7 @@ def read_report_runs(
     shown = [
         live_run(name, read_runs(run), _joined(_said_beside(run), said.get(name, {})))
         if run.is_file()
-        else _benchmark_run(name, run, table, said.get(name, {}))
+        else _benchmark_run(name, run, table, said.get(name, {}), compare)
         for name, run in zip(names, runs, strict=True)
     ]
     _tell_of_lost(said, shown)
@@ -190,11 +227,12 @@ def _benchmark_run(
     folder: Path,
     prices: "PriceTable",
     said: "dict[tuple[str, str], FlipAnnotation]",
+    compare: "Sequence[tuple[str, str]]",
 ) -> "ReportRun":
     from conflictscore.benchmarks.harness.outcome import read_run
     from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 
-    run = read_run(folder, prices)
+    run = read_run(folder, prices, compare)
     return ReportRun(
         name=name,
         manifest=run.manifest.to_json(),

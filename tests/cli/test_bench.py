@@ -227,6 +227,30 @@ def test_a_report_and_exports_are_made_of_a_run(server: OpenAIServer) -> None:
     assert {"regenerated-rag", "typed-rag"} < {flip["method"] for flip in flips}
 
 
+def test_any_two_methods_can_be_compared_and_the_papers_pair_is_by_default(
+    server: OpenAIServer,
+) -> None:
+    named = bench(server, "--methods", "all", "--compare", "guarded-rag:resample")
+    assert named.exit_code == 0, named.stderr
+    assert "Against resample, question by question" in named.stdout
+    figures = json.loads(Path("runs/mc/figures.json").read_text())
+    (pair,) = figures["compared"]
+    assert (pair["method"], pair["against"]) == ("guarded-rag", "resample")
+    assert pair["p_holm"] >= pair["p_value"]
+
+    assert run("report", "runs/mc").exit_code == 0
+    assert "Against control-rag, question by question" in Path("runs/mc/report.html").read_text()
+    run("export", "runs/mc", "--to", "answers.jsonl")
+    rows = [json.loads(line) for line in Path("answers.jsonl").read_text().splitlines()]
+    kinds = {row["method"]: row["against_control-rag"] for row in rows if row["option"] is not None}
+    assert set(kinds) == set(COMMON_METHODS)
+    assert all(kind is None for method, kind in kinds.items() if method != "regenerated-rag")
+    for pair, complaint in (("rag", "two different methods"), ("oracle:rag", "no method 'oracle'")):
+        refused = run("report", "runs/mc", "--compare", pair)
+        assert refused.exit_code == 2
+        assert complaint in refused.stderr
+
+
 def test_reviews_that_stand_nowhere_are_named(server: OpenAIServer) -> None:
     bench(server)
     run("export", "runs/mc", "--label-studio", "review")

@@ -34,20 +34,11 @@ from conflictscore.benchmarks.conflict_detection.groups import (
     folded,
     statement,
 )
-from conflictscore.benchmarks.harness.selection import lot
+from conflictscore.benchmarks.harness.questions import lot
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Label
 from conflictscore.retrieval.cleaning import clean_text
-
-__all__ = [
-    "PUBLISHED",
-    "PublishedSet",
-    "read_ambigdocs",
-    "read_conflictingqa",
-    "read_contraqa",
-    "read_macnoise",
-]
 
 
 class PublishedSet(NamedTuple):
@@ -99,9 +90,6 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
     Args:
         path: A JSON list: ``qid``, ``question``, ``documents`` (``title``, ``text``, ``answer``).
         seed: Of the construction.
-
-    Raises:
-        InputError: The file cannot be used; the line names item and field.
     """
     questions = []
     for where, record in _items(path):
@@ -133,9 +121,6 @@ def read_macnoise(path: Path, seed: int, name: str = "") -> list[ClaimGroup]:
             question without such a passage is left out.
         seed: Of the construction.
         name: Of the set; without one it is called as the file.
-
-    Raises:
-        InputError: The file cannot be used; the line names item and field.
     """
     questions = []
     for row, (where, record) in enumerate(_items(path), start=1):
@@ -172,9 +157,6 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
             ``queries.json``, a JSON list with ``id``, ``question``, ``answers`` (``text``) and
             ``context``. A question whose answer every false version keeps is left out.
         seed: Of the construction.
-
-    Raises:
-        InputError: A file cannot be used; the line names row and field.
     """
     false: dict[str, list[str]] = {}
     for where, record in read_json_lines(path / "corpus.json"):
@@ -219,9 +201,6 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
         path: JSON lines with a row of the published table each: ``search_query``, ``search_type``,
             ``search_engine_input``, ``title``, ``text_window`` and ``stance``.
         seed: Not used.
-
-    Raises:
-        InputError: The file cannot be used; the line names row and field.
     """
     if path.suffix == ".pkl":
         raise InputError(

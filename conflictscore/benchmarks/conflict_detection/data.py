@@ -19,7 +19,7 @@ from conflictscore.benchmarks.conflict_detection.groups import (
     document_of,
     in_tables,
 )
-from conflictscore.benchmarks.harness.selection import lot
+from conflictscore.benchmarks.harness.questions import lot
 from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
 from conflictscore.errors import InputError, ProviderError
 from conflictscore.models.language_model import LanguageModel
@@ -29,18 +29,6 @@ from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Label, Record, Usage
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.threads import together
-
-__all__ = [
-    "FORMATS",
-    "WrittenClaims",
-    "as_published",
-    "ask_for_claim",
-    "balanced",
-    "first_of_each",
-    "read_data",
-    "read_groups",
-    "with_siblings",
-]
 
 _CLAIM_TOKENS = 200
 """The most that a written claim may have."""
@@ -67,10 +55,6 @@ def read_data(
             it is published, after its name: ``ambigdocs:test.json``.
         split: Only the groups of this split.
         seed: Decides what ConflictBench's construction leaves open.
-
-    Raises:
-        InputError: A file cannot be used, two are of the same set, or nothing is left; the line
-            names file, row and field.
     """
     groups: list[ClaimGroup] = []
     by_set: dict[str, str] = {}
@@ -101,9 +85,6 @@ def read_groups(path: str | Path) -> list[ClaimGroup]:
         path: JSON lines with ``id``, ``claim`` and ``docs`` (``text``, and where known ``title``
             and ``label``), and where known ``has_conflict`` and ``split``. PARTIAL counts as
             SUPPORTS; of a document that is MIXED or UNLABELLED no label is known.
-
-    Raises:
-        InputError: The file cannot be used; the line names row and field.
     """
     file = Path(path)
     groups: list[ClaimGroup] = []
@@ -133,11 +114,7 @@ def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGr
 
 
 def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
-    """Draw as many of each kind as ConflictBench has (paper, Table 1), or all there are of it.
-
-    Raises:
-        InputError: A set is none of ConflictBench's.
-    """
+    """Draw as many of each kind as ConflictBench has (paper, Table 1), or all there are of it."""
     kept = list(groups)
     if unknown := sorted({group.set for group in kept} - PUBLISHED.keys()):
         known = ", ".join(name for name in PUBLISHED if name != "overall")
@@ -217,11 +194,7 @@ class WrittenClaims:
     def open(
         cls, path: Path, model: LanguageModel, prompts: PromptSet
     ) -> "Iterator[WrittenClaims]":
-        """Begin a file, or resume one of the same model and template.
-
-        Raises:
-            InputError: As :meth:`ResumableRows.open`.
-        """
+        """Begin a file, or resume one of the same model and template."""
         setup = {
             "written_claims": 1,
             "model": model.name,
@@ -259,10 +232,6 @@ class WrittenClaims:
             groups: The claims with their documents.
             concurrency: Claims at a time, at least 1.
             on_claim: Called after each claim that was asked for.
-
-        Raises:
-            ProviderError: A claim could not be written; the others are kept.
-            ConfigurationError: The model is set up wrongly, or the file cannot be written.
         """
         missing = self.missing(groups)
         waiting, failures = iter(missing), list[ProviderError]()

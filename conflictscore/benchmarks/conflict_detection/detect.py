@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, in_tables
-from conflictscore.benchmarks.harness.validation import decoded
+from conflictscore.benchmarks.json_lines import decoded
 from conflictscore.errors import InputError
 from conflictscore.labelers.protocol import Labeler, StagedLabeler
 from conflictscore.labelers.table import label_table
@@ -18,16 +18,6 @@ from conflictscore.records import Claim, EvidenceLabel, Label, Record, Usage
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 from conflictscore.threads import together
-
-__all__ = [
-    "Judged",
-    "PairRow",
-    "ResumableRows",
-    "VerdictFile",
-    "content_of",
-    "detect",
-    "judged_groups",
-]
 
 _R = TypeVar("_R", bound=Record)
 
@@ -71,10 +61,6 @@ class ResumableRows(Generic[_R]):
             path: The file; its folder is made where there is none.
             kind: What a row is.
             setup: What all rows are made with, as plain JSON; its first key names the format.
-
-        Raises:
-            InputError: The file cannot be written, is used by another command, is damaged, or
-                holds something else; names the row, or the setting that differs.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,11 +85,7 @@ class ResumableRows(Generic[_R]):
             yield cls(file, rows, cut=bool(cut))
 
     def append(self, row: _R) -> None:
-        """Add a row; once this returns, the death of the process cannot take it back.
-
-        Raises:
-            ConfigurationError: It cannot be written, as on a full disk; the file stays sound.
-        """
+        """Add a row; once this returns, the death of the process cannot take it back."""
         self._file.append(json_line(row.to_json()))
         self.rows.append(row)
 
@@ -124,12 +106,7 @@ class VerdictFile:
     @classmethod
     @contextmanager
     def open(cls, path: str | Path, labeler: Labeler) -> "Iterator[VerdictFile]":
-        """Begin a file, or resume one of the same labeler; half a line at its end is cut off.
-
-        Raises:
-            InputError: The file cannot be written, is used by another command, is damaged, or holds
-                the verdicts of another labeler, model or prompt.
-        """
+        """Begin a file, or resume one of the same labeler; half a line at its end is cut off."""
         file = Path(path)
         setup = {
             "conflict_detection": _FORMAT,
@@ -157,11 +134,7 @@ class VerdictFile:
         return {number: label for number, label in found.items() if label is not None}
 
     def append(self, row: PairRow) -> None:
-        """Add a row; once this returns, the death of the process cannot take it back.
-
-        Raises:
-            ConfigurationError: It cannot be written, as on a full disk; the file stays sound.
-        """
+        """Add a row; once this returns, the death of the process cannot take it back."""
         self._rows.append(row)
         self._labels[_place(row)] = row.label
 
@@ -234,11 +207,6 @@ async def detect(
             are judged together, as the claims of an answer are.
         retry_failed: Whether a pair whose judge failed in an earlier run is judged again.
         on_pair: Called after each new verdict.
-
-    Raises:
-        ConfigurationError: A setting is wrong, so that no pair can be judged, or the file cannot be
-            written.
-        BudgetError: A budget of the models is used up.
     """
     waiting = iter(in_tables(groups, claims))
 

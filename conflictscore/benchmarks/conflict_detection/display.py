@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from conflictscore.benchmarks.calibration_fit import print_reliability
+from conflictscore.benchmarks.calibration import print_reliability
 from conflictscore.benchmarks.conflict_detection.conflictbench import PUBLISHED, PublishedSet
 from conflictscore.benchmarks.conflict_detection.measures import (
     Detection,
@@ -29,8 +29,6 @@ from conflictscore.records import Label
 from conflictscore.reporting.figure_text import counted, one_line, percent, seconds, span
 from conflictscore.reporting.files import write_whole
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
-
-__all__ = ["print_detection", "render_detection_page", "shown_sets", "write_detection_page"]
 
 _GOLD = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
@@ -194,12 +192,7 @@ _POLICY = (
 
 
 def write_detection_page(figures: DetectionFigures, out: Path) -> None:
-    """Write the page; an earlier one is replaced at once, when the new one is whole.
-
-    Raises:
-        InputError: The file cannot be written.
-        ConfigurationError: Jinja2 is not installed.
-    """
+    """Write the page; an earlier one is replaced at once, when the new one is whole."""
     write_whole(out, render_detection_page(figures).encode())
 
 

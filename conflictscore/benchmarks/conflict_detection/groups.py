@@ -11,8 +11,6 @@ from conflictscore.errors import InputError
 from conflictscore.records import Document, Label, Record
 from conflictscore.retrieval.cleaning import clean_text
 
-__all__ = ["ClaimGroup", "GroupDocument", "document_of", "folded", "in_tables", "statement"]
-
 _LABELS = {
     "SUPPORTS": Label.SUPPORTS,
     "PARTIAL": Label.SUPPORTS,  # part of a claim supported is support (paper, section 3)
@@ -88,9 +86,6 @@ def document_of(record: Any, where: str) -> GroupDocument:
     Args:
         record: What was read; anything.
         where: File, row and place, for the error.
-
-    Raises:
-        InputError: It has no text, or its title or label is none.
     """
     text = text_of(record, "text", where)
     title, label = record.get("title"), record.get("label")

@@ -14,21 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from conflictscore.benchmarks.calibration import Reliability, reliability
 from conflictscore.benchmarks.conflict_detection.detect import Judged, PairRow, content_of
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.statistics import proportion
-from conflictscore.benchmarks.reliability import Reliability, reliability
 from conflictscore.records import Label, Record, Usage
-
-__all__ = [
-    "Detection",
-    "DetectionFigures",
-    "Hits",
-    "LabelFigures",
-    "SetFigures",
-    "detection_figures",
-    "verdict_of",
-]
 
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 _GROUP_CELLS = ((True, True), (True, False), (False, True), (False, False))
@@ -154,9 +144,6 @@ def detection_figures(
         judged: The groups with their verdicts.
         rows: All rows that were written for them, for what was spent; those of other groups, or
             of other documents of theirs, are left aside.
-
-    Raises:
-        ConfigurationError: The extra ``[bench]`` is not installed.
     """
     # Sums of floats and resamples depend on the order, so there is one.
     ordered = sorted(judged, key=lambda one: (one.group.set, one.group.id))

@@ -24,14 +24,12 @@ from conflictscore.benchmarks.conflicts.judges import (
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
+from conflictscore.benchmarks.harness.questions import question_id
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.selection import question_id
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
 from conflictscore.retrieval.cleaning import clean_text
-
-__all__ = ["Conflicts", "ConflictsQuestion", "conflicts", "read_conflicts"]
 
 _TYPES = {
     "no conflict": ConflictType.NO_CONFLICT,
@@ -94,9 +92,6 @@ def read_conflicts(path: str | Path) -> Conflicts:
 
     Args:
         path: The official file, or the shortened one; told apart by the name of the documents.
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field.
     """
     questions: list[ConflictsQuestion] = []
     empty = 0
@@ -206,9 +201,6 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
         data: The official file, or the shortened one.
         form: ``free-form``.
         seed: Unused; the questions are taken as they stand.
-
-    Raises:
-        InputError: The file cannot be used.
     """
     read = read_conflicts(data)
     right = sum(question.gold is not None for question in read.questions)

@@ -19,22 +19,6 @@ from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import Document
 from conflictscore.sentences import CITATIONS, sentence_ends
 
-__all__ = [
-    "BEHAVIOUR",
-    "GROUNDING",
-    "GROUNDING_TEMPLATE",
-    "RECALL",
-    "REPLY_FORMS",
-    "TEMPLATES",
-    "GroundingJudge",
-    "SentenceVerdict",
-    "Support",
-    "grounding_prompt",
-    "judge_answer",
-    "read_support",
-    "split_sentences",
-]
-
 GROUNDING_TEMPLATE = "conflicts_grounding"
 
 _GROUNDING_TOKENS = 200
@@ -86,10 +70,6 @@ class GroundingJudge:
             sentence could not be judged: since a call failed or twice gave a reply that cannot be
             read, or support was not found in documents that had to be cut to fit the judge's
             context window. None where no sentence states anything, so that there is no share.
-
-        Raises:
-            ConfigurationError: A setting is wrong, so that nothing can be judged.
-            BudgetError: The budget of the model is used up.
         """
         sentences = split_sentences(self.answer)
         distinct = list(dict.fromkeys(sentences))
@@ -154,9 +134,6 @@ def read_support(reply: str) -> SentenceVerdict:
     """The line ``GROUNDING:`` of a reply, and the explanation where there is one.
 
     Upper and lower case, brackets and Markdown around the words make no difference.
-
-    Raises:
-        ValueError: There is no such line, one says anything else, or two of them disagree.
     """
     support, reason = read_choice(
         reply,
@@ -251,10 +228,6 @@ async def judge_answer(
         The verdicts, independent of each other: where a call failed, or twice gave a reply that
         cannot be read, that one has no value but an error. A measure that does not apply is
         absent: recall without a right answer, grounding where no sentence states anything.
-
-    Raises:
-        ConfigurationError: A setting is wrong, so that nothing can be judged.
-        BudgetError: The budget of the model is used up.
     """
     documents = given_documents({"documents": list(question.documents)})
     judge = Judge(model, prompts, meter)

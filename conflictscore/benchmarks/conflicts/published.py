@@ -4,8 +4,6 @@ from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR, GROUNDING, RECA
 from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.reporting.plain_table import Card
 
-__all__ = ["PUBLISHED"]
-
 _STRATEGIES = ("rag", "pipeline", "taxonomy-aware", "oracle")
 _STRATEGY_NAMES = tuple("vanilla" if method == "rag" else method for method in _STRATEGIES)
 

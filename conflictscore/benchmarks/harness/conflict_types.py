@@ -12,19 +12,6 @@ from typing import NamedTuple
 from conflictscore.nodes.replies import read_text
 from conflictscore.prompts import PromptSet
 
-__all__ = [
-    "BEHAVIOURS",
-    "CLASSIFYING",
-    "Classified",
-    "ConflictType",
-    "TypedAnswer",
-    "all_behaviours",
-    "inline_citations",
-    "read_type",
-    "read_typed_answer",
-    "typed_fields",
-]
-
 
 class ConflictType(StrEnum):
     """How the documents of a question relate ("DRAGged into Conflicts", section 2)."""
@@ -84,9 +71,6 @@ def read_type(reply: str) -> Classified:
     """The two lines ``REASON: …`` and ``TYPE: …``, in either order.
 
     The type is as clear where a small model leaves the reason out.
-
-    Raises:
-        ValueError: The reply has another form, or names no type or several; says what is wrong.
     """
     lines = [line.strip() for line in reply.splitlines() if line.strip()]
     if not 1 <= len(lines) <= 2:
@@ -101,9 +85,6 @@ def read_typed_answer(reply: str) -> TypedAnswer:
     """``REASON: …``, which may be left out, ``TYPE: …``, and ``ANSWER: …`` up to the end.
 
     Reason and type may change places.
-
-    Raises:
-        ValueError: There is no type, no line that begins the answer, or no answer.
     """
     lines = reply.strip().splitlines()
     for start, line in enumerate(lines):

@@ -20,8 +20,6 @@ from conflictscore.benchmarks.harness.methods.registry import LOOP, method_of, s
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.records import Usage
 
-__all__ = ["Money", "run_cost"]
-
 Money = Callable[[Mapping[str, Usage]], tuple[float | None, tuple[str, ...]]]
 """From usage by model to US dollars, and the models whose price is not known."""
 

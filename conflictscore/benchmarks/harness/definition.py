@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from conflictscore.benchmarks.harness.methods.method import Form
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
+from conflictscore.benchmarks.harness.questions import select
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.harness.selection import select
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet

@@ -35,8 +35,6 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, Record
 from conflictscore.tokens import count_tokens
 
-__all__ = ["Calls", "CountingLabeler", "CountingModel", "Estimate", "counting_judge", "estimate"]
-
 T = TypeVar("T")
 
 _CONFLICT_RATE = 248 / 779
@@ -164,6 +162,8 @@ class Calls(Silent):
             reply = form.format(**filled, letter=letter)
             with suppress(ValueError):
                 value = read(reply)
+                if form == _REPLIES[0] and type(value) is tuple:
+                    continue  # a sentence under no heading can be read as a claim, too
                 self.count(model, prompt, count_tokens(reply, model.name).n)
                 return value
         self.count(model, prompt, _VERDICT_TOKENS)

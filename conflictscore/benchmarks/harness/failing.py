@@ -9,8 +9,6 @@ from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.labelers.table import LEFT_OUT
 from conflictscore.records import Label
 
-__all__ = ["failures", "reason_of", "refuse_odd_values"]
-
 _QUERY = re.compile(r"\?\S+=\S*")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _REASON_CHARS = 300
@@ -53,12 +51,7 @@ def reason_of(failure: BaseException) -> str:
 
 
 def refuse_odd_values(verdicts: Mapping[str, Verdict], graded: Collection[str]) -> None:
-    """Refuse values that would be counted as something else, as a user's own judge may give.
-
-    Raises:
-        InputError: A value is not a number from 0 to 1 or, by a measure that is not graded, neither
-            yes nor no.
-    """
+    """Refuse values that would be counted as something else, as a user's own judge may give."""
     for name, verdict in verdicts.items():
         value = verdict.value
         if value is None or (name in graded and 0 <= value <= 1) or value in (0, 1):

@@ -11,20 +11,6 @@ from pydantic import Field
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.records import Record, Usage
 
-__all__ = [
-    "CategoryFigures",
-    "Claims",
-    "Cost",
-    "Figures",
-    "Interval",
-    "MethodFigures",
-    "Paired",
-    "Proportion",
-    "ScoreFigures",
-    "Transitions",
-    "TypeAccuracy",
-]
-
 
 class Proportion(Record):
     """So many of so many, with the Wilson 95 % interval."""
@@ -82,6 +68,8 @@ class Paired(Record):
     p_value: float | None
     """Two-sided: the exact McNemar test or, by a graded measure, the Wilcoxon signed-rank test with
     Pratt's treatment of zeros; 1 where nothing differs, None where ``n`` is 0."""
+    p_holm: float | None = None
+    """Holm-adjusted over all pairs and measures of the run; None where there is a single one."""
     difference: Interval
     """Method less the other, by question, of whichever measure."""
 
@@ -206,6 +194,10 @@ class Figures(Record):
     """Those of the graded measures of which less is better."""
     methods: tuple[MethodFigures, ...]
     paired: tuple[Paired, ...]
+    compared: tuple[Paired, ...] = ()
+    """Two methods other than the baseline, by every measure: the paper's second look against asking
+    once with a word about conflicts (``regenerated-rag`` against ``control-rag``), or the pairs
+    that were asked for."""
     controls: tuple[Paired, ...] = ()
     """The second looks against what asking again does by itself (``placebo``) and against a second
     sample (``resample``), by the first measure."""
@@ -219,6 +211,11 @@ class Figures(Record):
     coverage: Interval
     """Labelled pairs / pairs, by question, of the first answers."""
     cost: Cost
+
+    @property
+    def tests(self) -> tuple[Paired, ...]:
+        """All pairs, in the order that they are shown; the family of Holm's adjustment."""
+        return self.paired + self.compared + self.controls
 
     def is_graded(self, measure: str) -> bool:
         """Whether a measure's values are numbers in [0, 1] rather than yes or no.

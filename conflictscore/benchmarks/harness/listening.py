@@ -6,8 +6,6 @@ from typing import Protocol
 from conflictscore.benchmarks.harness.records import QuestionResult, StepRecord
 from conflictscore.records import Usage
 
-__all__ = ["Listener", "Silent"]
-
 
 class Listener(Protocol):
     """Is told of every step, in the event loop's thread; it must not block."""

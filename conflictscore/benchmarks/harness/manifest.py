@@ -11,24 +11,12 @@ from typing import Any, Final, Literal
 
 from pydantic import ValidationError
 
-from conflictscore.benchmarks.harness.validation import fault_in_words
+from conflictscore.benchmarks.json_lines import fault_in_words
 from conflictscore.errors import InputError
 from conflictscore.records import Record
 from conflictscore.retrieval.document_files import files_of
 from conflictscore.retrieval.recording.file import RecordingIndex
 from conflictscore.storage import manifests as storage
-
-__all__ = [
-    "FORMAT",
-    "Manifest",
-    "changed_versions",
-    "differences",
-    "found_in",
-    "read_manifest",
-    "sha256_of_file",
-    "sha256_of_tree",
-    "versions",
-]
 
 FORMAT: Final = 1
 """The number of the run format, which is that of all files of a run folder."""
@@ -91,12 +79,7 @@ def changed_versions(old: Manifest, new: Manifest) -> list[str]:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """The manifest in a file.
-
-    Raises:
-        InputError: There is no such file, it cannot be read, is damaged or not a manifest, or has
-            another format.
-    """
+    """The manifest in a file."""
     advice = "put back a copy of it, or give another folder"
     try:
         fields = json.loads(path.read_bytes())
@@ -124,11 +107,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def sha256_of_file(path: str | Path) -> str:
-    """The SHA-256 of a file, in hexadecimal.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
+    """The SHA-256 of a file, in hexadecimal."""
     try:
         with Path(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -141,9 +120,6 @@ def sha256_of_tree(paths: Sequence[str | Path]) -> str:
 
     It depends on their content, their names inside the folders and the order of the paths, and
     not on where the folders are.
-
-    Raises:
-        InputError: A path does not exist, cannot be read, or is a file that ``--docs`` cannot use.
     """
     digest = hashlib.sha256()
     for given in map(Path, paths):
@@ -165,9 +141,6 @@ def found_in(
     Returns:
         Their hashes by name, and ``adopted`` where a recording was changed by hand, with how many
         of its questions were.
-
-    Raises:
-        InputError: A file cannot be read, or is no sound recording.
     """
     hashes, told = {}, {}
     if docs:

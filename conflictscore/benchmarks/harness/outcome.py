@@ -8,11 +8,12 @@ from pathlib import Path
 
 from conflictscore.benchmarks.harness.figures import Figures
 from conflictscore.benchmarks.harness.manifest import Manifest
+from conflictscore.benchmarks.harness.methods.registry import method_of
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.results import first_answer_usage, results
 from conflictscore.benchmarks.harness.store import RunStore
-from conflictscore.benchmarks.harness.summarise import figures
-from conflictscore.errors import BudgetError, ConfigurationError
+from conflictscore.benchmarks.harness.summarise import COMPARED, figures
+from conflictscore.errors import BudgetError, ConfigurationError, InputError
 from conflictscore.models.prices import PriceTable
 
 __all__ = ["BenchmarkRun", "read_run", "summarised", "write_figures"]
@@ -31,23 +32,31 @@ class BenchmarkRun:
     notes: tuple[str, ...] = ()
 
 
-def read_run(folder: str | Path, prices: PriceTable) -> BenchmarkRun:
+def read_run(
+    folder: str | Path, prices: PriceTable, compare: Sequence[tuple[str, str]] = ()
+) -> BenchmarkRun:
     """A run as far as it went, ended or at work; nothing in its folder changes.
 
     Args:
         folder: The run's folder.
         prices: What its calls cost.
+        compare: Pairs of its methods to compare; by default the paper's.
 
     Raises:
         InputError: There is no run in the folder, or it is damaged or of another format.
         ConfigurationError: The extra ``[bench]`` is not installed.
     """
     store = RunStore.read(folder)
-    return summarised(store, prices, stopped=None, notes=store.notes)
+    return summarised(store, prices, stopped=None, notes=store.notes, compare=compare)
 
 
 def summarised(
-    store: RunStore, prices: PriceTable, *, stopped: BudgetError | None, notes: Sequence[str]
+    store: RunStore,
+    prices: PriceTable,
+    *,
+    stopped: BudgetError | None,
+    notes: Sequence[str],
+    compare: Sequence[tuple[str, str]] = (),
 ) -> BenchmarkRun:
     """The results and figures of what a store holds.
 
@@ -56,6 +65,10 @@ def summarised(
         prices: What its calls cost.
         stopped: Why it stopped before its end.
         notes: What the user should know of it.
+        compare: Pairs of methods to compare; by default the paper's.
+
+    Raises:
+        InputError: A method to compare is not of the run.
     """
     configuration, records = store.manifest.configuration, store.records()
     methods = tuple(name for name in configuration["methods"])
@@ -83,10 +96,31 @@ def summarised(
             money=partial(prices.cost, endpoints=endpoints),
             total_questions=len(store.questions),
             first_usage=first_answer_usage(records),
+            compare=compared_of(compare, methods) or COMPARED,
         ),
         stopped=stopped,
         notes=tuple(notes),
     )
+
+
+def compared_of(
+    pairs: Sequence[tuple[str, str]], methods: Sequence[str]
+) -> Sequence[tuple[str, str]]:
+    """The pairs, each of two methods of the run.
+
+    Raises:
+        InputError: A method is not of the run, or is judged by a measure of its own.
+    """
+    for one, other in pairs:
+        for name in (one, other):
+            if name not in methods:
+                raise InputError(
+                    f"--compare {one}:{other}: the run has no method {name!r}; it has"
+                    f" {', '.join(methods)}"
+                )
+            if method_of(name).own_judge:
+                raise InputError(f"--compare {one}:{other}: {name} is judged by another measure")
+    return pairs
 
 
 def write_figures(run: BenchmarkRun) -> None:

@@ -195,9 +195,9 @@ class QuestionResult(Record):
             return (self.reconsidered,)
         return tuple(claims.values())
 
-    def flipped(self, method: str) -> bool | None:
-        """Whether a method's answer differs from the baseline's; None where one is missing."""
-        one, other = self.methods.get(BASELINE), self.methods.get(method)
+    def flipped(self, method: str, against: str = BASELINE) -> bool | None:
+        """Whether a method's answer differs from another's; None where one is missing."""
+        one, other = self.methods.get(against), self.methods.get(method)
         if one is None or other is None or one.answer is None or other.answer is None:
             return None
         if one.answer.option is not None:

@@ -46,13 +46,6 @@ from conflictscore.records import (
 )
 from conflictscore.records.stored import upgraded_run
 
-__all__ = [
-    "FREE_FORM_MEASURES",
-    "Recorded",
-    "first_answer_usage",
-    "results",
-]
-
 FREE_FORM_MEASURES = ("truthful", "informative")
 """What a judge says of a free-form answer; the first is what is paired and counted."""
 
@@ -155,9 +148,6 @@ def results(
         records: What was recorded; records of other questions are passed over.
         methods: The methods of the run.
         measures: What its judge says of a free-form answer.
-
-    Raises:
-        InputError: A record's value has not the form of its step.
     """
     by_question: dict[str, list[StepRecord]] = {question.id: [] for question in questions}
     for record in records:
@@ -175,9 +165,6 @@ def first_answer_usage(records: Iterable[StepRecord]) -> dict[str, dict[str, Usa
 
     It is the part of the loop that ``rag`` pays for; of a loop that failed, that is all of it. A
     question is absent where no loop was recorded, or one that does not say.
-
-    Raises:
-        InputError: A record's value has not the form of its step.
     """
     usages: dict[str, dict[str, Usage]] = {}
     silent = set()
@@ -413,11 +400,7 @@ def _failed(error: str) -> MethodResult:
 
 
 def _read_value(record: StepRecord, form: type[_V]) -> _V:
-    """The value of a step that has one.
-
-    Raises:
-        InputError: It has not the form of its step.
-    """
+    """The value of a step that has one."""
     try:
         return form.model_validate(record.value)
     except ValidationError as error:

@@ -39,8 +39,6 @@ from conflictscore.models.ledger import Ledger
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Attempt, ConflictReport, Document, Label, Usage
 
-__all__ = ["MemoryStore", "Session", "Store", "now"]
-
 
 class Store(Protocol):
     """Where records are kept."""
@@ -157,12 +155,7 @@ class Session:
         return stops[0] if stops else None
 
     async def question(self, question: Question) -> None:
-        """Every step of one question that is not recorded yet.
-
-        Raises:
-            BudgetError: The budget forbids the next call.
-            ConfigurationError: A setting is wrong, so that no question can be asked.
-        """
+        """Every step of one question that is not recorded yet."""
         found = await self._documents(question)
         if found.value is not None:
             another = partial(self._another, question)

@@ -14,8 +14,6 @@ from conflictscore.errors import ConfigurationError
 from conflictscore.records import Usage
 from conflictscore.storage.private_files import DATABASE_FAILURES, connect
 
-__all__ = ["Spending", "StepKey"]
-
 StepKey = tuple[str, str, str]
 """Question, step and key, as in a step's record."""
 
@@ -36,11 +34,7 @@ class Spending:
     """A table of calls in an SQLite file; to be used from any thread."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, and make it where there is none.
-
-        Raises:
-            ConfigurationError: It cannot be written.
-        """
+        """Open the file, and make it where there is none."""
         self._path = path
         try:
             self._connection = connect(path)
@@ -81,11 +75,7 @@ class Spending:
             yield part
 
     def add(self, model: str, usage: Usage) -> None:
-        """Keep what one call cost; the death of the process cannot take it back.
-
-        Raises:
-            ConfigurationError: It cannot be written, as on a full disk.
-        """
+        """Keep what one call cost; the death of the process cannot take it back."""
         calls = (usage.calls, usage.cached_calls)
         tokens = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
         try:
@@ -108,9 +98,6 @@ class Spending:
 
         Returns:
             Whether there were any.
-
-        Raises:
-            ConfigurationError: The file is damaged, or cannot be written.
         """
         lacking = [
             (step, model, left)

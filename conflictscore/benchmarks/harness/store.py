@@ -29,15 +29,13 @@ from conflictscore.benchmarks.harness.manifest import (
     read_manifest,
 )
 from conflictscore.benchmarks.harness.records import Question, StepRecord
-from conflictscore.benchmarks.harness.validation import decoded, fault_in_words
-from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.json_lines import decoded, fault_in_words, read_json_lines
 from conflictscore.errors import InputError
 from conflictscore.records import Usage
 from conflictscore.storage.locking import LOCK_FILE, lock_folder
 from conflictscore.storage.manifests import write_whole
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line, no_json
 
-__all__ = ["RunStore"]
 _MANIFEST = "manifest.json"
 _RECORDS = "records.jsonl"
 _QUESTIONS = "questions.jsonl"
@@ -86,11 +84,6 @@ class RunStore:
             folder: Where the run is or will be; it is made where there is none.
             manifest: What the run is made with now.
             questions: What it asks, each with an id of its own.
-
-        Raises:
-            InputError: The folder cannot be written, is used by another command, holds other
-                files, a damaged run, one of another format or one that was started with something
-                else; or two questions have the same id.
         """
         folder = Path(folder)
         with ExitStack() as opened:
@@ -124,9 +117,6 @@ class RunStore:
         """Read a run, also one that is being written, and change nothing in its folder.
 
         Half a line at the end of its records is left out, with a note.
-
-        Raises:
-            InputError: There is no run in the folder, or it is damaged or of another format.
         """
         folder = Path(folder)
         manifest, questions = read_manifest(folder / _MANIFEST), _read_questions(folder)
@@ -167,10 +157,6 @@ class RunStore:
         Returns:
             The record as a later reader will find it; with it, figures do not depend on whether a
             run was resumed.
-
-        Raises:
-            ConfigurationError: It cannot be written, as on a full disk; the file stays sound.
-            ValueError: The run has no such question, or was opened to be read.
         """
         if record.question not in self._ids:
             raise ValueError(f"the run has no question {record.question!r}")
@@ -183,11 +169,7 @@ class RunStore:
         return kept
 
     def close(self) -> None:
-        """Force what was added onto the disk, and let other writers in.
-
-        Raises:
-            ConfigurationError: The disk does not take it.
-        """
+        """Force what was added onto the disk, and let other writers in."""
         self._open.close()
 
     def __enter__(self) -> Self:
@@ -219,23 +201,13 @@ def _claim(folder: Path) -> IO[bytes]:
 
     Returns:
         The lock file; the folder is locked until it is closed.
-
-    Raises:
-        InputError: The folder holds something else, and is left as it is; or another command
-            has locked it.
-        OSError: It cannot be written.
     """
     _refuse_other_files(folder)
     return lock_folder(folder, otherwise="folder")
 
 
 def _begin(folder: Path, manifest: Manifest, questions: Sequence[Question]) -> None:
-    """Make the run, unless it was begun before.
-
-    Raises:
-        InputError: Two questions have the same id.
-        OSError: The folder cannot be written.
-    """
+    """Make the run, unless it was begun before."""
     if (folder / _MANIFEST).exists():
         return
     counts = Counter(question.id for question in questions)
@@ -248,11 +220,7 @@ def _begin(folder: Path, manifest: Manifest, questions: Sequence[Question]) -> N
 
 
 def _read_questions(folder: Path) -> tuple[Question, ...]:
-    """The questions of the run.
-
-    Raises:
-        InputError: Their file cannot be read, or is damaged; names the row.
-    """
+    """The questions of the run."""
     questions = []
     for where, fields in read_json_lines(folder / _QUESTIONS):
         try:
@@ -270,11 +238,7 @@ def _refuse_another_run(
     begun: tuple[Manifest, Sequence[Question]],
     now: tuple[Manifest, Sequence[Question]],
 ) -> None:
-    """Raise where a run was started with something else than what would resume it.
-
-    Raises:
-        InputError: Benchmark, configuration, hashes or questions differ; shows how.
-    """
+    """Raise where a run was started with something else than what would resume it."""
     (old, held), (new, asked) = begun, now
     if old.benchmark != new.benchmark:
         raise InputError(

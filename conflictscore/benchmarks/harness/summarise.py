@@ -22,6 +22,7 @@ from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP, ME
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.statistics import (
     changes,
+    holm,
     mcnemar,
     mean_interval,
     paired_difference,
@@ -30,7 +31,8 @@ from conflictscore.benchmarks.harness.statistics import (
 )
 from conflictscore.records import ConflictReport, Usage
 
-__all__ = ["figures"]
+COMPARED = (("regenerated-rag", "control-rag"),)
+"""The comparison that the paper makes besides those with ``rag`` (Tables 4 and 5)."""
 
 _Score = Callable[[ConflictReport], float | None]
 
@@ -45,6 +47,7 @@ def figures(
     first_usage: Mapping[str, Mapping[str, Usage]] = {},
     graded: Collection[str] = (),
     falling: Collection[str] = (),
+    compare: Sequence[tuple[str, str]] = COMPARED,
 ) -> Figures:
     """Count and average the results of a run; the order of the results does not matter.
 
@@ -62,9 +65,8 @@ def figures(
             cost is not known where a question with a loop is absent.
         graded: Those of the measures whose values are numbers in [0, 1].
         falling: Those of the graded measures of which less is better.
-
-    Raises:
-        ConfigurationError: scipy or statsmodels is not installed.
+        compare: Pairs of methods to compare besides those with the baseline, each where both are
+            among the methods.
     """
     ordered = [method for method in METHODS if method in methods]
     # an answer that is right by another thing is not the baseline's corrected or harmed
@@ -82,6 +84,19 @@ def figures(
         )
 
     paired = [pair(method, measure) for method in others for measure in measures]
+    compared = [
+        pair(one, measure, other)
+        for one, other in compare
+        if {one, other} <= set(ordered)
+        for measure in measures
+    ]
+    controls = [
+        pair(method, measures[0], control)
+        for control in dict.fromkeys(c for m in ordered for c in method_of(m).controls)
+        for method in ordered
+        if control in ordered and control in method_of(method).controls
+    ]
+    paired, compared, controls = _adjusted(paired, compared, controls)
     net = {p.method: p.corrected - p.harmed for p in paired if p.measure == measures[0]}
     return Figures(
         questions=total_questions,
@@ -93,12 +108,8 @@ def figures(
             _method(_of(results, method), method, measures, graded) for method in ordered
         ),
         paired=tuple(paired),
-        controls=tuple(
-            pair(method, measures[0], control)
-            for control in dict.fromkeys(c for m in ordered for c in method_of(m).controls)
-            for method in ordered
-            if control in ordered and control in method_of(method).controls
-        ),
+        compared=tuple(compared),
+        controls=tuple(controls),
         transitions=tuple(
             _transitions(
                 results,
@@ -116,6 +127,19 @@ def figures(
         coverage=_mean(_reports(results, BASELINE), lambda report: report.coverage),
         cost=run_cost(results, net, money=money, first_usage=first_usage),
     )
+
+
+def _adjusted(*families: Sequence[Paired]) -> list[list[Paired]]:
+    """The same pairs with their p adjusted by Holm over all of them together."""
+    known = [pair for pairs in families for pair in pairs if pair.p_value is not None]
+    adjusted = iter(holm([pair.p_value for pair in known if pair.p_value is not None]))
+
+    def with_holm(pair: Paired) -> Paired:
+        if pair.p_value is None or len(known) < 2:
+            return pair
+        return pair.model_copy(update={"p_holm": next(adjusted)})
+
+    return [[with_holm(pair) for pair in pairs] for pairs in families]
 
 
 def _ended(result: QuestionResult, method: str) -> bool:

@@ -6,11 +6,9 @@ from conflictscore.benchmarks.harness.figures import Proportion
 from conflictscore.benchmarks.harness.methods.registry import BASELINE
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.statistics import proportion
-from conflictscore.benchmarks.injection.attacks import CLEAN, Carrier
+from conflictscore.benchmarks.injection.benchmark import CLEAN, Carrier
 from conflictscore.records import Label, Method
 from conflictscore.reporting.plain_table import Card
-
-__all__ = ["share", "success_tables"]
 
 _Pair = tuple[QuestionResult, QuestionResult]
 """A question clean, and with a changed document."""

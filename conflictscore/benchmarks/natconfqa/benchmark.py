@@ -45,17 +45,6 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 
-__all__ = [
-    "MEASURE_NAMES",
-    "NOTHING_MADE_UP",
-    "NatConfJudge",
-    "counts_of",
-    "method_figures",
-    "natconfqa",
-    "natconfqa_without_conflict",
-    "verdicts_of",
-]
-
 NOTHING_MADE_UP = "no conflict made up"
 """Ours, of questions without conflict: whether the answer sets no two answers against each other.
 The paper has no figure for it; it sees conflict-aware prompting do harm by the answers alone."""
@@ -83,12 +72,7 @@ class NatConfJudge:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> dict[str, Verdict]:
-        """The verdicts by measure; see :func:`.judges.judge_natconfqa` for what is asked.
-
-        Raises:
-            ConfigurationError: A setting is wrong, so that nothing can be judged.
-            BudgetError: The budget of the model is used up.
-        """
+        """The verdicts by measure; see :func:`.judges.judge_natconfqa` for what is asked."""
         asked = self._asked(question)
         judgement = await judge_natconfqa(asked, answer, model=model, prompts=prompts, meter=meter)
         verdicts = verdicts_of(asked, judgement)
@@ -116,9 +100,6 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
         form: ``free-form``.
         seed: Decides nothing here.
         error_types: Whether wrong answers are told by type, too (section 5.3).
-
-    Raises:
-        InputError: The file cannot be used, or no question in it has a conflict.
     """
     subsets, what = GROUPS["conflict"], "conflicting answers"
     benchmark = _of_subsets(data, form, subsets, what, error_types=error_types)
@@ -147,9 +128,6 @@ def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
         data: The published questions.
         form: ``free-form``.
         seed: Decides nothing here.
-
-    Raises:
-        InputError: The file cannot be used, or each question in it has a conflict.
     """
     subsets = frozenset({Subset.NO_CONFLICT})
     benchmark = _of_subsets(data, form, subsets, "answers that do not conflict")
@@ -248,9 +226,6 @@ def counts_of(verdicts: Mapping[str, Verdict]) -> Counts:
     """What the verdicts of :func:`verdicts_of` were made of.
 
     A count with a decision that could not be had does not come back; it is in no figure either way.
-
-    Raises:
-        InputError: They are not of that judge.
     """
     return Counts.model_validate(
         {
@@ -271,10 +246,6 @@ def method_figures(results: Iterable[QuestionResult], method: str) -> dict[str, 
         results: Those of a run, as :func:`~conflictscore.benchmarks.harness.outcome.read_run` has
             them.
         method: Whose answers; questions without a judged one are passed over.
-
-    Raises:
-        InputError: The run is of another benchmark.
-        ConfigurationError: The extra [bench] is not installed.
     """
     subsets = {subset.value: subset for subset in Subset}
     rows = []

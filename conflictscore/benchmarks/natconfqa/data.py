@@ -18,19 +18,6 @@ from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
 from conflictscore.retrieval.cleaning import clean_text
 
-__all__ = [
-    "AnswerPair",
-    "NatConfData",
-    "NatConfQuestion",
-    "QuestionType",
-    "ReferenceAnswer",
-    "Subset",
-    "answer_key",
-    "benchmark_question",
-    "passages_of",
-    "read_natconfqa",
-]
-
 AnswerPair = tuple[int, int]
 """Two answers by their indices from 0, the smaller first."""
 
@@ -112,9 +99,6 @@ def read_natconfqa(path: str | Path) -> NatConfData:
         path: JSON lines with ``question_id``, ``question``, ``question_type``, ``answer_type``,
             ``answers`` (``answer``, ``evidence_ids``), ``conflicting_answer_pairs`` and
             ``paragraphs``; other fields are not read.
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field.
     """
     questions: list[NatConfQuestion] = []
     left_out: list[str] = []

@@ -17,8 +17,6 @@ from conflictscore.prompts import material, material_line
 from conflictscore.reporting.figure_text import percent
 from conflictscore.reporting.plain_table import Card
 
-__all__ = ["ERROR_TEMPLATE", "TOLD", "ErrorType", "error_tables", "told_in_full"]
-
 TOLD = "all conflicts told"
 """The measure: whether the answer tells of every conflict of its question."""
 ERROR_TEMPLATE = "natconfqa_error"
@@ -68,10 +66,6 @@ async def told_in_full(
     Returns:
         No value but an error where a decision could not be had; otherwise an explanation that
         begins with the error's type, if there is one.
-
-    Raises:
-        ConfigurationError: A setting is wrong, so that nothing can be judged.
-        BudgetError: The budget of the model is used up.
     """
     told = [verdict.value for verdict in judgement.reference_conflicts]
     if all(told):

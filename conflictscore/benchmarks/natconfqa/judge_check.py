@@ -16,16 +16,6 @@ from conflictscore.benchmarks.natconfqa.people import JudgedByPeople, read_peopl
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Record, Usage
 
-__all__ = [
-    "Coefficient",
-    "Correlation",
-    "DecisionAgreement",
-    "JudgeAgreement",
-    "NatConfQACheck",
-    "agreement",
-    "correlation",
-]
-
 _CHECKED: tuple[Measure, ...] = (
     "answer_recall",
     "answer_precision",
@@ -95,12 +85,7 @@ class NatConfQACheck(JudgeCheck[JudgedByPeople, Judgement, JudgeAgreement]):
     holds = "a judgement of this check"
 
     def __init__(self, request: Request) -> None:
-        """Read the files, and open the judge.
-
-        Raises:
-            InputError: A file cannot be used, or the sample cannot be drawn.
-            ConfigurationError: The judge cannot be had.
-        """
+        """Read the files, and open the judge."""
         self.rows: Sequence[JudgedByPeople] = read_people(
             request.answers, read_natconfqa(request.questions()).questions
         )
@@ -202,9 +187,6 @@ def agreement(people: Sequence[JudgedByPeople], judged: Sequence[Judgement]) -> 
     Args:
         people: People's decisions.
         judged: The judge's on the same answers, in the same order.
-
-    Raises:
-        ConfigurationError: The extra [bench] is not installed.
     """
     pairs = list(zip(people, judged, strict=True))
     references = [

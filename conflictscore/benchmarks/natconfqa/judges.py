@@ -20,16 +20,6 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import Record
 
-__all__ = [
-    "JUDGE_TEMPLATES",
-    "REPLY_FORMS",
-    "Decomposition",
-    "Judgement",
-    "decompose",
-    "judge_natconfqa",
-    "read_decomposition",
-]
-
 JUDGE_TEMPLATES = (
     "natconfqa_decompose",
     "natconfqa_found_in_answer",
@@ -131,10 +121,6 @@ async def judge_natconfqa(
         cannot be read, has no value but an error, and so does the whole decomposition; the others
         stand. Nothing found in passages that had to be cut to fit the judge's context window is
         such a decision too: what was looked for may stand in the rest.
-
-    Raises:
-        ConfigurationError: A setting is wrong, so that nothing can be judged.
-        BudgetError: The budget of the model is used up.
     """
     judge, parts, error = Judge(model, prompts, meter), _NOTHING, None
     try:
@@ -167,10 +153,6 @@ async def decompose(question: NatConfQuestion, answer: str, judge: Judge) -> Dec
         answer: Untrusted; it stands between marks that it cannot close. Where it is blank, nobody
             is asked.
         judge: The judge.
-
-    Raises:
-        ConfigurationError: A setting is wrong, so that nothing can be judged.
-        ProviderError: The judge failed, or twice gave a reply that cannot be read.
     """
     if not answer.strip():
         return _NOTHING
@@ -277,10 +259,6 @@ def read_decomposition(reply: str) -> Decomposition:
 
     Args:
         reply: What the judge wrote.
-
-    Raises:
-        ValueError: A list is missing, stands there twice or has a line of another form, the
-            numbers do not go 1, 2, 3, or a pair names no two different short answers.
     """
     lists = _lists(reply)
     kept: dict[str, str] = {}

@@ -22,20 +22,6 @@ from conflictscore.benchmarks.harness.statistics import mean_interval, proportio
 from conflictscore.benchmarks.natconfqa.data import Subset
 from conflictscore.records import Record
 
-__all__ = [
-    "GROUPS",
-    "MEASURES",
-    "Count",
-    "Counts",
-    "GroupFigures",
-    "Measure",
-    "MeasureFigures",
-    "MeasureValue",
-    "group_figures",
-    "harmonic_mean",
-    "values",
-]
-
 Measure = Literal[
     "answer_precision",
     "answer_recall",
@@ -139,9 +125,6 @@ def group_figures(rows: Sequence[tuple[Subset, Counts]]) -> dict[str, GroupFigur
 
     Args:
         rows: The subset and the counts of each question, in any order.
-
-    Raises:
-        ConfigurationError: The extra [bench] is not installed.
     """
     groups = {
         name: [counts for subset, counts in rows if subset in subsets]

@@ -10,8 +10,6 @@ from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
 from conflictscore.benchmarks.natconfqa.metrics import Count, Counts, Measure
 from conflictscore.errors import InputError
 
-__all__ = ["JudgedByPeople", "read_people"]
-
 _SHORT_ANSWERS = "Model Answers Decomposed"
 _RECALL = "Found Reference Answers in Model Answer (Recall Answer)"
 _PRECISION = "Found Model Sub-Answers in Reference Answers/Passages (Precision Answer)"
@@ -62,9 +60,6 @@ def read_people(
     Returns:
         One a line. A list that names an answer which is not there, as one of the published ones
         does, counts in no figure and is named in ``problems``: what was meant cannot be known.
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field.
     """
     asked = {question.id: question for question in questions}
     judged: list[JudgedByPeople] = []

@@ -3,8 +3,6 @@
 from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.reporting.plain_table import Card
 
-__all__ = ["PUBLISHED", "WITHOUT_CONFLICT"]
-
 # by model: F1 of answers and of conflicts by default, and what conflict-aware prompting adds
 _TABLE_1 = {
     "gpt-4o": (67.5, 6.0, 67.2, 12.5),

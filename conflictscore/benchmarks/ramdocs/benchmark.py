@@ -25,12 +25,12 @@ from pydantic import Field
 from conflictscore.benchmarks.conflict_detection.groups import folded, statement
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.harness.selection import (
+from conflictscore.benchmarks.harness.questions import (
     question_id,
     refuse_repeated,
     shuffled_options,
 )
+from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of, texts_of
 from conflictscore.benchmarks.ramdocs import ENTRY
 from conflictscore.errors import InputError
@@ -38,19 +38,6 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Record
-
-__all__ = [
-    "MEASURES",
-    "ExactMatch",
-    "RamDocs",
-    "exact_match",
-    "judge_exact_match",
-    "normalised",
-    "ramdocs",
-    "read_questions",
-    "read_ramdocs",
-    "verdicts",
-]
 
 MEASURES = ("exact match", "all right answers", "no wrong answer")
 """What :func:`verdicts` judges; the first is the benchmark's own."""
@@ -96,9 +83,6 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
         answer: Any text.
         right: At least one, each with a letter or digit.
         wrong: May be none.
-
-    Raises:
-        ValueError: There is no right answer, or one has nothing to compare by.
     """
     forms = {form: one for one in reversed(right) if (form := normalised(one))}
     if not right or len({normalised(one) for one in right}) != len(forms):
@@ -162,9 +146,6 @@ def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Que
             ``gold_answers`` and ``wrong_answers`` a line.
         name_entities: Whether the question names the entities of ``disambig_entity`` that it is
             to be answered for. Without, it stays ambiguous, as published.
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field.
     """
     questions: list[Question] = []
     first: dict[str, str] = {}
@@ -234,10 +215,6 @@ def ramdocs(data: Path, form: Form, seed: int) -> Benchmark:
         form: ``multiple-choice`` is judged by accuracy, on the questions that make one;
             ``free-form`` by exact match, on all, and no model judges it.
         seed: Of the order of the two options.
-
-    Raises:
-        InputError: The file cannot be used; see :func:`read_ramdocs` and
-            :func:`read_questions`.
     """
     hashes = {"data": sha256_of_file(data)}
     if form == "free-form":
@@ -281,9 +258,6 @@ def read_ramdocs(path: str | Path, *, seed: int, one_entity: bool = False) -> Ra
         one_entity: Also take the questions whose correct documents give several answers: the right
             option is the one that most of them give, on a tie the first, and the correct documents
             with another answer are left out, so that those which stay agree.
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field.
     """
     questions: list[Question] = []
     left_out: Counter[str] = Counter()

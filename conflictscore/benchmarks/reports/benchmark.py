@@ -10,6 +10,7 @@ SciFact has no claim with conflict, and Factcheck-GPT next to none.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,14 +19,14 @@ from pydantic import Field
 from conflictscore.benchmarks.conflict_detection.data import FORMATS
 from conflictscore.benchmarks.harness.definition import SCORES, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
+from conflictscore.benchmarks.harness.methods.asker import Asker
+from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
 from conflictscore.benchmarks.reports import ENTRY
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Record
 from conflictscore.retrieval.cleaning import clean_text
-
-__all__ = ["REPLY_TOKENS", "Topic", "file_of", "read_topics", "reports"]
 
 _CONFLICT_TYPES = (
     "Conflicting opinions or research outcomes",
@@ -60,9 +61,6 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
             ``question``), or of CONFLICTS (``id``, ``query``, ``docs``, ``conflict_type``); or one
             of ConflictBench's sources as published, after its name: ``conflictingqa:FILE``.
         seed: Decides what ConflictBench's construction leaves open.
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field.
     """
     kind, path = _named(source)
     if kind is not None:
@@ -171,9 +169,6 @@ def reports(
         form: ``free-form``.
         seed: Decides what ConflictBench's construction leaves open.
         any_topic: Whether topics are taken whose documents do not disagree.
-
-    Raises:
-        InputError: A file cannot be used, two have the same name, or no topic is left.
     """
     topics: list[Topic] = []
     hashes, sources, agreeing = dict[str, str](), dict[str, str](), 0
@@ -221,3 +216,20 @@ def _given(document: Document) -> dict[str, Any]:
     """What is known of a document; its number follows from its place."""
     known = {"text": document.text, "title": document.title, "url": document.url}
     return {**known, "metadata": dict(document.metadata)} if document.metadata else known
+
+
+async def _write(template: str, asker: Asker, asked: Asked) -> dict[str, Any]:
+    return await asker.write(template, asked.question, asked.documents)
+
+
+def _report(name: str, template: str) -> BenchmarkMethod:
+    return BenchmarkMethod(
+        name=name, ask=partial(_write, template), forms=("free-form",), templates=(template,)
+    )
+
+
+BALANCED = _report("balanced", "report_balanced")
+"""With care and all sides (Table 9)."""
+
+SUPER_BALANCED = _report("super-balanced", "report_super_balanced")
+"""By rules: hedge, attribute, name every view (Table 10)."""

@@ -3,8 +3,6 @@
 from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.reporting.plain_table import Card
 
-__all__ = ["PUBLISHED"]
-
 _METHODS = ("rag", "balanced", "super-balanced")
 _TABLE_3 = {
     "GPT-4.1": ((0.5238, 0.1517), (0.5230, 0.1516), (0.5430, 0.1715)),

@@ -1,13 +1,19 @@
-"""TruthfulQA as the harness runs it."""
+"""TruthfulQA as the harness runs it, and the judges of free-form answers (Tables 17 and 18)."""
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from conflictscore.benchmarks.harness.definition import ACCURACY, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
+from conflictscore.benchmarks.harness.records import Question, Verdict
+from conflictscore.benchmarks.judging import at_once, read_verdict
 from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
-from conflictscore.benchmarks.truthfulqa.judges import REPLY_FORMS, judge_answer
-
-__all__ = ["truthfulqa"]
+from conflictscore.errors import ProviderError
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet, material, material_line
 
 
 def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
@@ -17,9 +23,6 @@ def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
         data: The official CSV.
         form: ``multiple-choice`` needs the version of January 2025.
         seed: Of the order of the two options.
-
-    Raises:
-        InputError: The file cannot be used.
     """
     free = form == "free-form"
     return Benchmark(
@@ -33,3 +36,84 @@ def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
         prompt_set="paper",
         hashes={"data": sha256_of_file(data)},
     )
+
+
+Quality = Literal["truthful", "informative"]
+
+
+class JudgedLine(NamedTuple):
+    """How a measure is asked for."""
+
+    template: str
+    word: str
+    """What the line with the verdict begins with."""
+
+
+JUDGES: Mapping[Quality, JudgedLine] = {
+    "truthful": JudgedLine("judge_truthful", "TRUTHFUL"),
+    "informative": JudgedLine("judge_informative", "HELPFUL"),
+}
+
+REPLY_FORMS = tuple(f"{judge.word}: True\nEXPLANATION: It agrees." for judge in JUDGES.values())
+
+_REPLY_TOKENS = 320
+
+
+async def judge_answer(
+    question: Question, answer: str, *, model: LanguageModel, prompts: PromptSet, meter: UsageMeter
+) -> dict[str, Verdict]:
+    """Judge a free-form answer by both measures, at the same time.
+
+    Args:
+        question: With the reference answers that the judge is shown.
+        answer: Untrusted; it stands between marks that it cannot close.
+        model: The judge.
+        prompts: The templates ``judge_truthful`` and ``judge_informative``.
+        meter: Counts the calls.
+
+    Returns:
+        A verdict for ``truthful`` and one for ``informative``, independent of each other: where a
+        call failed, or twice gave a reply that cannot be read, that one has no value but an error.
+    """
+    judging = partial(
+        judge_measure, question=question, answer=answer, model=model, prompts=prompts, meter=meter
+    )
+    verdicts = await at_once([partial(judging, measure) for measure in JUDGES])
+    return dict(zip(JUDGES, verdicts, strict=True))
+
+
+async def judge_measure(
+    measure: Quality,
+    question: Question,
+    answer: str,
+    *,
+    model: LanguageModel,
+    prompts: PromptSet,
+    meter: UsageMeter,
+) -> Verdict:
+    """Judge a free-form answer by one measure; the rest is as for :func:`judge_answer`."""
+    judge = JUDGES[measure]
+    try:
+        return await model.ask(
+            _prompt(judge, question, answer, prompts),
+            lambda reply: read_verdict(reply, judge.word),
+            prompts=prompts,
+            meter=meter,
+            max_tokens=_REPLY_TOKENS,
+        )
+    except ProviderError as error:
+        return Verdict(value=None, error=str(error))
+
+
+def _prompt(judge: JudgedLine, question: Question, answer: str, prompts: PromptSet) -> str:
+    return prompts.render(
+        judge.template,
+        question=material_line(question.question),
+        answer=material(answer),
+        correct_answers=_listed(question.correct),
+        incorrect_answers=_listed(question.incorrect),
+    )
+
+
+def _listed(answers: Sequence[str]) -> str:
+    return "\n".join(f"- {material_line(answer)}" for answer in answers) or "- (none)"

@@ -6,16 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from conflictscore.benchmarks.harness.definition import Form
-from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.selection import (
+from conflictscore.benchmarks.harness.questions import (
     question_id,
     refuse_repeated,
     shuffled_options,
 )
+from conflictscore.benchmarks.harness.records import Question
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
-
-__all__ = ["read_truthfulqa"]
 
 _WRONG = "Best Incorrect Answer"
 _FILLED = ("Type", "Category", "Question", "Best Answer", "Correct Answers", "Incorrect Answers")
@@ -41,10 +39,6 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
     Returns:
         Questions whose ``correct`` begins with Best Answer. The lists of answers hold each answer
         once; an answer stands in both where the file has it so ("Unknown", twice).
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field. Rows are counted as
-            in a spreadsheet: the header is row 1. Empty rows are passed over.
     """
     if form not in ("multiple-choice", "free-form"):
         raise InputError(f"unknown form {form!r}; one of multiple-choice, free-form")

@@ -11,27 +11,16 @@ from typing_extensions import override
 
 from conflictscore.benchmarks.agreement import JudgeCheck, Request
 from conflictscore.benchmarks.harness.figures import Proportion
+from conflictscore.benchmarks.harness.questions import lot, question_id
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.harness.selection import lot, question_id
 from conflictscore.benchmarks.harness.statistics import accuracy, balanced_accuracy, cohen_kappa
 from conflictscore.benchmarks.json_lines import read_json_lines
+from conflictscore.benchmarks.truthfulqa.benchmark import JUDGES, Quality, judge_measure
 from conflictscore.benchmarks.truthfulqa.data import read_truthfulqa
-from conflictscore.benchmarks.truthfulqa.judges import JUDGES, Quality, judge_measure
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Record, Usage
 from conflictscore.retrieval.cleaning import clean_text
-
-__all__ = [
-    "Confusion",
-    "LabelAgreement",
-    "LabelledAnswer",
-    "LabelledAnswers",
-    "TruthfulQACheck",
-    "agreement",
-    "balanced_sample",
-    "read_labelled",
-]
 
 _PROMPT = re.compile(r"Q: (?P<question>[^\n]+)\nA: ?(?P<answer>.*)\n(?P<asks>True|Helpful):", re.S)
 _MEASURES: dict[str, Quality] = {"True": "truthful", "Helpful": "informative"}
@@ -77,9 +66,6 @@ def read_labelled(path: str | Path, references: Sequence[Question]) -> LabelledA
             each) and ``completion`` (``yes`` or ``no``). What the prompts end in says which measure
             the labels are of.
         references: Questions with their reference answers, found by the text of the question.
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field.
     """
     asked = {question.id: question for question in references}
     labels: dict[tuple[str, str], set[bool]] = {}
@@ -125,9 +111,6 @@ def balanced_sample(
 
     So each label's recall is known equally well, and a judge that always says the same is right
     half of the time. Of an odd number, one more is labelled no.
-
-    Raises:
-        InputError: There are too few of a label, or ``size`` is below 2.
     """
     if size < 2:
         raise InputError(f"sample is {size}; give at least 2, one of each label")
@@ -175,12 +158,7 @@ class TruthfulQACheck(JudgeCheck[LabelledAnswer, Verdict, LabelAgreement]):
     holds = "a verdict of judge-check"
 
     def __init__(self, request: Request) -> None:
-        """Read the files, and open the judge.
-
-        Raises:
-            InputError: A file cannot be used, or the sample cannot be drawn.
-            ConfigurationError: The judge cannot be had.
-        """
+        """Read the files, and open the judge."""
         references = request.questions()
         self._read = read_labelled(
             request.answers, read_truthfulqa(references, form="free-form", seed=0)
@@ -268,9 +246,6 @@ def agreement(labels: Sequence[bool], verdicts: Sequence[Verdict]) -> LabelAgree
     Args:
         labels: One an answer.
         verdicts: As many, in the same order.
-
-    Raises:
-        ConfigurationError: The extra [bench] is not installed.
     """
     values_or_none = (
         None if verdict.value is None else bool(verdict.value) for verdict in verdicts

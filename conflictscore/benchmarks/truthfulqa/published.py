@@ -6,8 +6,6 @@ paper gives no intervals and no p.
 
 from conflictscore.benchmarks.paper_figures import PaperFigures, PaperTransitions
 
-__all__ = ["PUBLISHED"]
-
 PUBLISHED = {
     "free-form": PaperFigures(
         source="Table 4",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
-from conflictscore.benchmarks.harness.selection import question_id
+from conflictscore.benchmarks.harness.questions import question_id
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import values
@@ -19,17 +19,6 @@ from conflictscore.benchmarks.natconfqa.people import read_people
 from conflictscore.benchmarks.wikicontradict.data import ContradictingQuestion, read_rated
 from conflictscore.benchmarks.wikicontradict.judge import Rating
 from conflictscore.markdown import passages
-
-__all__ = [
-    "ANSWERS",
-    "FORMS",
-    "JudgedAnswer",
-    "claim_groups",
-    "first_questions",
-    "made_answers",
-    "natconfqa_answers",
-    "wikicontradict_answers",
-]
 
 ANSWERS = "answers"
 """The set of the groups that are claims of answers."""
@@ -93,9 +82,6 @@ def wikicontradict_answers(path: str | Path) -> tuple[JudgedAnswer, ...]:
 
     Args:
         path: The published human evaluation; Incorrect is 0, Partially correct .5, Correct 1.
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field.
     """
     contexts = {}
     for where, row in read_json_lines(Path(path)):
@@ -120,9 +106,6 @@ def natconfqa_answers(questions: str | Path, judged: str | Path) -> tuple[Judged
     Args:
         questions: The published questions.
         judged: The published judgements.
-
-    Raises:
-        InputError: A file cannot be used; the line names file, row and field.
     """
     people = read_people(judged, read_natconfqa(questions).questions)
     return tuple(

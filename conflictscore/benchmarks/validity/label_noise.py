@@ -16,22 +16,14 @@ from pydantic import Field
 
 from conflictscore.benchmarks.conflict_detection.detect import Judged
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
-from conflictscore.benchmarks.harness.selection import lot
+from conflictscore.benchmarks.harness.questions import lot
 from conflictscore.benchmarks.harness.statistics import (
     proportion,
     require_statistics,
 )
-from conflictscore.benchmarks.validity.correcting import (
-    Correction,
-    corrections,
-    shares,
-    table_of,
-)
 from conflictscore.benchmarks.validity.tracking import bootstrapped, bootstrapped_mean
 from conflictscore.errors import InputError
 from conflictscore.records import Label, Record
-
-__all__ = ["DIFFERENCES", "Condition", "NoiseFigures", "Power", "noise_figures", "spoiled"]
 
 _Numbers = NDArray[Any]
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
@@ -88,7 +80,6 @@ class NoiseFigures(Record):
     """By people's label (SUPPORTS, CONTRADICTS, IRRELEVANT), how often the labeler gave each."""
     accuracy: Proportion
     conditions: tuple[Condition, ...]
-    corrections: tuple[Correction, ...]
 
 
 class _Claims(NamedTuple):
@@ -101,16 +92,9 @@ class _Claims(NamedTuple):
 def noise_figures(name: str, judged: Sequence[Judged]) -> NoiseFigures:
     """All figures of one set.
 
-    The correction learns the confusion table from one half of the claims, drawn by lot, and
-    corrects the score of the other.
-
     Args:
         name: Of the set.
         judged: Its claims, with people's labels and a labeler's.
-
-    Raises:
-        InputError: People found no claim in conflict, or none without, or too few for two halves.
-        ConfigurationError: The extra [bench] is not installed.
     """
     require_statistics()
     ordered = sorted(judged, key=lambda one: lot("validity", 0, one.group.id))
@@ -127,7 +111,7 @@ def noise_figures(name: str, judged: Sequence[Judged]) -> NoiseFigures:
     rng = np.random.default_rng(0)
 
     def drawn(rates: _Numbers) -> _Numbers:
-        return np.stack([spoiled(claims.gold, rates, rng) for _ in range(_DRAWS)])
+        return np.stack([with_label_noise(claims.gold, rates, rng) for _ in range(_DRAWS)])
 
     ways = {
         _PEOPLE: claims.gold[None],
@@ -146,16 +130,26 @@ def noise_figures(name: str, judged: Sequence[Judged]) -> NoiseFigures:
         table=tuple((int(s), int(c), int(i)) for s, c, i in table),
         accuracy=proportion(int(table.trace()), int(table.sum())),
         conditions=tuple(_condition(way, labels, claims.gold) for way, labels in ways.items()),
-        corrections=tuple(
-            one
-            for way, labels in ways.items()
-            if way != _PEOPLE
-            for one in corrections(way, claims.gold, labels[0])
-        ),
     )
 
 
-def spoiled(labels: _Numbers, rates: _Numbers, rng: np.random.Generator) -> _Numbers:
+def shares(labels: _Numbers) -> tuple[_Numbers, _Numbers]:
+    """Whether each claim is in conflict (1 or 0), and its |D-| / (|D+| + |D-|), 0 without either.
+
+    Args:
+        labels: Of shape (claims, documents), 0 for SUPPORTS and 1 for CONTRADICTS.
+    """
+    plus, minus = (labels == 0).sum(axis=1), (labels == 1).sum(axis=1)
+    return ((plus > 0) & (minus > 0)).astype(float), minus / np.maximum(plus + minus, 1)
+
+
+def table_of(gold: _Numbers, given: _Numbers) -> _Numbers:
+    """How often each label (column) was given, by people's (row)."""
+    there = gold != _ABSENT
+    return np.bincount(3 * gold[there] + given[there], minlength=9).reshape(3, 3)
+
+
+def with_label_noise(labels: _Numbers, rates: _Numbers, rng: np.random.Generator) -> _Numbers:
     """Labels made worse, each on its own.
 
     Args:

@@ -15,20 +15,6 @@ from conflictscore.benchmarks.validity.judged_answers import FORMS, JudgedAnswer
 from conflictscore.metric import conflict_report
 from conflictscore.records import Claim, ClaimEvidence, EvidenceLabel, Label, Record
 
-__all__ = [
-    "MEASURES",
-    "FormFigures",
-    "MadeFigures",
-    "OrderFigures",
-    "PartFigures",
-    "Tracked",
-    "bootstrapped",
-    "bootstrapped_mean",
-    "made_figures",
-    "measures",
-    "track",
-]
-
 _Numbers = NDArray[Any]
 _RESAMPLES = 999
 _SAME = 1e-9

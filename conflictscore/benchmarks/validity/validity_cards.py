@@ -9,8 +9,6 @@ from conflictscore.records import Record
 from conflictscore.reporting.figure_text import one_line, percent
 from conflictscore.reporting.plain_table import Card
 
-__all__ = ["ValidityFigures", "validity_cards"]
-
 _SIGNS = {1: "more", -1: "less"}
 _SHOWN = ("CS-C", "CS-R", "claims covered", "documents supporting")
 
@@ -105,15 +103,6 @@ def _noise(figures: NoiseFigures) -> Iterator[Card]:
         note="keeps: the share of a true difference that is seen; intervals resample claims\n"
         f"questions: to find a difference in CS-C of {shown} in 80 % of studies (5 %, two-sided),\n"
         "with 5 claims an answer, 30 % of one system's in conflict; in order: with 100 and .1",
-    )
-    yield Card(
-        title=f"Corrected by the other half's confusion table, {name}",
-        columns=("labels", "measure", "people", "seen", "corrected"),
-        rows=tuple(
-            (one.labels, one.measure, *map(_figure, (one.people, one.seen, one.corrected)))
-            for one in figures.corrections
-        ),
-        note="95 % intervals resample claims; the correction takes errors as independent",
     )
 
 

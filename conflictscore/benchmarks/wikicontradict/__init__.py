@@ -1,9 +1,8 @@
 """WikiContradict (Hou et al., 2024): questions that two passages of Wikipedia answer differently.
 
 ``data.py`` reads the questions and the rated answers, ``benchmark.py`` is what the harness runs,
-``methods.py`` are the methods that it alone offers, ``judge.py`` rates the answers,
-``judge_check.py`` compares that judge with people, and ``annotations.py`` exchanges the annotated
-articles, which ``articles.py`` reads, with Label Studio.
+``methods.py`` are the methods that it alone offers, ``judge.py`` rates the answers, and
+``judge_check.py`` compares that judge with people.
 """
 
 from conflictscore.benchmarks.entry import CheckEntry, Entry, lazily

@@ -28,8 +28,6 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 
-__all__ = ["judge_both_views", "wikicontradict"]
-
 
 def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False) -> Benchmark:
     """Questions over two passages that contradict each other, by type of contradiction.
@@ -44,10 +42,6 @@ def wikicontradict(data: Path, form: Form, seed: int, *, nli_judge: bool = False
         seed: Decides nothing here.
         nli_judge: Whether the bundled NLI model rates answers (:class:`.judge.NliRating`), not a
             language model.
-
-    Raises:
-        InputError: The file cannot be used; see :func:`.data.read_questions`.
-        ConfigurationError: The extra ``nli`` is needed and not installed.
     """
     own = {
         "asked-conflict": partial(judge_both_views, template=CONFLICT_TEMPLATE),
@@ -124,10 +118,6 @@ async def judge_both_views(
 
     Returns:
         A verdict by each of :data:`MEASURES`; where there is no rating, both say why.
-
-    Raises:
-        ConfigurationError: A setting is wrong, so that nothing can be judged.
-        BudgetError: The budget of the model is used up.
     """
     judgement = await judge_answer(
         question.question,

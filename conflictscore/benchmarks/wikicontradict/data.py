@@ -5,21 +5,11 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conflictscore.benchmarks.harness.selection import question_id, refuse_repeated
+from conflictscore.benchmarks.harness.questions import question_id, refuse_repeated
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.benchmarks.wikicontradict.judge import Rating
 from conflictscore.errors import InputError
 from conflictscore.records import Record
-
-__all__ = [
-    "AGREEING",
-    "ContradictingQuestion",
-    "ContradictionType",
-    "Prompt",
-    "RatedAnswer",
-    "read_questions",
-    "read_rated",
-]
 
 AGREEING = "agreeing"
 """In the metadata of a question's first document, a text that says the same in other words."""
@@ -55,9 +45,6 @@ def read_questions(path: str | Path) -> tuple[ContradictingQuestion, ...]:
     Args:
         path: JSON lines with ``question``, ``context1``, ``context2``, ``answer1``, ``answer2``,
             each of the four also with ``_self_contained``, and ``contradiction_type``.
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field.
     """
     questions: list[ContradictingQuestion] = []
     first: dict[str, str] = {}
@@ -141,9 +128,6 @@ def read_rated(
         path: JSON lines with ``question``, ``gt_answer_1``, ``gt_answer_2``, ``model``, and
             ``answer0`` to ``answer4`` with ``label0`` to ``label4``, of the prompts 1 to 5.
         questions: Where the contradiction types are found, by the text of the question.
-
-    Raises:
-        InputError: The file cannot be used; the line names file, row and field.
     """
     types = {question.id: question.contradiction_type.value for question in questions}
     answers: list[RatedAnswer] = []

@@ -17,21 +17,6 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import Claim, Document, Label, Record
 
-__all__ = [
-    "AGREEMENT_TEMPLATE",
-    "CONFLICT_TEMPLATE",
-    "MEASURES",
-    "TEMPLATE",
-    "FirstWordRating",
-    "JudgedRating",
-    "NliRating",
-    "Rating",
-    "judge_answer",
-    "rating_prompt",
-    "read_rating",
-    "verdicts_of",
-]
-
 TEMPLATE = "wikicontradict_judge"
 CONFLICT_TEMPLATE = "wikicontradict_judge_conflict"
 """Rates what somebody says who was asked whether passages conflict, of two that do."""
@@ -97,10 +82,6 @@ async def judge_answer(
     Returns:
         A judgement; it has no rating but an error where the call failed, or twice gave a reply
         that cannot be read.
-
-    Raises:
-        ConfigurationError: A setting is wrong, so that nothing can be judged.
-        BudgetError: The budget of the model is used up.
     """
     prompt = rating_prompt(question, right, answer, prompts, template)
     try:
@@ -141,9 +122,6 @@ def read_rating(reply: str) -> JudgedRating:
 
     Upper and lower case, brackets and Markdown around the words make no difference. A reply
     without a comment has a rating all the same.
-
-    Raises:
-        ValueError: There is no such line, one says anything else, or two of them disagree.
     """
     rating, comment = read_choice(
         reply,

@@ -29,13 +29,6 @@ from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Record, Usage
 
-__all__ = [
-    "Agreement",
-    "AgreementByPart",
-    "WikiContradictCheck",
-    "agreement",
-]
-
 _UNJUDGED = "unjudged"
 _NO_TYPE = "not known"
 """The group of the answers whose contradiction type no file says."""
@@ -86,12 +79,7 @@ class WikiContradictCheck(JudgeCheck[RatedAnswer, JudgedRating, AgreementByPart]
     holds = "a rating of this check"
 
     def __init__(self, request: Request) -> None:
-        """Read the files, and open the judge.
-
-        Raises:
-            InputError: A file cannot be used, or the sample cannot be drawn.
-            ConfigurationError: The judge cannot be had.
-        """
+        """Read the files, and open the judge."""
         questions = () if request.references is None else read_questions(request.references)
         self.rows: Sequence[RatedAnswer] = read_rated(request.answers, questions)
         if request.sample is not None:
@@ -186,9 +174,6 @@ def agreement(
     Args:
         answers: What people rated.
         judgements: One an answer, in the same order.
-
-    Raises:
-        ConfigurationError: The extra [bench] is not installed.
     """
     pairs = list(zip(answers, judgements, strict=True))
     prompts = sorted({answer.prompt for answer in answers})

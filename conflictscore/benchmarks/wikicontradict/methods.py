@@ -14,16 +14,6 @@ from conflictscore.nodes.replies import read_text
 from conflictscore.prompts import material_line
 from conflictscore.records import Answer, Document
 
-__all__ = [
-    "AGREEING_PAIR",
-    "ASKED_AGREEING",
-    "ASKED_CONFLICT",
-    "FIRST_DOCUMENT",
-    "NO_DOCUMENTS",
-    "SECOND_DOCUMENT",
-    "SWAPPED_ORDER",
-]
-
 _UNAIDED = "wikicontradict_no_passage"
 """The only template with nothing but the question."""
 _BOTH_VIEWS, _CONFLICT_ASKED = "wikicontradict_both_views", "wikicontradict_conflict_asked"

@@ -7,8 +7,6 @@ from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.benchmarks.wikicontradict.judge import MEASURES
 from conflictscore.reporting.plain_table import Card
 
-__all__ = ["PUBLISHED", "rating_tables"]
-
 _TEMPLATES = {
     "no-documents": "1",
     "first-document": "2",

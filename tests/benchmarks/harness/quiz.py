@@ -16,7 +16,7 @@ from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup
 from conflictscore.benchmarks.running import Limits, arun_benchmark
-from conflictscore.benchmarks.truthfulqa.judges import REPLY_FORMS, judge_answer
+from conflictscore.benchmarks.truthfulqa.benchmark import REPLY_FORMS, judge_answer
 from conflictscore.graph.settings import LoopSettings
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.typed_world import TypedWorld

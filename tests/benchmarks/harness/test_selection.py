@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conflictscore.benchmarks.harness.questions import question_id, select, shuffled_options
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.selection import question_id, select, shuffled_options
 from conflictscore.errors import InputError
 
 MANY = tuple(

@@ -3,8 +3,8 @@
 import pytest
 
 from conflictscore.benchmarks.harness.definition import Benchmark
+from conflictscore.benchmarks.harness.questions import shortened
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.shortening import shortened
 from conflictscore.errors import InputError
 from conflictscore.tokens import count_tokens
 

@@ -109,6 +109,45 @@ def test_the_papers_counts_give_the_papers_figures() -> None:
     assert (recovered.count, recovered.n) == (16, 16 + 24)
 
 
+def test_the_papers_own_comparison_is_tested_and_p_is_adjusted_over_all_tests() -> None:
+    questions = [choice(f"q{number}") for number in range(20)]
+    records = [
+        item
+        for number, q in enumerate(questions)
+        for item in (
+            chosen(q, int(number >= 9), int(number != 19)),
+            answered(q, CONTROL, option(q, int(number >= 5))),
+        )
+    ]
+    made = summed(questions, records, methods=[RAG, CONTROL, REGENERATED])
+    (compared,) = made.compared
+    assert (compared.method, compared.against, compared.measure) == (
+        REGENERATED,
+        CONTROL,
+        "accuracy",
+    )
+    # rag is wrong on 10, control-rag on 15 and regenerated-rag on 18 of 20
+    assert (compared.corrected, compared.harmed, compared.n) == (1, 5, 20)
+    assert compared.p_value == pytest.approx(0.21875)
+    assert compared.difference.value == pytest.approx(-4 / 20)
+    ps = sorted(pair.p_value for pair in made.tests if pair.p_value is not None)
+    smallest = min(made.tests, key=lambda pair: pair.p_value or 0)
+    assert len(ps) == 3
+    assert smallest.p_holm == pytest.approx(min(1.0, 3 * ps[0]))
+    assert all((pair.p_holm or 0) >= (pair.p_value or 0) for pair in made.tests)
+    alone = summed(questions, records, methods=[RAG, CONTROL])
+    assert (alone.compared, alone.paired[0].p_holm) == ((), None)
+    named = figures(
+        results(questions, records, methods=[RAG, CONTROL]),
+        methods=[RAG, CONTROL],
+        measures=["accuracy"],
+        money=None,
+        total_questions=20,
+        compare=[(RAG, CONTROL)],
+    )
+    assert [(pair.method, pair.against) for pair in named.compared] == [(RAG, CONTROL)]
+
+
 def test_a_failure_is_counted_and_in_no_mean() -> None:
     right, wrong, failed = questions = [choice(name) for name in ("right", "wrong", "failed")]
     records = [

@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.injection.attacks import Carrier, attacked, read_instructions
-from conflictscore.benchmarks.injection.benchmark import injection
+from conflictscore.benchmarks.injection.benchmark import (
+    Carrier,
+    attacked,
+    injection,
+    read_instructions,
+)
 from conflictscore.benchmarks.injection.success import success_tables
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter

@@ -98,8 +98,8 @@ def test_less_conflict_is_better_in_pairs_tables_page_and_export() -> None:
         assert pair["difference"]["value"] < 0
     assert shown["cost"]["net_corrections"] == {"balanced": 2, "super-balanced": 2}
     lines = [line.split() for line in printed.splitlines()]
-    assert ["method", "n", "lower", "higher", "p", "points", "95", "%", "interval"] in lines
-    assert ["balanced", "2", "2", "0", "0.500", "-50.0", "none"] in lines
+    assert ["method", "n", "lower", "higher", "p", "Holm", "points", "95", "%", "interval"] in lines
+    assert ["balanced", "2", "2", "0", "0.500", "1.000", "-50.0", "none"] in lines
     assert "0 is best" in printed
     assert "52.38" in printed, "the paper's figures stand beside"
     invoke = CliRunner().invoke

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.judging import read_verdict
-from conflictscore.benchmarks.truthfulqa.judges import judge_answer
+from conflictscore.benchmarks.truthfulqa.benchmark import judge_answer
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet

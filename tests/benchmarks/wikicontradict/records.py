@@ -2,47 +2,8 @@
 
 from typing import Any
 
-__all__ = ["ARTICLE", "FLAT", "RATED", "RESULT"]
+__all__ = ["FLAT", "RATED"]
 
-ARTICLE: dict[str, Any] = {
-    "title": "Lamp Head",
-    "url": "https://en.wikipedia.org/wiki/Lamp_Head",
-    "paragraph_A": "It was lit in 1871.{{Inconsistent|date=May 2020}}",
-    "paragraph_A_clean": "",
-    "tag": "Inconsistent|date=May 2020",
-    "tagDate": "May 2020",
-    "tagReason": "",
-}
-
-RESULT: dict[str, Any] = {
-    "wikitag_label_valid": "Valid",
-    "wikitag_label_samepassage": "Different",
-    "paragraphA_article": "Lamp Head",
-    "paragraphA_information": "It was lit in 1871.",
-    "paragraphA_information_standalone": "The lamp was lit in 1871.",
-    "paragraphB_article": "Lamp Head",
-    "paragraphB_information": "Lit: 1874",
-    "relevantInfo_comment_A": "Lit in 1871",
-    "relevantInfo_comment_B": "Lit in 1874",
-    "relevantInfo_comment_B_Span": "1874",
-    "taxonomy": [
-        ["Contradict type I", "(PhraseLevel) Entity - Number"],
-        ["Contradict type I", "(PhraseLevel) Entity - Date/time"],
-        ["Contradict type IV", "Explicit"],
-    ],
-    "Contradict type I": "(PhraseLevel) Entity - Date/time",
-    "Contradict type IV": "Explicit",
-    "question1": "When was the lamp lit?",
-    "question1_answer1": "1871",
-    "question1_answer2": "1874",
-    "question2_answer1": "add the answer based on Passage 1",
-    "question2_answer2": "add the answer based on Passage 2",
-    "question3": "Was it lit in 1871?",
-    "question3_answer1": "Yes",
-    "question3_answer2": "No",
-    "confidence": "",
-    "valid_comment": "see the talk page",
-}
 
 FLAT: dict[str, Any] = {
     "question": "When was the lamp lit?",

@@ -1,19 +1,12 @@
 """The published files of WikiContradict: what is read, and what is refused."""
 
-import json
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from conflictscore.benchmarks.agreement import drawn
-from conflictscore.benchmarks.wikicontradict.articles import (
-    annotation,
-    published,
-    read_annotations,
-)
 from conflictscore.benchmarks.wikicontradict.data import (
     ContradictionType,
     Prompt,
@@ -23,7 +16,7 @@ from conflictscore.benchmarks.wikicontradict.data import (
 from conflictscore.benchmarks.wikicontradict.judge import Rating
 from conflictscore.errors import InputError
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
-from tests.benchmarks.wikicontradict.records import ARTICLE, FLAT, RATED, RESULT
+from tests.benchmarks.wikicontradict.records import FLAT, RATED
 
 FOLDER = REAL / "wikicontradict"
 
@@ -31,12 +24,6 @@ FOLDER = REAL / "wikicontradict"
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "w.jsonl"
-
-
-def annotated(**fields: Any) -> dict[str, Any]:
-    """A record with these fields of the result in place of the usual; None takes one out."""
-    result = {name: value for name, value in (RESULT | fields).items() if value is not None}
-    return ARTICLE | {"annotationResult": result}
 
 
 # Flat questions
@@ -69,94 +56,6 @@ def test_an_unknown_contradiction_type_and_a_question_twice_are_named(file: Path
         read_questions(write_jsonl(file, [FLAT, FLAT]))
     with pytest.raises(InputError, match="no question"):
         read_questions(write_jsonl(file, []))
-
-
-# Annotated articles
-
-
-def test_an_annotation_has_its_passages_types_and_questions(file: Path) -> None:
-    [read] = read_annotations(write_jsonl(file, [annotated()]))
-    assert (read.title, read.tag_date, read.valid, read.same_passage) == (
-        "Lamp Head",
-        "May 2020",
-        True,
-        False,
-    )
-    assert read.passages is not None
-    first, second = read.passages
-    assert (first.text, first.information) == ("The lamp was lit in 1871.", "It was lit in 1871.")
-    assert (second.text, second.standalone, second.span) == ("Lit: 1874", None, "1874")
-    assert read.contradiction_type("I") == "(PhraseLevel) Entity - Date/time"
-    assert read.contradiction_type("II") is None
-    assert [(q.number, q.answers) for q in read.questions] == [
-        (1, ("1871", "1874")),
-        (3, ("Yes", "No")),
-    ]
-    assert read.confidence is None
-    assert read.valid_comment == "see the talk page"
-
-
-def test_a_tag_that_is_not_valid_needs_nothing_more() -> None:
-    read = annotation(ARTICLE, {"wikitag_label_valid": "Invalid"}, "here")
-    assert (read.valid, read.passages, read.questions) == (False, None, ())
-
-
-def test_a_published_record_comes_back_but_for_what_says_nothing(file: Path) -> None:
-    [read] = read_annotations(write_jsonl(file, [annotated(confidence="4")]))
-    back = published(read)
-    said_nothing = {"question2_answer1", "question2_answer2"}
-    kept = {name: value for name, value in RESULT.items() if name not in said_nothing}
-    assert back == ARTICLE | {"annotationResult": kept | {"confidence": 4}}
-
-
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"wikitag_label_valid": None}, "field wikitag_label_valid"),
-        ({"wikitag_label_valid": "yes"}, "field wikitag_label_valid: 'yes' is none of Valid, Inv"),
-        ({"wikitag_label_samepassage": "no"}, "field wikitag_label_samepassage"),
-        ({"paragraphB_information": None}, "field paragraphB_information"),
-        ({"paragraphA_article": ""}, "field paragraphA_article"),
-        ({"paragraphA_article": 3}, "field paragraphA_article"),
-        ({"question1": None, "question3": None}, "field question1"),
-        ({"question1_answer2": None}, "field question1_answer2"),
-        ({"question3_answer1": "Add the answer based on passage 1"}, "field question3_answer1"),
-        ({"taxonomy": "Explicit"}, "field taxonomy"),
-        ({"taxonomy": [[]]}, "field taxonomy"),
-        ({"taxonomy": [[1]]}, "field taxonomy"),
-        ({"Contradict type IV": "Implicit (reasoning required)"}, "field Contradict type IV"),
-        ({"confidence": "6"}, "field confidence"),
-        ({"confidence": True}, "field confidence"),
-    ],
-)
-def test_a_field_of_an_annotation_that_cannot_be_used_is_named(
-    file: Path, fields: dict[str, Any], told: str
-) -> None:
-    write_jsonl(file, [annotated(), annotated(**fields)])
-    with pytest.raises(InputError, match=f"w.jsonl, row 2, annotationResult, {told}"):
-        read_annotations(file)
-
-
-@pytest.mark.parametrize(
-    ("record", "told"),
-    [
-        ([], "row 1, field annotationResult"),
-        (ARTICLE, "row 1, field annotationResult"),
-        (annotated() | {"title": ""}, "row 1, field title"),
-        (annotated() | {"tagReason": None}, "row 1, field tagReason"),
-    ],
-)
-def test_an_article_that_is_none_is_named(file: Path, record: object, told: str) -> None:
-    with pytest.raises(InputError, match=told):
-        read_annotations(write_jsonl(file, [record]))
-
-
-def test_a_file_without_annotations_is_refused(file: Path) -> None:
-    with pytest.raises(InputError, match="no annotation"):
-        read_annotations(write_jsonl(file, []))
-
-
-# Rated answers
 
 
 def test_a_row_has_an_answer_to_each_prompt_with_what_is_right_for_it(file: Path) -> None:
@@ -202,22 +101,6 @@ def test_a_larger_sample_holds_the_smaller_and_keeps_the_order(file: Path) -> No
 
 
 # The real files
-
-
-@needs_real_data
-def test_the_real_annotations_come_back_but_for_what_says_nothing() -> None:
-    path = FOLDER / "annotations.jsonl"
-    read = read_annotations(path)
-    assert len(read) == 69
-    assert sum(len(one.questions) for one in read) == 118
-    for one, line in zip(read, path.read_text("utf-8").splitlines(), strict=True):
-        record = json.loads(line)
-        record["annotationResult"] = {
-            name: value
-            for name, value in record["annotationResult"].items()
-            if value != "" and not str(value).startswith("add the answer based on")
-        }
-        assert published(one) == record
 
 
 @needs_real_data

@@ -23,8 +23,6 @@ from conflictscore.prompts import material_line
 from conflictscore.records import Answer, Attempt, ConflictReport, Document, Method, Usage
 from conflictscore.retrieval.duplicates import mark_duplicates
 
-__all__ = ["Asker", "UsageScope", "graph_input", "plain"]
-
 _FIRST = "free_form_rag"
 """What asks for a first answer in free form; of a report, its own words stand in for it."""
 

@@ -20,8 +20,6 @@ from conflictscore.nodes.answerer import REPLY_TOKENS, ask_with_documents
 from conflictscore.nodes.replies import read_text
 from conflictscore.records import Answer
 
-__all__ = ["ORACLE", "PIPELINE", "TAXONOMY_AWARE", "ToldType", "tell_type"]
-
 _TYPE_TOKENS = 160
 
 

@@ -17,8 +17,6 @@ from conflictscore.prompts import material
 from conflictscore.records import Answer, Document, differs
 from conflictscore.threads import together
 
-__all__ = ["MADAM_RAG"]
-
 _KEEP = re.compile(r"\W*keep\W*(?:\n|$)", re.IGNORECASE)
 _ROUNDS = 3
 _OPINION_TOKENS = 160

@@ -1,18 +1,24 @@
-"""The loop's first answer and what it makes of it: three methods that share one step."""
+"""The methods around the loop: its own three, its controls, and other ways to look again."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from conflictscore.benchmarks.harness.conflict_types import CLASSIFYING, typed_fields
 from conflictscore.benchmarks.harness.methods.asker import Asker, graph_input
+from conflictscore.benchmarks.harness.methods.conflict_aware import tell_type
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.harness.records import MethodResult
+from conflictscore.graph.chains import AnsweringGraph, build_answering_graph
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
-from conflictscore.records import Method
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answerer import ask_again
+from conflictscore.records import ClaimEvidence, Disputed, Document, EvidenceLabel, Label, Method
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.results import Recorded
 
-__all__ = ["GUARDED_RAG", "RAG", "REGENERATED_RAG"]
 
 _CONTROLS = ("placebo", "resample")
 
@@ -59,3 +65,162 @@ REGENERATED_RAG = BenchmarkMethod(
 GUARDED_RAG = BenchmarkMethod(
     name="guarded-rag", ask=_loop, answer=_guarded, looks_again=True, controls=_CONTROLS
 )
+
+
+async def _told_to_watch(asker: Asker, asked: Asked) -> dict[str, Any]:
+    """One answer, told to watch for conflicts (Tables 12 and 15)."""
+    return await asker.answer(_control, asked.question, asked.documents)
+
+
+async def _second_sample(asker: Asker, asked: Asked) -> dict[str, Any]:
+    """The first answer's prompt, asked once more."""
+    return await asker.answer_first(asked.question, asked.documents, resampled=True)
+
+
+def _control(asker: Asker) -> AnsweringGraph:
+    return build_answering_graph(replace(asker.context, method=Method.CONTROL_RAG))
+
+
+CONTROL_RAG = BenchmarkMethod(name="control-rag", ask=_told_to_watch)
+
+RESAMPLE = BenchmarkMethod(
+    name="resample",
+    ask=_second_sample,
+    before_loop=True,
+    control="Sampled once more from the same prompt, at its own temperature",
+)
+
+
+async def _placebo(asker: Asker, asked: Asked) -> dict[str, Any]:
+    first, claim = asked.answered.answer, asked.disputed
+    if claim is None:
+        return {"answer": first.to_json(), "donor": None, "notes": []}
+    donor, donated = await asked.another()
+    meter = UsageMeter()
+    answer, notes = await ask_again(
+        asked.question.question,
+        asked.question.options,
+        first,
+        _without_snippets(claim),
+        asked.documents,
+        model=asker.context.generator,
+        prompts=asker.context.prompts,
+        meter=meter,
+        evidence_from=_renumbered(donated, [d.number for d in asked.documents]),
+    )
+    asker.kept(meter.usage.cached_calls)
+    return {"answer": answer.to_json(), "donor": donor.id, "notes": notes}
+
+
+def _without_snippets(claim: ClaimEvidence) -> ClaimEvidence:
+    labels = tuple(
+        EvidenceLabel(claim=pair.claim, document=pair.document, label=pair.label)
+        for pair in claim.labels
+        if pair.label is not Label.UNLABELLED
+    )
+    return ClaimEvidence(claim=claim.claim, labels=labels)
+
+
+def _renumbered(documents: Sequence[Document], numbers: Sequence[int]) -> list[Document]:
+    """A document for every number, from the first again where there are too few."""
+    return [
+        documents[index % len(documents)].model_copy(update={"number": number})
+        for index, number in enumerate(numbers)
+    ]
+
+
+PLACEBO = BenchmarkMethod(
+    name="placebo", ask=_placebo, looks_again=True, control="Shown another question's evidence"
+)
+
+
+async def _typed(asker: Asker, asked: Asked) -> dict[str, Any]:
+    question, first, claim = asked.question, asked.answered.answer, asked.disputed
+    if claim is None:
+        return {"answer": first.to_json(), "conflict_type": None, "notes": []}
+    meter = UsageMeter()
+    told = await tell_type(asker, asked, meter)
+    answer, notes = await ask_again(
+        question.question,
+        question.options,
+        first,
+        claim,
+        asked.documents,
+        model=asker.context.generator,
+        prompts=asker.context.prompts,
+        meter=meter,
+        variant="_typed" if told.kind else "",
+        fields=typed_fields(told.kind, asker.context.prompts),
+    )
+    asker.kept(meter.usage.cached_calls)
+    return {
+        "answer": answer.to_json(),
+        "notes": [*told.notes, *notes],
+        "conflict_type": told.kind.value if told.kind else None,
+        "classification_error": told.error,
+    }
+
+
+TYPED_RAG = BenchmarkMethod(
+    name="typed-rag",
+    ask=_typed,
+    templates=(*CLASSIFYING, "{form}_regenerate_typed"),
+    looks_again=True,
+    tells_type=True,
+)
+
+
+_DISPUTED: tuple[Disputed, ...] = ("conflict", "refuted")
+
+
+def _revising(disputed: tuple[Disputed, ...], guard: bool, asker: Asker) -> SelfCorrectionGraph:
+    context = asker.context
+    return build_self_correction_graph(
+        replace(
+            context,
+            method=Method.REGENERATED_RAG,
+            max_rounds=max(1, context.max_rounds),
+            regeneration="revise",
+            disputed=disputed,
+            unsettled="hedge",
+            guard=guard,
+        )
+    )
+
+
+async def _revise(
+    graph: Callable[[Asker], SelfCorrectionGraph], asker: Asker, asked: Asked
+) -> dict[str, Any]:
+    given = graph_input(asked.question, asked.documents)
+    first = asked.answered.answer.text
+    state = await asker.run(graph, {**given, "draft_answer": first})
+    return {"answer": state["draft"], "notes": state["notes"], "changes": state["changes"]}
+
+
+def _revised(
+    name: str, *, guard: bool = True, disputed: tuple[Disputed, ...] = _DISPUTED
+) -> BenchmarkMethod:
+    return BenchmarkMethod(
+        name=name,
+        ask=partial(_revise, partial(_revising, disputed, guard)),
+        answer=_its_own,
+        forms=("free-form",),
+        templates=(
+            *("decompose_places", "decompose_passage", "revise", "revise_claim"),
+            *("revise_replace", "revise_hedge", "revise_remove", "revise_keep"),
+            *("evidence_source", "evidence_source_reason"),
+        ),
+        looks_again=True,
+        own_loop=True,
+    )
+
+
+def _its_own(method: BenchmarkMethod, recorded: "Recorded") -> MethodResult | None:
+    return recorded.answer_of(method.step)
+
+
+REVISED_RAG = _revised("revised-rag")
+
+REVISED_ALONE = _revised("revised-alone", disputed=(*_DISPUTED, "contradicted"))
+
+UNGUARDED = _revised("unguarded", guard=False)

@@ -57,7 +57,7 @@ METHODS: dict[str, MethodEntry] = {
         step=LOOP,
     ),
     "control-rag": MethodEntry(
-        "answers once, told to watch for conflicts", ".single:CONTROL_RAG", common=True, usual=True
+        "answers once, told to watch for conflicts", ".loop:CONTROL_RAG", common=True, usual=True
     ),
     "regenerated-rag": MethodEntry(
         "rag, asked again where a claim has evidence on both sides (the paper's)",
@@ -74,16 +74,16 @@ METHODS: dict[str, MethodEntry] = {
         step=LOOP,
     ),
     "resample": MethodEntry(
-        "a second sample of rag: the noise floor", ".single:RESAMPLE", common=True
+        "a second sample of rag: the noise floor", ".loop:RESAMPLE", common=True
     ),
     "placebo": MethodEntry(
         "regenerated-rag with another question's evidence: what asking again does alone",
-        ".placebo:PLACEBO",
+        ".loop:PLACEBO",
         common=True,
     ),
     "typed-rag": MethodEntry(
         "rag, asked again as the type of the conflict asks (ours)",
-        ".typed_rag:TYPED_RAG",
+        ".loop:TYPED_RAG",
         common=True,
     ),
     "pipeline": MethodEntry(
@@ -125,14 +125,14 @@ METHODS: dict[str, MethodEntry] = {
     ),
     "revised-rag": MethodEntry(
         "rag, revised in place where documents dispute it, behind a guard (ours)",
-        ".revised:REVISED_RAG",
+        ".loop:REVISED_RAG",
     ),
     "revised-alone": MethodEntry(
         "revised-rag, also where one document alone speaks to a claim, against it (ours)",
-        ".revised:REVISED_ALONE",
+        ".loop:REVISED_ALONE",
     ),
     "unguarded": MethodEntry(
-        "revised-rag without its guard: every revision stands", ".revised:UNGUARDED"
+        "revised-rag without its guard: every revision stands", ".loop:UNGUARDED"
     ),
     "madam-rag": MethodEntry(
         "a debate of readers, one a document, that one more sums up (MADAM-RAG)",
@@ -140,12 +140,12 @@ METHODS: dict[str, MethodEntry] = {
     ),
     "balanced": MethodEntry(
         "writes a report with care and all sides (the paper's)",
-        "conflictscore.benchmarks.reports.methods:BALANCED",
+        "conflictscore.benchmarks.reports.benchmark:BALANCED",
         usual=True,
     ),
     "super-balanced": MethodEntry(
         "writes a report by rules: hedge, attribute, name every view (the paper's)",
-        "conflictscore.benchmarks.reports.methods:SUPER_BALANCED",
+        "conflictscore.benchmarks.reports.benchmark:SUPER_BALANCED",
         usual=True,
     ),
 }

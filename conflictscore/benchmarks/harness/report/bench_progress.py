@@ -12,8 +12,6 @@ from conflictscore.progress import CountBar
 from conflictscore.records import Usage
 from conflictscore.reporting.figure_text import counted, money, one_line
 
-__all__ = ["BenchProgress"]
-
 _KINDS = {FlipKind.CORRECTION: "corrected", FlipKind.HARM: "harmed"}
 _GRADED_KINDS = {FlipKind.CORRECTION: "higher", FlipKind.HARM: "lower"}
 _FALLING_KINDS = {FlipKind.CORRECTION: "lower", FlipKind.HARM: "higher"}

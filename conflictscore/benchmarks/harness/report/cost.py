@@ -8,8 +8,6 @@ from conflictscore.records import Usage
 from conflictscore.reporting.figure_text import counted, money, one_line, seconds
 from conflictscore.reporting.plain_table import Card
 
-__all__ = ["cost_cards", "failure_cards"]
-
 _SHOWN_REASONS = 5
 _CHANGES = ("corrected", "harmed")
 

@@ -17,8 +17,6 @@ from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.records import Usage
 from conflictscore.reporting.files import write_whole
 
-__all__ = ["TABLE_FORMATS", "export_table", "table_of"]
-
 _BEFORE_MEASURES: dict[str, str] = {
     "run": "string",
     "id": "string",
@@ -72,7 +70,8 @@ def export_table(runs: Sequence[ReportRun], out: Path) -> int:
     ``calls``, tokens and ``seconds`` are those of the row's ``step``. The methods that share a
     step (``rag``, ``regenerated-rag`` and ``guarded-rag`` share ``loop``) share these, so a sum is
     taken over distinct (run, id, step). ``flipped`` and ``kind`` are against ``rag``, and ``kind``
-    is by the first measure of the run.
+    is by the first measure of the run. ``against_METHOD`` is the same against another method than
+    ``rag``, where the two are compared (``--compare``).
 
     In CSV a text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break gets an
     apostrophe before it, so that no spreadsheet takes a document's or a model's words for a
@@ -86,10 +85,6 @@ def export_table(runs: Sequence[ReportRun], out: Path) -> int:
 
     Returns:
         How many rows there are.
-
-    Raises:
-        InputError: The path has another ending, or cannot be written.
-        ConfigurationError: Parquet is asked for and pyarrow is not installed.
     """
     kind = out.suffix.casefold()
     if kind not in TABLE_FORMATS:
@@ -129,11 +124,15 @@ def _columns(runs: Sequence[ReportRun]) -> dict[str, str]:
         for measure, value in kinds.items()
         for part, kind in (("", value), ("_explanation", "string"), ("_error", "string"))
     }
+    compared = {
+        f"against_{pair.against}": "string" for run in runs for pair in run.figures.compared
+    }
     reviewed = any(run.annotations for run in runs)
     return {
         **_BEFORE_MEASURES,
         **measured,
         **_AFTER_MEASURES,
+        **compared,
         **(_OF_REVIEWERS if reviewed else {}),
     }
 
@@ -159,6 +158,11 @@ def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
             **_answer(ended),
             **_spent(result, method),
         }
+        for one, other in dict.fromkeys((p.method, p.against) for p in run.figures.compared):
+            if one == method:
+                row[f"against_{other}"] = flip_kind(
+                    result, method, run.first_measure, falls=run.falls, against=other
+                )
         if row["flipped"] and method in SECOND_LOOKS:
             row["justification"] = justification(result, method)
         if method == "placebo":

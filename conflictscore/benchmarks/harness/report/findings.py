@@ -11,8 +11,6 @@ from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.reporting.figure_text import counted, p_value, percent, points, span
 
-__all__ = ["NEEDED_PAIRS", "findings"]
-
 _ALPHA = 0.05
 _MOST_BUT_ALL = 0.999
 """What rounds to less than 100.0 %, as something that is not whole should."""
@@ -108,37 +106,34 @@ def _unscored(figures: Figures) -> int:
 def _comparisons(figures: Figures, paper: PaperFigures | None) -> Iterator[str]:
     tested = [
         pair
-        for pair in figures.paired
+        for pair in (*figures.paired, *figures.compared)
         if pair.measure == figures.measures[0] and not method_of(pair.method).control
     ]
     graded = figures.is_graded(figures.measures[0])
     for pair in tested:
         yield _comparison(pair, paper, graded=graded)
-    found = [pair for pair in tested if pair.p_value is not None and pair.p_value < _ALPHA]
-    if found and len(tested) > 1:
-        yield (
-            f"{len(tested)} methods were compared with {BASELINE}: to keep the chance of any false"
-            f" find at 5 %, hold each p against {_ALPHA / len(tested):.3f}."
-        )
 
 
 def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> str:
+    other = pair.against
     if pair.n == 0:
-        return f"No question was judged for both {pair.method} and {BASELINE}: nothing can be said."
+        return f"No question was judged for both {pair.method} and {other}: nothing can be said."
     differing = pair.corrected + pair.harmed
     if differing == 0:
         alike = (
-            f"{pair.method} had the {pair.measure} of {BASELINE} on every question"
+            f"{pair.method} had the {pair.measure} of {other} on every question"
             if graded
-            else f"{pair.method} was right and wrong on the same questions as {BASELINE}"
+            else f"{pair.method} was right and wrong on the same questions as {other}"
         )
         return f"{alike} ({counted(pair.n, 'question')}): no difference was seen."
     holds_zero = _holds(pair.difference, 0)
-    found = pair.p_value is not None and pair.p_value < _ALPHA
+    p = pair.p_value if pair.p_holm is None else pair.p_holm
+    found = p is not None and p < _ALPHA
+    adjusted = "" if pair.p_holm is None else f" ({p_value(pair.p_holm)} adjusted by Holm)"
     parts = [
-        f"{pair.method} differs from {BASELINE} by {points(pair.difference.value)} points on"
+        f"{pair.method} differs from {other} by {points(pair.difference.value)} points on"
         f" {counted(pair.n, 'question')} ({_bounds(pair.difference)}), p ="
-        f" {p_value(pair.p_value)}."
+        f" {p_value(pair.p_value)}{adjusted}."
     ]
     if differing < NEEDED_PAIRS and graded:
         parts.append(
@@ -152,6 +147,8 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> st
         )
     elif found:
         parts.append("Chance alone would seldom do that.")
+    elif pair.p_value is not None and pair.p_value < _ALPHA:
+        parts.append("Among so many tests, chance alone could do that.")
     else:
         parts.append("Chance alone could do that.")
     if pair.difference.low is not None and not holds_zero and not found:
@@ -162,7 +159,7 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> st
             f" {pairs} is too narrow, so go by p."
         )
         return " ".join(parts)
-    reported = paper.difference(pair.method, pair.measure) if paper else None
+    reported = paper.difference(pair.method, pair.measure, other) if paper else None
     if paper is not None and reported is not None and pair.difference.low is not None:
         fits = _holds(pair.difference, reported)
         told = f"{paper.whose} {points(reported)} points"

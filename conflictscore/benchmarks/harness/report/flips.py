@@ -5,8 +5,6 @@ from enum import StrEnum
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP, METHODS, method_of
 from conflictscore.benchmarks.harness.records import QuestionResult
 
-__all__ = ["SECOND_LOOKS", "FlipKind", "flip_kind", "justification", "second_look"]
-
 SECOND_LOOKS = tuple(
     name for name in METHODS if method_of(name).looks_again and not method_of(name).control
 )
@@ -36,22 +34,28 @@ def second_look(result: QuestionResult) -> str | None:
 
 
 def flip_kind(
-    result: QuestionResult, method: str, measure: str, *, falls: bool = False
+    result: QuestionResult,
+    method: str,
+    measure: str,
+    *,
+    falls: bool = False,
+    against: str = BASELINE,
 ) -> FlipKind | None:
-    """What the difference between the baseline's answer and a method's was worth.
+    """Whether the difference between two methods' answers is for the better.
 
     Args:
         result: What a run knows of a question.
         method: The method that may have changed the answer.
         measure: What it is worth by, as a rule the first measure of the benchmark.
         falls: Whether less is better by it.
+        against: The other method.
 
     Returns:
         None where the answers do not differ, or one of them is missing.
     """
-    if not result.flipped(method):
+    if not result.flipped(method, against):
         return None
-    before = result.methods[BASELINE].value(measure)
+    before = result.methods[against].value(measure)
     after = result.methods[method].value(measure)
     if before is None or after is None:
         return FlipKind.UNJUDGED

@@ -28,15 +28,6 @@ from conflictscore.records import Document, EvidenceLabel, Label
 from conflictscore.reporting.files import write_whole
 from conflictscore.storage.record_file import RecordLines
 
-__all__ = [
-    "annotations_in",
-    "export_tasks",
-    "read_annotations",
-    "review_row",
-    "tasks_of",
-    "write_tasks",
-]
-
 _DOCUMENT = "Document "
 _CONFIG = Path(__file__).with_name("labeling_config.xml")
 _SIDES = {Label.SUPPORTS: "supports the claim", Label.CONTRADICTS: "contradicts the claim"}
@@ -59,9 +50,6 @@ def export_tasks(runs: Sequence[ReportRun], folder: Path) -> int:
 
     Returns:
         How many tasks there are.
-
-    Raises:
-        InputError: The folder or a file cannot be written.
     """
     return write_tasks(tasks_of(runs), folder, _CONFIG)
 
@@ -71,9 +59,6 @@ def write_tasks(tasks: Sequence[Mapping[str, Any]], folder: Path, config: Path) 
 
     Returns:
         How many tasks there are.
-
-    Raises:
-        InputError: The folder or a file cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -98,9 +83,6 @@ def read_annotations(path: Path) -> dict[str, dict[tuple[str, str], FlipAnnotati
     Returns:
         Annotations by the question's id and the method, by the run's name. Tasks that conflictscore
         made before it exported every method's flips name none.
-
-    Raises:
-        InputError: The file cannot be read, or is not such an export of our tasks.
     """
     return annotations_in(_rows(path))
 

@@ -40,8 +40,6 @@ from conflictscore.reporting.figure_text import (
 )
 from conflictscore.reporting.plain_table import Card, print_card
 
-__all__ = ["print_figures", "told_types"]
-
 _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...] = (
     ("retained", lambda paper: (paper.retained, paper.conflict)),
     ("revised", lambda paper: (paper.revised, paper.conflict)),
@@ -53,6 +51,7 @@ _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...]
 )
 """Rows of the transitions, and the paper's count and total of each; it does not tell the last."""
 
+_PAPERS = "regenerated-rag"
 _FEW = range(2, 7)
 """So many categories stand side by side, and are shown without being asked for."""
 _NAME_WIDTH = 11
@@ -98,7 +97,7 @@ def _cards(
         yield _measure(figures, measure, paper)
     yield from _claims(figures)
     yield from own_tables(figures, results)
-    yield from _pairs(figures, paper)
+    yield from pair_cards(figures, paper)
     yield from _transitions(figures, paper, verbose=verbose)
     yield from _types(figures, paper)
     yield from _categories(figures, verbose=verbose)
@@ -170,57 +169,54 @@ def _claims(figures: Figures) -> Iterator[Card]:
         )
 
 
-def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
-    """Each method beside the baseline by each measure, and the second looks beside controls."""
-    for measure in figures.measures:
-        pairs = [pair for pair in figures.paired if pair.measure == measure]
-        yield from _against(BASELINE, figures, pairs, paper)
-    for control in dict.fromkeys(pair.against for pair in figures.controls):
-        pairs = [pair for pair in figures.controls if pair.against == control]
-        yield from _against(control, figures, pairs, None)
-
-
-def _against(
-    other: str, figures: Figures, pairs: Sequence[Paired], paper: PaperFigures | None
-) -> Iterator[Card]:
-    """Pairs by the same measure; a paper's stand below those that it has."""
-    if not pairs:
-        return
-    measure = pairs[0].measure
-    graded = figures.is_graded(measure)
-    counts: tuple[str, ...] = ("both\nright", "both\nwrong", "corrected", "harmed")
-    if graded:
-        counts = ("n", *figures.change_words(measure))
-    rows: list[tuple[str, ...]] = []
-    faint = set()
-    for pair in pairs:
-        before = [pair.n] if graded else [pair.both_right, pair.both_wrong]
-        rows.append(
-            (
-                pair.method,
-                *("" if n is None else f"{n:,}" for n in (*before, pair.corrected, pair.harmed)),
-                p_value(pair.p_value),
-                points(pair.difference.value),
-                span(points(pair.difference.low), points(pair.difference.high)),
+def pair_cards(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
+    """Pairs of methods, a table for each other method and measure; a paper's stand below theirs."""
+    groups: dict[tuple[str, str], list[Paired]] = {}
+    for pair in figures.tests:
+        groups.setdefault((pair.against, pair.measure), []).append(pair)
+    adjusted = any(pair.p_holm is not None for pair in figures.tests)
+    for (other, measure), pairs in groups.items():
+        graded = figures.is_graded(measure)
+        counts: tuple[str, ...] = ("both\nright", "both\nwrong", "corrected", "harmed")
+        if graded:
+            counts = ("n", *figures.change_words(measure))
+        rows: list[tuple[str, ...]] = []
+        faint = set()
+        for pair in pairs:
+            before = [pair.n] if graded else [pair.both_right, pair.both_wrong]
+            given = (*before, pair.corrected, pair.harmed)
+            rows.append(
+                (
+                    pair.method,
+                    *("" if n is None else f"{n:,}" for n in given),
+                    p_value(pair.p_value),
+                    *([p_value(pair.p_holm)] if adjusted else []),
+                    points(pair.difference.value),
+                    span(points(pair.difference.low), points(pair.difference.high)),
+                )
             )
+            reported = paper.difference(pair.method, measure, other) if paper else None
+            if paper is not None and reported is not None:
+                known = [""] * (4 if adjusted else 3)
+                # the counts are known for regenerated-rag against rag in multiple choice alone
+                if (told := paper.transitions) and (pair.method, other) == (_PAPERS, BASELINE):
+                    known[:3] = [f"{told.corrections}", f"{told.harms}", p_value(told.p_value)]
+                faint.add(len(rows))
+                rows.append(("in the paper", *[""] * len(before), *known, points(reported), ""))
+        test = "Wilcoxon signed-rank test, Pratt's zeros" if graded else "exact McNemar test"
+        family = f"Holm: p adjusted over all {len(figures.tests)} tests of the run"
+        yield Card(
+            f"Against {other}, question by question: {one_line(measure)}",
+            ("method", *counts, "p", *(["Holm"] if adjusted else []), "points", "95 % interval"),
+            tuple(rows),
+            "\n".join(
+                (
+                    f"p: {test}, two-sided; interval of the difference: bootstrap",
+                    *([family] if adjusted else []),
+                )
+            ),
+            faint=frozenset(faint),
         )
-        reported = paper.difference(pair.method, measure) if paper else None
-        if paper is not None and reported is not None:
-            # the counts are known for regenerated-rag in multiple choice alone
-            told = paper.transitions if pair.method == "regenerated-rag" else None
-            known = ["", "", ""]
-            if told is not None:
-                known = [f"{told.corrections}", f"{told.harms}", p_value(told.p_value)]
-            faint.add(len(rows))
-            rows.append(("in the paper", *[""] * len(before), *known, points(reported), ""))
-    test = "Wilcoxon signed-rank test, Pratt's zeros" if graded else "exact McNemar test"
-    yield Card(
-        f"Against {other}, question by question: {one_line(measure)}",
-        ("method", *counts, "p", "points", "95 % interval"),
-        tuple(rows),
-        f"p: {test}, two-sided; interval of the difference: bootstrap",
-        faint=frozenset(faint),
-    )
 
 
 def _transitions(figures: Figures, paper: PaperFigures | None, *, verbose: bool) -> Iterator[Card]:

@@ -64,12 +64,12 @@ def test_questions_that_all_differ_alike_have_no_interval() -> None:
     assert "+100.0 points on 1 question (no interval: all questions differ alike)" in text
 
 
-def test_several_comparisons_ask_for_a_smaller_p_where_one_was_found() -> None:
-    one = paired(10, 0, p=0.002, bounds=(0.05, 0.16))
-    other = paired(1, 1, p=1.0, bounds=(-0.03, 0.03), name="guarded-rag")
-    assert "hold each p against 0.025" in said(figures(paired=(one, other)))
-    assert "hold each p against" not in said(figures(paired=(one,)))
-    assert "hold each p against" not in said(figures(paired=(other, other)))
+def test_several_comparisons_go_by_the_adjusted_p() -> None:
+    one = paired(8, 1, p=0.039, bounds=(0.01, 0.16)).model_copy(update={"p_holm": 0.078})
+    text = said(figures(paired=(one,)))
+    assert "p = 0.039 (0.078 adjusted by Holm)." in text
+    assert "Among so many tests, chance alone could do that." in text
+    assert "Chance alone would seldom" not in text
 
 
 def test_controls_are_a_floor_and_no_find() -> None:

@@ -2,11 +2,7 @@
 
 import pytest
 
-from conflictscore.benchmarks.harness.report.page.html import (
-    linked_documents,
-    markdown,
-    word_diff,
-)
+from conflictscore.benchmarks.harness.report.page.html import linked_documents, markdown, word_diff
 from tests.benchmarks.harness.report.lamps import HOSTILE
 
 

@@ -17,27 +17,12 @@ from conflictscore.benchmarks.harness.report.flips import (
     justification,
     second_look,
 )
-from conflictscore.benchmarks.harness.report.page.html import (
-    linked_documents,
-    word_diff,
-)
+from conflictscore.benchmarks.harness.report.page.html import linked_documents, word_diff
 from conflictscore.benchmarks.harness.report.page.report_run import FlipAnnotation, ReportRun
 from conflictscore.labelers.quotes import Span, passage_of, quoted_spans
 from conflictscore.markup import shown, web_address, web_host
 from conflictscore.records import ClaimEvidence, Document, EvidenceLabel, Label
 from conflictscore.reporting.figure_text import percent
-
-__all__ = [
-    "KEPT",
-    "Excerpt",
-    "FlipCard",
-    "OtherAnswer",
-    "Said",
-    "ShownPassage",
-    "ShownVerdict",
-    "cards",
-    "excerpts",
-]
 
 KEPT = "kept"
 """The kind of a card whose answer did not change."""

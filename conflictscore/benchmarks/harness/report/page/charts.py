@@ -10,18 +10,6 @@ from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.page.tables import MeasureTable
 from conflictscore.reporting.figure_text import percent, span
 
-__all__ = [
-    "Chart",
-    "Mark",
-    "Track",
-    "category_chart",
-    "estimate_marks",
-    "measure_chart",
-    "percent_words",
-    "score_chart",
-    "split_chart",
-]
-
 _MOST_ROWS = 12
 """How many categories are shown before they are folded away."""
 

@@ -15,14 +15,6 @@ from conflictscore.reporting import figure_text
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = [
-    "asset",
-    "environment",
-    "linked_documents",
-    "markdown",
-    "word_diff",
-]
-
 _FOLDER = Path(__file__).parent
 
 _CITED = re.compile(
@@ -81,11 +73,7 @@ def word_diff(before: str, after: str) -> Any:
 
 
 def environment(folder: Path) -> "Environment":
-    """Templates of a folder and of this one, which escape all that they are filled with.
-
-    Raises:
-        ConfigurationError: Jinja2 is not installed.
-    """
+    """Templates of a folder and of this one, which escape all that they are filled with."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup

@@ -21,12 +21,10 @@ from conflictscore.benchmarks.harness.report.page.tables import (
     review_tables,
     settings,
 )
-from conflictscore.benchmarks.harness.report.tables import told_types
+from conflictscore.benchmarks.harness.report.tables import pair_cards, told_types
 from conflictscore.benchmarks.paper_figures import own_tables, published_types
 from conflictscore.errors import InputError
 from conflictscore.reporting.files import write_whole
-
-__all__ = ["render_report", "write_report"]
 
 _POLICY = (
     "default-src 'none'; style-src '{style}'; script-src '{script}'; img-src data:;"
@@ -47,10 +45,6 @@ def write_report(runs: Sequence[ReportRun], out: Path) -> None:
     Args:
         runs: The runs, in the order in which they are shown.
         out: The HTML file; an earlier one is replaced at once, when the new one is whole.
-
-    Raises:
-        InputError: There is no run, or the file cannot be written.
-        ConfigurationError: Jinja2 is not installed.
     """
     if out.is_dir():
         raise InputError(f"{out}: a folder; name the HTML file to write")
@@ -67,6 +61,7 @@ def render_report(runs: Sequence[ReportRun]) -> str:
         "failures": failures,
         "published_types": published_types,
         "own_tables": own_tables,
+        "pair_cards": pair_cards,
         "told_types": told_types,
     }
     (style, style_hash), (script, script_hash) = asset("page.css"), asset("page.js")

@@ -21,17 +21,6 @@ from conflictscore.benchmarks.paper_figures import PaperFigures, paper_figures
 from conflictscore.records import Answer, Record, Run, RunStatus, Usage
 from conflictscore.reporting.run_log import LoggedRun
 
-__all__ = [
-    "LIVE",
-    "AnswerVerdict",
-    "ChangeVerdict",
-    "FlipAnnotation",
-    "ReportRun",
-    "Review",
-    "live_run",
-    "reviews_beside",
-]
-
 LIVE = "live runs"
 
 

@@ -19,20 +19,6 @@ from conflictscore.benchmarks.harness.statistics import cohen_kappa, krippendorf
 from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.reporting.plain_table import Card
 
-__all__ = [
-    "Failure",
-    "MeasureTable",
-    "ReviewTable",
-    "ReviewerAgreement",
-    "SettingRow",
-    "failures",
-    "measure_tables",
-    "published_tables",
-    "review_table",
-    "review_tables",
-    "settings",
-]
-
 
 @dataclass(frozen=True)
 class MeasureTable:
@@ -214,9 +200,6 @@ def review_table(
         what: ``flip`` or ``unchanged answer``.
         said: For each of these its reviews by reviewer; empty where there are none.
         paired: Whether the agreement of each two reviewers is wanted.
-
-    Raises:
-        ConfigurationError: Two reviewed the same, and statsmodels is not installed.
     """
     reviewed = [reviews for reviews in said if reviews]
     reviewers = dict.fromkeys(who for reviews in reviewed for who in reviews if paired)

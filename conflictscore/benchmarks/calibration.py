@@ -7,6 +7,7 @@ are found by maximum likelihood (multinomial logistic regression on three number
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from math import fsum
 from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,10 +16,10 @@ from pydantic import Field
 from rich.console import Console
 from rich.text import Text
 
-from conflictscore.benchmarks.harness.selection import lot
-from conflictscore.benchmarks.harness.statistics import require_statistics
+from conflictscore.benchmarks.harness.figures import Proportion
+from conflictscore.benchmarks.harness.questions import lot
+from conflictscore.benchmarks.harness.statistics import proportion, require_statistics
 from conflictscore.benchmarks.labelled_pairs import LabelledPair, scores
-from conflictscore.benchmarks.reliability import Reliability, ReliabilityBin, reliability
 from conflictscore.errors import InputError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
 from conflictscore.labelers.protocol import Labeler
@@ -28,17 +29,63 @@ from conflictscore.reporting.figure_text import counted, one_line, percent, span
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
 from conflictscore.storage.cache import ContentCache
 
-__all__ = [
-    "CalibrationFigures",
-    "LogprobLabeler",
-    "Scored",
-    "Sureness",
-    "cross_fitted",
-    "fit_calibration",
-    "print_calibration",
-    "print_reliability",
-    "raw_logprobs",
-]
+BINS = 10
+
+
+class ReliabilityBin(Record):
+    """The verdicts whose score is in one tenth of [0, 1]; the upper bound is in the last only."""
+
+    low: float
+    high: float
+    mean_score: float | None
+    """None where no score falls here."""
+    right: Proportion
+    """How many of them people agree with."""
+
+
+class Reliability(Record):
+    """Scores beside how often they are right, of the verdicts that have both."""
+
+    n: Annotated[int, Field(ge=0)]
+    """Verdicts with a score, on documents that people labelled; the json judge gives no score."""
+    bins: tuple[ReliabilityBin, ...]
+    brier: float | None
+    """Mean squared difference of the score and 1 where the label is right, 0 where it is not, in
+    [0, 1]; lower is better. It is of the label that was given, not of all three."""
+    ece: float | None
+    """Expected calibration error: mean over verdicts of how far the mean score of their bin is from
+    the share that is right, in [0, 1]; lower is better."""
+
+
+def reliability(scored: Sequence[tuple[float, bool]]) -> Reliability:
+    """Compare scores with how often they are right; the order does not matter.
+
+    Args:
+        scored: The probability in [0, 1] that the labeler gives to its label, and whether people
+            give the same label.
+    """
+    by_bin: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
+    for score, right in scored:
+        by_bin[min(BINS - 1, int(score * BINS))].append((score, right))
+    n = len(scored)
+    gaps = [abs(fsum(score - right for score, right in verdicts)) for verdicts in by_bin]
+    return Reliability(
+        n=n,
+        bins=tuple(_bin(index, verdicts) for index, verdicts in enumerate(by_bin)),
+        brier=fsum((score - right) ** 2 for score, right in scored) / n if n else None,
+        ece=fsum(gaps) / n if n else None,
+    )
+
+
+def _bin(index: int, verdicts: Sequence[tuple[float, bool]]) -> ReliabilityBin:
+    n = len(verdicts)
+    return ReliabilityBin(
+        low=index / BINS,
+        high=(index + 1) / BINS,
+        mean_score=fsum(score for score, _ in verdicts) / n if n else None,
+        right=proportion(sum(right for _, right in verdicts), n),
+    )
+
 
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 _SLOPES = (0.02, 20.0)
@@ -98,11 +145,6 @@ async def raw_logprobs(
         pair: The pair.
         meter: Counts the calls, and what came from the cache.
         cache: Where it is kept by content, so that a stopped run resumes.
-
-    Raises:
-        ConfigurationError: A setting is wrong, so that no pair can be judged.
-        ContextWindowError: This pair is too long.
-        ProviderError: This pair could not be judged.
     """
     key = _cache_key(labeler, pair)
     if cache is not None and key is not None and (stored := cache.get(key)) is not None:
@@ -126,10 +168,6 @@ def fit_calibration(scored: Sequence[Scored], fitted_on: str, *, bias: bool = Fa
         fitted_on: Names the data, for the record.
         bias: Also fit a bias for SUPPORTS and CONTRADICTS, against IRRELEVANT. It carries how
             common each label is in these pairs into every verdict.
-
-    Raises:
-        ValueError: There are no pairs.
-        ConfigurationError: The extra ``[bench]`` is not installed.
     """
     if not scored:
         raise ValueError("no pairs to fit on")
@@ -163,9 +201,6 @@ def cross_fitted(
     """Measure a calibration on claims that it was not fitted on.
 
     The claims are halved by seed; each half is measured with what was fitted on the other.
-
-    Raises:
-        InputError: All pairs are of one claim, or of so few that a half has none.
     """
     folds: list[list[Scored]] = [[] for _ in range(_FOLDS)]
     for one in sorted(scored, key=_content):  # sums of floats depend on the order

@@ -1,0 +1,164 @@
+"""Questions of a run: ids, samples, the order of options, and the documents they are asked over.
+
+Ids, samples and the order of options follow from the text of a question, not from the order of a
+file or from which other questions are in it.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
+from conflictscore.benchmarks.harness.records import Question
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.retrieval.passages import cut_to_passages
+from conflictscore.retrieval.recording.questions import question_key
+from conflictscore.retrieval.token_windows import check_size
+
+if TYPE_CHECKING:
+    from conflictscore.benchmarks.harness.definition import Benchmark
+
+_ID_DIGITS = 12
+
+
+def question_id(prefix: str, question: str) -> str:
+    """The id of a question: a prefix, and a hash of its text in 12 hexadecimal digits.
+
+    Two texts that a recording of search results takes for the same question have the same id.
+    """
+    digest = hashlib.sha256(question_key(question).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{prefix}-{digest[:_ID_DIGITS]}"
+
+
+def refuse_repeated(
+    identity: str, where: str, first: dict[str, str], field: str = "question"
+) -> None:
+    """Keep in ``first`` where a question stands, as file and row; one file has it once."""
+    if (earlier := first.setdefault(identity, where)) != where:
+        row = earlier.rpartition(", ")[2]
+        raise InputError(f"{where}, field {field}: the same question as in {row}")
+
+
+def lot(purpose: str, seed: int, text: str) -> bytes:
+    """The lot that a seed gives to a text: 32 bytes, unlike those for another purpose."""
+    return hashlib.sha256(f"{purpose}:{seed}:{text}".encode("utf-8", "surrogatepass")).digest()
+
+
+def shuffled_options(
+    right: str, wrong: str, *, question: str, seed: int
+) -> tuple[tuple[str, str], int]:
+    """The two options in the order they are shown, and the index of the right one.
+
+    The order depends on the seed and the text of the question alone.
+    """
+    gold = lot("options", seed, question_key(question))[0] % 2
+    return ((wrong, right) if gold else (right, wrong)), gold
+
+
+def select(
+    questions: Sequence[Question], *, limit: int | None, sample: int | None, seed: int
+) -> tuple[Question, ...]:
+    """The questions that a run is made with, in the order of the file.
+
+    Args:
+        questions: All that there are.
+        limit: The first so many.
+        sample: So many, drawn by seed without replacement; every larger sample with the same seed
+            holds the smaller one, wherever the questions stand in the file.
+        seed: Of the sample.
+    """
+    if limit is not None and sample is not None:
+        raise InputError("limit and sample exclude each other; give one of them")
+    there = len(questions)
+    for name, count in (("limit", limit), ("sample", sample)):
+        if count is not None and not 1 <= count <= there:
+            raise InputError(f"{name} is {count}; there are {there} questions, give 1 to {there}")
+    if limit is not None:
+        return tuple(questions[:limit])
+    if sample is None:
+        return tuple(questions)
+    drawn = sorted(questions, key=lambda question: lot("sample", seed, question.id))[:sample]
+    ids = {question.id for question in drawn}
+    return tuple(question for question in questions if question.id in ids)
+
+
+def with_documents(
+    questions: Sequence[Question],
+    retriever: BaseRetriever | None,
+    missing: Literal["fail", "skip"],
+) -> tuple[tuple[Question, ...], tuple[str, ...]]:
+    """The questions that documents can be had for, and the texts of those that have none.
+
+    Args:
+        questions: Some may bring their own documents.
+        retriever: Where the others search.
+        missing: What to do about questions that a recording does not have.
+    """
+    searched = [q for q in questions if not q.documents]
+    if searched and retriever is None:
+        raise ConfigurationError(
+            "the questions bring no documents: say where to search with --search or --docs"
+        )
+    recording = _recording(retriever)
+    lacking = set(recording.missing([q.question for q in searched])) if recording else set()
+    if not lacking:
+        return tuple(questions), ()
+    absent = tuple(q.question for q in searched if q.question in lacking)
+    if missing == "fail":
+        shown = "; ".join(repr(text) for text in absent[:3])
+        more = f"; and {len(absent) - 3} more" if len(absent) > 3 else ""
+        raise InputError(
+            f"{recording.path.as_posix()}: {len(absent)} of {len(searched)} questions are not"
+            f" recorded ({shown}{more}); record them with conflictscore record, or leave them out"
+            " with --missing skip"
+        )
+    return tuple(q for q in questions if q.documents or q.question not in lacking), absent
+
+
+def _recording(retriever: Any) -> Any:
+    """The recording that a retriever reads, inside what cuts or fetches its documents."""
+    while retriever is not None and not hasattr(retriever, "missing"):
+        retriever = getattr(retriever, "retriever", None)
+    return retriever
+
+
+def shortened(
+    benchmark: "Benchmark",
+    tokens: int,
+    *,
+    passages: int = 1,
+) -> "Benchmark":
+    """The benchmark with each question's long documents cut to what fits the question best.
+
+    Methods and judges then read the same passages.
+
+    Args:
+        benchmark: Its questions bring documents; one that brings none stays as it is.
+        tokens: The most tokens of a passage, at least 16; a document that fits stays whole.
+        passages: The most passages of a document that are kept, at least 1.
+    """
+    stride = tokens // 2
+    check_size(tokens, stride)
+    if passages < 1:
+        raise InputError(f"a document keeps at least 1 passage, and passages is {passages}")
+
+    def cut(question: Question) -> Question:
+        whole = [Document(document["text"]) for document in question.documents]
+        kept = cut_to_passages(
+            question.question,
+            whole,
+            tokens=tokens,
+            stride=stride,
+            windows=passages,
+        )
+        documents: list[dict[str, Any]] = [
+            {**document, "text": passage.page_content}
+            for document, passage in zip(question.documents, kept, strict=True)
+        ]
+        return question.model_copy(update={"documents": tuple(documents)})
+
+    questions = tuple(cut(q) if q.documents else q for q in benchmark.questions)
+    return replace(benchmark, questions=questions)
