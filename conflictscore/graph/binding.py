@@ -1,71 +1,112 @@
-"""Giving nodes their context, a sync face and a clock, and whole graphs a caller who waits.
+"""Binding nodes to their context, with a synchronous face and a clock.
 
-LangGraph hands a node no context where the caller passes none, and an async node cannot be
-invoked synchronously. Both are settled here, once, for every node, and each one's time is taken.
+A graph closes over the context that it was built with, and asks nothing of its host: it runs alone,
+or as a node of another graph, whatever that graph's own context is. An async node cannot be invoked
+synchronously; that is settled here, once, for every node, and each one's time is taken.
 """
 
 import asyncio
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from langchain_core.runnables import RunnableLambda
-from langgraph.runtime import Runtime, get_runtime
+from langgraph.config import get_stream_writer
+from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
 
 from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.models.clients import for_purpose
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, time_left, timed
 from conflictscore.threads import deadline, thread_callback
 
-__all__ = ["Node", "bind", "in_callers_thread", "route", "run_for_sync_caller"]
+__all__ = ["Binding", "Node", "in_callers_thread", "run_for_sync_caller", "running_with"]
 
 T = TypeVar("T")
 Node = Callable[[RagState, RunRuntime], Awaitable[dict[str, Any]]]
 """An async function of state and runtime that returns a state update."""
 
 
-def bind(node: Node, default: RunContext) -> RunnableLambda[RagState, dict[str, Any]]:
-    """Make a graph node of an async function.
+class _Running(NamedTuple):
+    """The context of a run that is under way, and the graph that it is for."""
+
+    graph: object
+    context: RunContext
+
+
+_running: ContextVar[_Running | None] = ContextVar("conflictscore_running", default=None)
+
+
+@contextmanager
+def running_with(
+    graph: CompiledStateGraph[Any, Any, Any, Any], context: RunContext
+) -> Iterator[None]:
+    """Run a graph with another context than it was built with, such as that of a single call.
+
+    Graphs inside of it, and around it, keep theirs.
 
     Args:
-        node: Takes state and runtime, returns a state update.
-        default: The context of a run that brings none of its own.
+        graph: The graph that is invoked in the block.
+        context: The context of its runs there.
     """
-    name = getattr(node, "__name__", "node")
-
-    async def run_async(state: RagState) -> dict[str, Any]:
-        started, runtime = time.perf_counter(), _runtime(default)
-        left, budget = time_left(state, runtime.context), runtime.context.budget_seconds
-        with for_purpose(step=name), deadline(left, budget):
-            update = await node(state, runtime)
-        known = cast("RagState", {**state, **update})
-        return update | {"timings": timed(known, name, time.perf_counter() - started)}
-
-    def run(state: RagState) -> dict[str, Any]:
-        return run_for_sync_caller(run_async(state))
-
-    return RunnableLambda(run, afunc=run_async, name=name)
+    token = _running.set(_Running(graph.builder, context))
+    try:
+        yield
+    finally:
+        _running.reset(token)
 
 
-def route(path: Callable[[RagState, RunContext], str], default: RunContext) -> Callable[..., str]:
-    """Make what chooses the next node of a function of state and context."""
+@dataclass(frozen=True)
+class Binding:
+    """Makes the nodes and routes of a graph, which work with its context."""
 
-    def chosen(state: RagState) -> str:
-        return path(state, _runtime(default).context)
+    graph: StateGraph[Any, Any, Any, Any]
+    default: RunContext | None
+    """The context that the graph is built with; None where every run brings one."""
 
-    return chosen
+    @property
+    def context(self) -> RunContext:
+        """The context of the current run."""
+        running = _running.get()
+        context = running.context if running and running.graph is self.graph else self.default
+        if context is None:
+            raise RuntimeError("this graph was built without a context; use running_with")
+        return context
 
+    def node(self, node: Node) -> RunnableLambda[RagState, dict[str, Any]]:
+        """Make a graph node of an async function.
 
-def _runtime(default: RunContext) -> Runtime[RunContext]:
-    runtime = get_runtime(RunContext)
-    # a graph around this one has a context of its own, of any type
-    if not isinstance(cast("object", runtime.context), RunContext):
-        return runtime.override(context=default)
-    return runtime
+        Args:
+            node: Takes state and runtime, returns a state update.
+        """
+        name = getattr(node, "__name__", "node")
+
+        async def run_async(state: RagState) -> dict[str, Any]:
+            started, runtime = time.perf_counter(), RunRuntime(self.context, get_stream_writer())
+            left, budget = time_left(state, runtime.context), runtime.context.budget_seconds
+            with for_purpose(step=name), deadline(left, budget):
+                update = await node(state, runtime)
+            known = cast("RagState", {**state, **update})
+            return update | {"timings": timed(known, name, time.perf_counter() - started)}
+
+        def run(state: RagState) -> dict[str, Any]:
+            return run_for_sync_caller(run_async(state))
+
+        return RunnableLambda(run, afunc=run_async, name=name)
+
+    def route(self, path: Callable[[RagState, RunContext], str]) -> Callable[..., str]:
+        """Make a routing function of a function of state and context."""
+
+        def chosen(state: RagState) -> str:
+            return path(state, self.context)
+
+        return chosen
 
 
 def run_for_sync_caller(work: Coroutine[Any, Any, T]) -> T:
@@ -73,18 +114,18 @@ def run_for_sync_caller(work: Coroutine[Any, Any, T]) -> T:
 
     The caller's thread waits, and meanwhile does what :func:`in_callers_thread` asks of it.
     """
-    errands: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+    callbacks: _Callbacks = SimpleQueue()
 
     async def synchronously() -> T:
         SYNCHRONOUS.set(True)
-        _errands.set(errands)
+        _callbacks.set(callbacks)
         return await work
 
     future = asyncio.run_coroutine_threadsafe(synchronously(), _loop())
-    future.add_done_callback(lambda _: errands.put(None))
+    future.add_done_callback(lambda _: callbacks.put(None))
     try:
-        while (asked := errands.get()) is not None:
-            asked()
+        while (callback := callbacks.get()) is not None:
+            callback()
         return future.result()
     except BaseException:
         future.cancel()
@@ -98,11 +139,12 @@ async def in_callers_thread(work: Callable[[], T]) -> T:
         LookupError: No thread waits; the coroutine was not run by :func:`run_for_sync_caller`.
     """
     done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    _errands.get().put(thread_callback(work, done))
+    _callbacks.get().put(thread_callback(work, done))
     return await done
 
 
-_errands: ContextVar[SimpleQueue[Callable[[], None] | None]] = ContextVar("conflictscore_errands")
+_Callbacks = SimpleQueue[Callable[[], None] | None]
+_callbacks: ContextVar[_Callbacks] = ContextVar("conflictscore_callbacks")
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
 _starting = threading.Lock()
 

@@ -7,7 +7,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from conflictscore.graph.binding import Node, bind
+from conflictscore.graph.binding import Binding, Node
 from conflictscore.nodes.decompose import decompose
 from conflictscore.nodes.generate import generate
 from conflictscore.nodes.label import label
@@ -25,8 +25,8 @@ __all__ = [
     "chain",
 ]
 
-AnsweringGraph = CompiledStateGraph[RagState, RunContext, RagInput, RagState]
-ScoringGraph = CompiledStateGraph[RagState, RunContext, ScorerInput, RagState]
+AnsweringGraph = CompiledStateGraph[RagState, None, RagInput, RagState]
+ScoringGraph = CompiledStateGraph[RagState, None, ScorerInput, RagState]
 
 
 def build_answering_graph(context: RunContext) -> AnsweringGraph:
@@ -53,18 +53,19 @@ def build_scoring_graph(
 
 def chain(
     nodes: Sequence[Node], context: RunContext, start: type
-) -> StateGraph[RagState, RunContext, Any, RagState]:
+) -> StateGraph[RagState, None, Any, RagState]:
     """A graph of nodes that run one after the other.
 
     Args:
         nodes: The nodes.
-        context: The context of a run that brings none of its own.
+        context: The collaborators, which the graph closes over.
         start: What a run starts from, a TypedDict.
     """
-    graph = StateGraph[RagState, RunContext, Any, RagState](RagState, input_schema=start)
+    graph = StateGraph[RagState, None, Any, RagState](RagState, input_schema=start)
+    bound = Binding(graph, context)
     before = START
     for node in nodes:
-        graph.add_node(node.__name__, bind(node, context))
+        graph.add_node(node.__name__, bound.node(node))
         graph.add_edge(before, node.__name__)
         before = node.__name__
     graph.add_edge(before, END)

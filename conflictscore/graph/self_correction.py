@@ -1,12 +1,13 @@
 """The self-correction graph: retrieve, generate, score, and look again where sources disagree."""
 
+from functools import cache
 from typing import Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from conflictscore.graph.binding import bind, route
+from conflictscore.graph.binding import Binding
 from conflictscore.nodes.contextualize import contextualize
 from conflictscore.nodes.correct import correct
 from conflictscore.nodes.decide import decide
@@ -29,16 +30,18 @@ from conflictscore.nodes.state import (
     searches_of,
 )
 
-__all__ = ["SelfCorrectionGraph", "build_self_correction_graph"]
+__all__ = ["SelfCorrectionGraph", "build_self_correction_graph", "shared_graph"]
 
-SelfCorrectionGraph = CompiledStateGraph[RagState, RunContext, RagInput, RagState]
+SelfCorrectionGraph = CompiledStateGraph[RagState, None, RagInput, RagState]
 
 _STEPS = 10 + 11 * 20
 """Room for 20 rounds. ``decide`` ends the loop; this limit only catches a fault in it."""
 
 
 def build_self_correction_graph(
-    context: RunContext, *, checkpointer: BaseCheckpointSaver[str] | Literal[False] | None = None
+    context: RunContext | None,
+    *,
+    checkpointer: BaseCheckpointSaver[str] | Literal[False] | None = None,
 ) -> SelfCorrectionGraph:
     """Build the loop.
 
@@ -57,15 +60,17 @@ def build_self_correction_graph(
     labelled and scored, and without any ``decide`` goes on.
 
     Args:
-        context: The collaborators of a run that brings none of its own.
+        context: The collaborators, which the graph closes over; None for a graph whose runs each
+            bring their own, by :func:`~conflictscore.graph.binding.running_with`.
         checkpointer: Any LangGraph checkpointer; the state is plain JSON. False keeps the graph out
             of the checkpoints of a graph around it.
     """
-    graph = StateGraph[RagState, RunContext, RagInput, RagState](RagState, input_schema=RagInput)
+    graph = StateGraph[RagState, None, RagInput, RagState](RagState, input_schema=RagInput)
+    bound = Binding(graph, context)
     answering = (contextualize, retrieve, generate, decompose, label, score)
     revising = (guard, decide, look_further, correct)
     for node in (*answering, *revising, justify, record):
-        graph.add_node(node.__name__, bind(node, context))
+        graph.add_node(node.__name__, bound.node(node))
     for before, path, after in (
         (START, _route_at_start, ["contextualize", "retrieve"]),
         ("generate", _route_after_generate, ["decompose", "record"]),
@@ -74,7 +79,7 @@ def build_self_correction_graph(
         ("look_further", _route_after_look_further, ["label", "decide"]),
         ("correct", _route_after_correct, ["decompose", "justify", "record"]),
     ):
-        graph.add_conditional_edges(before, route(path, context), after)
+        graph.add_conditional_edges(before, bound.route(path), after)
     graph.add_edge("contextualize", "retrieve")
     graph.add_edge("retrieve", "generate")
     graph.add_edge("decompose", "label")
@@ -84,6 +89,15 @@ def build_self_correction_graph(
     graph.add_edge("record", END)
     compiled = graph.compile(checkpointer=checkpointer, name="self_correcting_rag")
     return compiled.with_config(recursion_limit=_STEPS)
+
+
+@cache
+def shared_graph() -> SelfCorrectionGraph:
+    """The loop for callers whose every run has a context of its own; it is built once.
+
+    It leaves nothing in the checkpoints of a graph around it.
+    """
+    return build_self_correction_graph(None, checkpointer=False)
 
 
 def _route_at_start(state: RagState, context: RunContext) -> str:

@@ -17,6 +17,7 @@ from langchain_core.messages import (
 from langchain_core.messages.ai import add_usage
 from langchain_core.messages.tool import tool_call_chunk
 
+from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.middleware.doors import HIDDEN, FailurePolicy, excused
 from conflictscore.middleware.messages import ChatQuestion, asked_in
@@ -75,10 +76,11 @@ class ChatLoop:
             if reason := self._out_of_reach(asked, draft):
                 return _unscored(draft, reason, question=asked.question)
         try:
-            state = await self.graph.ainvoke(
-                asked.start(None if draft is None else str(draft.text)),
-                context=replace(self.context, answer_parameters=in_words(parameters)),
-            )
+            context = replace(self.context, answer_parameters=in_words(parameters))
+            with running_with(self.graph, context):
+                state = await self.graph.ainvoke(
+                    asked.start(None if draft is None else str(draft.text))
+                )
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
             reason = f"not scored: {excused(error, self.on_failure)}"
             if draft is None:

@@ -11,7 +11,8 @@ from conflictscore.errors import (
     NoDocumentsError,
     brief_reason,
 )
-from conflictscore.graph.self_correction import build_self_correction_graph
+from conflictscore.graph.binding import running_with
+from conflictscore.graph.self_correction import shared_graph
 from conflictscore.nodes.answering import RevisionRequest
 from conflictscore.nodes.conflict_details import sourced_details
 from conflictscore.nodes.outcome import run_of
@@ -50,10 +51,10 @@ async def correct(context: RunContext, start: RagInput) -> Run:
     Raises:
         Exception: The error that came in a :class:`PassedOnError`, or any other of the loop.
     """
-    # a graph around this one must not find anything of it in its checkpoints
-    graph = build_self_correction_graph(context, checkpointer=False)
+    graph = shared_graph()
     try:
-        return run_of(await graph.ainvoke(start, context=context))
+        with running_with(graph, context):
+            return run_of(await graph.ainvoke(start))
     except PassedOnError as passing:
         error = passing.error
     raise error

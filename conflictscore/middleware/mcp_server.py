@@ -31,7 +31,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from conflictscore.graph.chains import build_scoring_graph
-from conflictscore.graph.self_correction import build_self_correction_graph
+from conflictscore.graph.self_correction import shared_graph
 from conflictscore.middleware.corrector import correction_input
 from conflictscore.middleware.service.admission import NOBODY, Access, AdmissionGate
 from conflictscore.middleware.service.kept_runs import RUNNING, KeptRuns, run_record
@@ -240,8 +240,7 @@ class McpTools:
         context = await in_thread(self._open)
         documents, notes = await self._documents_for(asked)
         start = correction_input(asked.answer, documents, asked.question)
-        graph = build_self_correction_graph(context)
-        run = await self._ran("correct", graph, start, context, caller, session)
+        run = await self._ran("correct", shared_graph(), start, context, caller, session)
         return _of_run(run.model_copy(update={"notes": (*notes, *run.notes)}))
 
     async def _documents_for(
@@ -260,8 +259,7 @@ class McpTools:
             raise InputError(_NO_SEARCH)
         context = await in_thread(self._open)
         start = asked.model_dump(exclude_defaults=True)
-        graph = build_self_correction_graph(context)
-        return _of_run(await self._ran("ask", graph, start, context, caller, session))
+        return _of_run(await self._ran("ask", shared_graph(), start, context, caller, session))
 
     async def _search(
         self, asked: SearchArguments, caller: KeyHolder, session: ServerSession

@@ -4,12 +4,11 @@ The state holds plain JSON values only, so that any checkpointer can store it. C
 and limits stand in the run's context, which is never stored.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from langchain_core.retrievers import BaseRetriever
-from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from conflictscore.labelers.protocol import Labeler
@@ -196,7 +195,16 @@ class RunContext:
         }
 
 
-RunRuntime = Runtime[RunContext]
+def _unheard(event: Any) -> None:
+    """Drop an event."""
+
+
+@dataclass(frozen=True)
+class RunRuntime:
+    """The surroundings of a node: its run's context, and the stream of its events."""
+
+    context: RunContext
+    stream_writer: Callable[[Any], None] = _unheard
 
 
 def documents_of(state: RagInput) -> tuple[Document, ...]:

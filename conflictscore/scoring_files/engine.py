@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict, cast
 
-from langgraph.runtime import Runtime
-
 from conflictscore.errors import (
     BudgetError,
     ConfigurationError,
@@ -21,7 +19,7 @@ from conflictscore.nodes.label import label
 from conflictscore.nodes.receive import receive
 from conflictscore.nodes.record import record
 from conflictscore.nodes.score import score
-from conflictscore.nodes.state import RagState, RunContext, timed
+from conflictscore.nodes.state import RagState, RunContext, RunRuntime, timed
 from conflictscore.records import ConflictReport, Usage
 from conflictscore.scoring_files.rows import Row, task_of
 from conflictscore.threads import together
@@ -181,7 +179,7 @@ async def _scored(context: RunContext, state: RagState) -> RagState:
 
     LangGraph is left out because it takes longer than all that the nodes do beside model calls.
     """
-    runtime = Runtime(context=context)
+    runtime = RunRuntime(context)
     for node in (receive, decompose, label, score, record):
         started = time.perf_counter()
         with for_purpose(step=node.__name__):

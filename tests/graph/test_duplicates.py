@@ -11,6 +11,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from conflictscore import create_conflict_scorer, create_self_correcting_rag
 from conflictscore.errors import ConflictScoreError, InputError
+from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.nodes.state import RagInput, RunContext
@@ -154,7 +155,8 @@ def test_they_vote_in_a_context_that_says_nothing_of_them(model: ChatOpenAI) -> 
     own = RunContext(opened.generator, opened.decomposer, opened.labeler, opened.prompts)
     start: Any = {"answer": "It was lit in 1871.", "documents": QUESTION["documents"]}
 
-    assert graph.invoke(start, context=own)["report"]["cs_r"] == 1 / 4
+    with running_with(graph, own):
+        assert graph.invoke(start)["report"]["cs_r"] == 1 / 4
 
 
 def test_another_setting_is_refused(model: ChatOpenAI) -> None:

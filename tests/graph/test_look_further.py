@@ -13,7 +13,6 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_openai import ChatOpenAI
-from langgraph.runtime import Runtime
 from pydantic import Field
 
 from conflictscore import create_self_correcting_rag
@@ -25,6 +24,7 @@ from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.nodes.look_further import look_further
 from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.state import RunRuntime
 from conflictscore.reporting.run_log import log_object
 from conflictscore.retrieval import CorpusRetriever
 from conflictscore.retrieval.recording.questions import read_questions
@@ -253,7 +253,7 @@ async def test_a_search_that_does_not_end_costs_its_share_of_the_time_and_a_note
         context, retriever=Hanging(), look_further="disputed", budget_seconds=spent + 0.1
     )
 
-    update = await look_further(scored, Runtime(context=looking, stream_writer=lambda _: None))  # type: ignore[arg-type]
+    update = await look_further(scored, RunRuntime(looking))  # type: ignore[arg-type]
 
     assert len(update["documents"]) == 2
     for search in update["searches"]:

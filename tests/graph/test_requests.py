@@ -8,6 +8,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from conflictscore import create_self_correcting_rag
+from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.nodes.state import RagInput
@@ -101,8 +102,8 @@ def run(model: ChatOpenAI, asked: RagInput, **settings: Any) -> dict[str, Any]:
     context = run_context(model, None, LoopSettings(cache=False, **{**PAPER, **settings}))
     graph = create_self_correcting_rag(model, cache=False, **PAPER)
     theirs = replace(context, answer_parameters=CALLERS)
-    state: dict[str, Any] = dict(graph.invoke(asked, context=theirs))
-    return state
+    with running_with(graph, theirs):
+        return dict(graph.invoke(asked))
 
 
 def test_the_callers_parameters_go_with_the_answers_and_with_nothing_else(

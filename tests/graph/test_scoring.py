@@ -83,7 +83,7 @@ def test_there_must_be_something_to_score(start: Any, message: str) -> None:
         create_conflict_scorer(model, cache=False).invoke(start)
 
 
-def test_langgraph_json_names_a_factory_that_builds_the_loop(
+async def test_langgraph_json_names_a_factory_that_builds_the_loop(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     root = Path(__file__).parents[2]
@@ -95,7 +95,7 @@ def test_langgraph_json_names_a_factory_that_builds_the_loop(
     monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path))
 
     module = import_module(path.removeprefix("./").removesuffix(".py").replace("/", "."))
-    graph = getattr(module, name)()
+    graph = await getattr(module, name)()
 
     assert {"retrieve", "decide", "correct"} <= set(graph.get_graph().nodes)
     assert "question" in graph.get_input_jsonschema()["properties"]

@@ -12,8 +12,9 @@ from pydantic import SecretStr
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
+from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
-from conflictscore.graph.self_correction import SelfCorrectionGraph
+from conflictscore.graph.self_correction import SelfCorrectionGraph, shared_graph
 from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
@@ -391,7 +392,9 @@ def test_an_answer_without_text_is_no_flip_and_has_no_score(model: ChatOpenAI) -
             raise AssertionError("nothing was to be replied to")
 
     context = run_context(model, None, LoopSettings(cache=False, **PAPER))
-    state = loop(model).invoke(QUESTION, context=replace(context, answerer=Silent()))
+    graph = loop(model)
+    with running_with(graph, replace(context, answerer=Silent())):
+        state = graph.invoke(QUESTION)
 
     assert (state["first_answer"], state["answer"], state["flipped"]) == ("", "", False)
     assert (state["changes"], state["report"]) == ([], None)
@@ -404,12 +407,23 @@ def test_drafts_and_verdicts_are_not_streamed_as_messages(model: ChatOpenAI) -> 
     assert list(loop(model).stream(QUESTION, stream_mode="messages")) == []
 
 
-def test_a_run_may_bring_its_own_context(model: ChatOpenAI, world: World) -> None:
-    graph = loop(model)
+def test_a_run_may_bring_its_own_context(model: ChatOpenAI) -> None:
+    graph, other = loop(model), loop(model)
     once = run_context(model, None, LoopSettings(method="rag", cache=False, **PAPER))
 
-    assert graph.invoke(QUESTION, context=once)["method"] == "rag"
-    assert world.asked["regenerate"] == 0
+    with running_with(graph, once):
+        asked = [graph.invoke(QUESTION)["method"], other.invoke(QUESTION)["method"]]
+    assert asked == ["rag", "regenerated-rag"], "another graph keeps its own"
+    assert graph.invoke(QUESTION)["method"] == "regenerated-rag"
+
+
+async def test_a_graph_without_a_context_wants_one_for_each_run(model: ChatOpenAI) -> None:
+    with pytest.raises(RuntimeError, match="built without a context"):
+        await shared_graph().ainvoke(QUESTION)
+
+    context = run_context(model, None, LoopSettings(cache=False, **PAPER))
+    with running_with(shared_graph(), context):
+        assert (await shared_graph().ainvoke(QUESTION))["flipped"]
 
 
 def test_a_document_cannot_close_its_marks(model: ChatOpenAI, world: World) -> None:

@@ -3,13 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from langgraph.runtime import Runtime
-
 from conflictscore.errors import BudgetError, ProviderError
 from conflictscore.metric import conflict_report
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
-from conflictscore.nodes.state import RagState, RunContext
+from conflictscore.nodes.state import RagState, RunContext, RunRuntime
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
     Answer,
@@ -92,10 +90,10 @@ def setting(**fields: Any) -> RunContext:
     return RunContext(**{**nobody, **fields})
 
 
-def running(context: RunContext, events: list[Any] | None = None) -> Runtime[RunContext]:
+def running(context: RunContext, events: list[Any] | None = None) -> RunRuntime:
     """A run with this setting, which tells its events to a list."""
     told = [] if events is None else events
-    return Runtime(context=context, stream_writer=told.append)
+    return RunRuntime(context, told.append)
 
 
 class Says:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
+from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import SelfCorrectionGraph
 from conflictscore.middleware.service.refusals import plain_reason
 from conflictscore.nodes.outcome import run_of
@@ -70,26 +71,26 @@ class LoopRun:
         """Run to the end, and return the failure; None where the answer was checked."""
         events = cast(
             "AsyncIterator[tuple[str, dict[str, Any]]]",
-            self._graph.astream(
-                self._start,
-                context=self._context,
-                stream_mode=["custom", "values"],
-            ),
+            self._graph.astream(self._start, stream_mode=["custom", "values"]),
         )
         try:
-            async for kind, item in events:
-                if kind == "custom":
-                    self._note(item)
-                    self._on_event(item)
-                else:
-                    self._state = item
-                    if self._last and not self.final:
-                        self.final = True
-                        if self._on_final is not None:
-                            self._on_final(self)
+            with running_with(self._graph, self._context):
+                async for kind, item in events:
+                    self._take(kind, item)
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
             return LoopFailure(self.stage, plain_reason(error), error)
         return self.failure()
+
+    def _take(self, kind: str, item: dict[str, Any]) -> None:
+        if kind == "custom":
+            self._note(item)
+            self._on_event(item)
+            return
+        self._state = item
+        if self._last and not self.final:
+            self.final = True
+            if self._on_final is not None:
+                self._on_final(self)
 
     def _note(self, event: Event) -> None:
         match event["event"]:
