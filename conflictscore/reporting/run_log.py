@@ -152,6 +152,9 @@ def _run_in(entry: Mapping[str, Any], where: str) -> Run:
         run = run_of(entry)
     except ValidationError as error:
         field, why = first_fault(error)
-        raise InputError(f"{where}, field {field}: {why}") from None
+        versions = entry.get("versions")
+        writer = versions.get("conflictscore") if isinstance(versions, Mapping) else None
+        told = f" (conflictscore {writer} wrote it)" if writer else ""
+        raise InputError(f"{where}, field {field}: {why}{told}") from None
     known = entry.get("status")  # stored by the service; otherwise it follows from the run
     return run.model_copy(update={"status": RunStatus(known)}) if known else run
