@@ -16,7 +16,7 @@ from tests.nodes.steps import attempt, claim_with, scored
 
 FIRST, LAST = "It was lit in 1871. It is white.", "It was lit in 1874. It is white."
 CLAIM = claim_with("+--", "It was lit in 1871.", at=(0, 19))
-TOLD = {"regeneration": "paper", "conflict_type": None, "flips": []}
+TOLD: dict[str, Any] = {"regeneration": "paper", "conflict_type": None, "flips": []}
 
 
 def attempts(**of_the_second: Any) -> list[dict[str, Any]]:
