@@ -10,9 +10,7 @@ from .errors import UnreadableReplyError as UnreadableReplyError
 from .graph.create import create_conflict_scorer as create_conflict_scorer
 from .graph.create import create_self_correcting_rag as create_self_correcting_rag
 from .graph.create import run_context as run_context
-from .graph.efforts import EFFORTS as EFFORTS
 from .graph.opentelemetry import OpenTelemetryCallback as OpenTelemetryCallback
-from .graph.settings import LoopSettings as LoopSettings
 from .metric import conflict_report as conflict_report
 from .middleware.corrector import acorrect as acorrect
 from .middleware.corrector import acorrect_batch as acorrect_batch
@@ -37,6 +35,8 @@ from .scoring_files.scores import Scores as Scores
 from .scoring_files.scores import ascore as ascore
 from .scoring_files.scores import score as score
 from .scoring_files.scores import score_frame as score_frame
+from .settings import PRESETS as PRESETS
+from .settings import Settings as Settings
 from .storage.cache import ContentCache as ContentCache
 
 __version__: str

@@ -118,6 +118,23 @@ class TrustTable:
         """
         return cls(read_toml(path), str(path))
 
+    @classmethod
+    def open(cls, given: "TrustTable | Mapping[str, Any] | str | Path") -> "TrustTable":
+        """A table, from its TOML file, from a mapping with the same content, or as it is.
+
+        Raises:
+            InputError: There is no such file, or as for :meth:`read`.
+        """
+        if isinstance(given, TrustTable):
+            return given
+        if isinstance(given, Mapping):
+            return cls(given)
+        if not isinstance(given, str | Path):
+            raise InputError(f"trust is {given!r}; give a TOML file or a mapping")
+        if not Path(given).exists():
+            raise InputError(f"trust is {str(given)!r}; there is no such file")
+        return cls.read(Path(given))
+
     @property
     def described(self) -> dict[str, Any]:
         """The table as plain JSON, for a log; what it leaves to the defaults is not in it."""

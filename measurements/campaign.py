@@ -31,7 +31,6 @@ import click
 
 from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware.service import ServiceSettings, create_app
 from conflictscore.middleware.service.server import Server, open_listener
 from conflictscore.models.spec import open_model
@@ -238,8 +237,8 @@ PARTS: dict[str, Part] = {
 def _service(upstream: int, folder: Path) -> Iterator[int]:
     """A service without keys on a loopback port, which it gives."""
     url = f"http://127.0.0.1:{upstream}/v1"
-    settings = LoopSettings(base_url=url, cache=ContentCache(folder / "replies.sqlite"))
-    context = run_context(open_model("scripted", base_url=url), None, settings)
+    cache = ContentCache(folder / "replies.sqlite")
+    context = run_context(open_model("scripted", base_url=url), base_url=url, cache=cache)
     policy = ServiceSettings(mode="correct", first_answer="upstream", timeout=10)
     listener = open_listener("127.0.0.1", 0)
     port = listener.getsockname()[1]

@@ -13,7 +13,6 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.state import RunContext
@@ -79,4 +78,4 @@ def instant_context(cache: Path, log: Path | None = None) -> RunContext:
     """
     store = ContentCache(cache)
     model = replace(from_chat_model(InstantModel(), cache=store), deterministic=True)
-    return run_context(model, None, LoopSettings(labeler=InstantJudge(log), cache=store))
+    return run_context(model, labeler=InstantJudge(log), cache=store)

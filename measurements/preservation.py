@@ -25,7 +25,6 @@ import click
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConflictScoreError
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.markdown import passages
@@ -40,6 +39,7 @@ from conflictscore.records import (
     RevisionAction,
     Usage,
 )
+from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
 from measurements.intervals import mean_interval
 from measurements.kept_replies import unpacked
@@ -309,7 +309,7 @@ def main(
             revised,
             made,
             behaviours=cycle([obey]),
-            disputed=LoopSettings().disputed,
+            disputed=Settings().disputed,
             **in_place,
         ),
         "misbehaves": partial(revised, made, behaviours=misbehaviours(), **in_place),

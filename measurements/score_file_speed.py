@@ -31,7 +31,6 @@ from typing import Literal, NamedTuple
 import click
 
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.direct import SETTING
 from conflictscore.models.spec import open_model
 from conflictscore.nodes.state import RunContext
@@ -149,7 +148,7 @@ class _Way(NamedTuple):
         os.environ[SETTING] = self.client
         store = ContentCache(cache)
         model = open_model("simulated", base_url=f"{self.upstream}/v1", cache=store)
-        return run_context(model, None, LoopSettings(labeler=self.judge, cache=store))
+        return run_context(model, labeler=self.judge, cache=store)
 
 
 def _compare(ways: Sequence[_Way], rows: int, rounds: int) -> None:

@@ -15,12 +15,12 @@ ROOT = Path(__file__).parents[1]
 PUBLIC = {
     "conflictscore": """
         Answer Attempt BudgetError Change Claim ClaimEvidence ConfigurationError ConflictReport
-        ConflictScoreError ContentCache ContextWindowError Document EFFORTS
-        EvidenceLabel InputError Label LoopSettings Method NoDocumentsError
-        OpenTelemetryCallback PromptSet ProviderError QuotaError Run RunContext RunStatus Scores
-        UnreadableReplyError Usage acorrect acorrect_batch ascore conflict_report correct
+        ConflictScoreError ContentCache ContextWindowError Document
+        EvidenceLabel InputError Label Method NoDocumentsError
+        OpenTelemetryCallback PRESETS PromptSet ProviderError QuotaError Run RunContext RunStatus
+        Scores UnreadableReplyError Usage acorrect acorrect_batch ascore conflict_report correct
         correct_batch create_conflict_scorer create_self_correcting_rag run_context score
-        score_frame
+        score_frame Settings
     """,
     "conflictscore.benchmarks": """
         Asked Asker BENCHMARKS Benchmark BenchmarkMethod BenchmarkRun METHODS MethodEntry Question

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.labelers import NliLabeler
 from conflictscore.labelers.quotes import passage_of
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
@@ -98,8 +97,8 @@ def test_the_passage_shown_is_the_one_that_the_claim_is_about() -> None:
 
 async def test_a_labeler_says_what_it_has_not_learned() -> None:
     with OpenAIServer(World()) as server:
-        settings = LoopSettings(labeler=NliLabeler.open(), cache=False)
-        graph = build_scoring_graph(run_context(scripted_model(server), None, settings))
+        context = run_context(scripted_model(server), labeler=NliLabeler.open(), cache=False)
+        graph = build_scoring_graph(context)
         state = await graph.ainvoke(
             {"answer": "灯塔于1874年点亮。", "documents": [{"text": LIBRARY["chinese"][0]}]}
         )

@@ -34,7 +34,11 @@ _TOPIC = re.compile(r"\b(?:lamp|tower)\b")
 
 PAPER: dict[str, Any] = {"regeneration": "paper", "disputed": ("conflict",), "guard": False}
 """Settings of the paper's loop: an answer is given anew, whatever its evidence."""
-PAPER_OPTIONS = ("--regeneration", "paper", "--disputed", "conflict", "--no-guard")
+PAPER_OPTIONS = (
+    *("--set", "regeneration=paper"),
+    *("--set", "disputed=conflict"),
+    *("--set", "guard=false"),
+)
 """The same for ``conflictscore ask``."""
 
 DISAGREEING: list[dict[str, str]] = [

@@ -33,7 +33,6 @@ from conflictscore.benchmarks.harness.questions import with_documents
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.registry import BENCHMARKS, Entry, open_benchmark
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError, install_hint
-from conflictscore.graph.efforts import EFFORTS
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.state import RagInput
@@ -197,7 +196,7 @@ def self_correcting_rag(
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         chat = _chat()
-        loop: dict[str, Any] = {**EFFORTS["paper"], "cache": False, "judge": _chat("judge")}
+        loop: dict[str, Any] = {"effort": "paper", "cache": False, "judge": _chat("judge")}
         loop |= {"context_window": context_window or _window(chat), **settings}
         graph = create_self_correcting_rag(chat, retriever, **loop)
         asked: RagInput = {"question": state.input_text}

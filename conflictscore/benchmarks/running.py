@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -16,9 +16,11 @@ from conflictscore.benchmarks.harness.outcome import BenchmarkRun, summarised, w
 from conflictscore.benchmarks.harness.questions import with_documents
 from conflictscore.benchmarks.harness.session import Session, now
 from conflictscore.benchmarks.harness.setup import (
+    BenchmarkModels,
     RunSettings,
     Setup,
     chosen_methods,
+    paper_loop,
     refuse_methods,
 )
 from conflictscore.benchmarks.harness.spending import Spending
@@ -27,10 +29,13 @@ from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.registry import open_benchmark, usual_methods
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
-from conflictscore.graph.settings import LabelingOptions, LoopSettings, Model, takes
+from conflictscore.graph.options import Model, explicit_kwargs, split_options
+from conflictscore.labelers import Labeler, LabelerFactory
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.prices import PriceTable
 from conflictscore.prompts import PromptSet
+from conflictscore.records import Duplicates
+from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
 
 __all__ = ["Limits", "arun_benchmark", "run_benchmark"]
@@ -154,14 +159,17 @@ async def arun_benchmark(
         return run
 
 
-class BenchmarkOptions(LabelingOptions, total=False):
-    """The settings of the loop that a benchmark takes; see :class:`LoopSettings`."""
+class BenchmarkOptions(BenchmarkModels, total=False):
+    """Settings of the loop that a benchmark takes, and how its models are opened."""
 
-    judge: Model | None
+    labeler: Labeler | LabelerFactory | str | None
+    prompts: PromptSet | str | Path | None
+    max_claims: int | None
+    duplicates: Duplicates
     max_rounds: int
 
 
-@takes(BenchmarkOptions)
+@explicit_kwargs(BenchmarkOptions)
 def run_benchmark(
     benchmark: str | Benchmark,
     folder: str | Path,
@@ -204,24 +212,11 @@ def run_benchmark(
         methods: Names of ``harness.methods.registry.METHODS`` that
             the benchmark offers (``benchmark.offered``); ``rag`` is always run. None for
             the papers' methods and ``guarded-rag``.
-        labeler: A name of ``LABELERS``, or your own, whose calls are then not counted.
-        judge: The model that decomposes and labels; by default the one that answers.
         answer_judge: The model that judges free-form answers; by default ``judge``.
-        base_url: An OpenAI-compatible endpoint for specs.
-        context_window: Tokens of prompt and reply; by default what is known of the model.
-        reasoning_effort: How much the models that take such a setting reason, ``low``, ``medium``
-            or ``high``; the manifest says which were told.
-        prompts: As for :func:`~conflictscore.create_self_correcting_rag`; by default the set that
-            the benchmark is reported with.
         limit: Only the first so many questions.
         sample: Only so many questions, drawn by seed.
         seed: Decides the order of options, the sample, the placebos' donors and the second sample.
-        max_rounds: The most regenerations, 1 to 20.
-        max_claims: The most claims of an answer to label; None for all.
-        duplicates: Whether near-duplicate documents count each, or ``once`` on each side; with
-            ``domain``, so do all documents of a registrable domain.
         resample_temperature: The sampling temperature of ``resample``.
-        cache: Where replies of deterministic models are kept for other runs too.
         concurrency: Questions at a time.
         rate_limit: The most requests a minute at an endpoint.
         max_tokens: Stop once so many tokens were used.
@@ -232,6 +227,9 @@ def run_benchmark(
         retrieval: How your retriever is set up, as plain JSON for the manifest: a run is resumed
             only where it is the same.
         listener: Is told what happens.
+        **settings: See below; the loop is the paper's (``effort="paper"``) but for these. The calls
+            of a labeler of your own are not counted. The prompt set is by default the one that the
+            benchmark is reported with.
 
     Raises:
         InputError: The data, the folder or a setting cannot be used; says which and why.
@@ -251,12 +249,15 @@ def run_benchmark(
     )
     refuse_methods(chosen, decided.methods)  # before a model is fetched
     asked = PromptSet.open(settings.get("prompts"), base=chosen.prompt_set)
+    loop, models = split_options(settings)
+    own = {name: getattr(loop, name) for name in settings.keys() & {*Settings.names()}}
     setup = Setup.open(
         decided,
-        replace(LoopSettings(**settings), prompts=asked),
+        paper_loop(**{**own, "prompts": asked}),
         model=model,
         retriever=retriever,
         answer_judge=answer_judge,
+        **models,
     )
     return run_for_sync_caller(
         arun_benchmark(

@@ -22,6 +22,7 @@ from conflictscore.cli.explain import explain
 from conflictscore.cli.judge_check import judge_check
 from conflictscore.cli.mcp import mcp
 from conflictscore.cli.model import model
+from conflictscore.cli.options import SETTABLE
 from conflictscore.cli.record import record
 from conflictscore.cli.report import export, report
 from conflictscore.cli.score import score
@@ -81,6 +82,7 @@ class OneLineErrors(click.Group):
     def _with_options(self, message: str) -> str:
         """What the library says of an argument, said of the option that gives it."""
         names = {option.name for command in _leaves(self) for option in command.params}
+        names -= {*SETTABLE}  # most commands take them by --set, under these names
 
         def option(found: re.Match[str]) -> str:
             name, value = found["name"] or found["alone"], found["value"]

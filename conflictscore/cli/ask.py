@@ -1,5 +1,6 @@
 """conflictscore ask."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,9 @@ import click
 from conflictscore.cli.common import deliver, open_context, open_retriever, run_graph
 from conflictscore.cli.options import (
     with_budget_options,
-    with_correction_options,
     with_model_options,
-    with_passage_options,
-    with_scoring_options,
+    with_output_options,
+    with_run_settings,
     with_search_options,
 )
 from conflictscore.cli.short_help import ManyDocs
@@ -29,22 +29,6 @@ Examples:
 @click.command(
     cls=ManyDocs,
     epilog=_ASK_EXAMPLES,
-    everyday=(
-        "options",
-        "docs",
-        "search",
-        "top_k",
-        "read_pages",
-        "effort",
-        "model",
-        "base_url",
-        "judge",
-        "labeler",
-        "as_json",
-        "log",
-        "verbose",
-        "quiet",
-    ),
     short_help="Answer a question; look again where the documents disagree.",
 )
 @click.argument("question")
@@ -53,36 +37,18 @@ Examples:
     "options",
     multiple=True,
     metavar="TEXT",
-    help="Give it twice, for a choice between two options.",
+    help="One of two options to choose between; give it twice.",
 )
-@with_search_options
-@with_passage_options
-@click.option(
-    "--method",
-    type=click.Choice(["rag", "control-rag", "regenerated-rag"]),
-    default="regenerated-rag",
-    show_default=True,
-)
-@click.option(
-    "--max-rounds",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="The most times that an answer is regenerated.",
-)
-@with_correction_options
-@with_scoring_options
-@with_budget_options
+@partial(with_search_options, exclude=False)
+@with_run_settings
+@partial(with_budget_options, tokens=False)
 @with_model_options
+@with_output_options
 def ask(
     question: str,
     options: tuple[str, ...],
-    method: str,
-    max_rounds: int,
     as_json: bool,
     log: Path | None,
-    verbose: bool,
     quiet: bool,
     **settings: Any,
 ) -> None:
@@ -96,15 +62,7 @@ def ask(
     check_question(question, options)
     if log:
         check_log(log)
-    retriever = open_retriever(settings)
-    context = open_context(
-        settings,
-        retriever=retriever,
-        method=method,
-        max_rounds=max_rounds,
-    )
+    context = open_context(settings, retriever=open_retriever(settings))
     graph = build_self_correction_graph(context)
-    state, seconds = run_graph(
-        graph, {"question": question, "options": list(options)}, verbose=verbose, quiet=quiet
-    )
+    state, seconds = run_graph(graph, {"question": question, "options": list(options)}, quiet=quiet)
     deliver(state, context, seconds, as_json=as_json, log=log)

@@ -174,7 +174,7 @@ def _open(
     """Models and retriever, how documents are found, and the hashes of what they are found in."""
     from conflictscore.benchmarks.harness.manifest import found_in
     from conflictscore.benchmarks.harness.setup import Setup
-    from conflictscore.cli.common import chosen_spec, loop_settings, open_retriever
+    from conflictscore.cli.common import chosen_spec, open_retriever, run_settings
 
     hashes: dict[str, str] = {}
     retrieval: dict[str, Any] = {"documents": "of the questions"}
@@ -189,12 +189,14 @@ def _open(
         retrieval["search"] = _searches(settings)
         hashes, told = found_in(settings["search"], settings["docs"] or ())
         retrieval |= told
+    loop, models = run_settings(settings, effort="paper", labeler=None)
     setup = Setup.open(
         decided,
-        loop_settings(settings, max_rounds=settings["max_rounds"]),
+        loop,
         model=chosen_spec(settings),
         retriever=retriever,
         answer_judge=settings.get("answer_judge"),
+        **models,
     )
     return setup, retrieval, hashes
 

@@ -113,7 +113,9 @@ def dry_run_detection(
             _weight(pairs),
             CountingModel.of(opened.model, calls),
         )
-        judge = counting_judge(opened.labeler, chosen_labeler(settings), model, prompts)
+        spec = settings["labeler"]
+        chosen = chosen_labeler(spec) if spec else None
+        judge = counting_judge(opened.labeler, chosen, model, prompts)
         for group, numbers in _spread(pairs):
             calls.question_id, claim = group.id, Claim(number=1, text=group.claim)
             shown = [group.shown[number - 1] for number in numbers]

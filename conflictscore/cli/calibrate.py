@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conflictscore.cli.common import OpenLabeler, open_labeler, run_async
+from conflictscore.cli.common import OpenLabeler, open_labeler_of, run_async
 from conflictscore.cli.options import with_model_choice
 from conflictscore.errors import (
     ConfigurationError,
@@ -106,14 +106,14 @@ def calibrate(
     from conflictscore.reporting.files import write_whole
 
     require_statistics()
-    if settings["calibration"] is not None:
-        raise InputError("--calibration: this command makes one; --out says where")
+    if "calibration=" in (settings["labeler"] or ""):
+        raise InputError(f"--labeler {settings['labeler']}: this command makes the calibration")
     if doubled := [str(file) for file in set(files) if files.count(file) > 1]:
         raise InputError(f"--data {min(doubled)}: it is given twice")
     if not out.parent.is_dir():
         raise InputError(f"--out {out}: the folder {out.parent} does not exist")
     pairs = _pairs(files, split, sample, seed)
-    opened = open_labeler(settings, calibrated=False)
+    opened = open_labeler_of(settings, calibrated=False)
     labeler = _giving_logprobs(opened)
     scored = run_async(_ask(labeler, pairs, opened, quiet=quiet))
     named = ", ".join(sorted({file.stem for file in files}))

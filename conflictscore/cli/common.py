@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import click
 
+from conflictscore.cli.options import settings_in
 from conflictscore.errors import InputError
-from conflictscore.graph.efforts import EFFORTS
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from langgraph.graph.state import CompiledStateGraph
 
-    from conflictscore.graph.settings import LoopSettings
     from conflictscore.labelers.protocol import Labeler, LabelerFactory
-    from conflictscore.labelers.registry import LabelerName
     from conflictscore.models.language_model import LanguageModel
     from conflictscore.nodes.state import RunContext
     from conflictscore.records import Run
+    from conflictscore.settings import Settings
     from conflictscore.storage.cache import ContentCache
 
 __all__ = [
@@ -30,12 +29,12 @@ __all__ = [
     "chosen_spec",
     "deliver",
     "judging",
-    "loop_settings",
     "open_context",
-    "open_labeler",
+    "open_labeler_of",
     "open_retriever",
     "run_async",
     "run_graph",
+    "run_settings",
 ]
 
 T = TypeVar("T")
@@ -45,46 +44,49 @@ _GARBAGE = (20_000, 10, 10)
 own 700 are fewer than one judge's call makes and frees again."""
 
 
-def open_context(settings: Mapping[str, Any], **more: Any) -> "RunContext":
-    """Open what a run needs, from the model options and further :class:`LoopSettings`."""
-    from conflictscore.graph.create import run_context
+def open_context(
+    options: Mapping[str, Any],
+    *,
+    retriever: "BaseRetriever | None" = None,
+    max_calls: int | None = None,
+    **settings: Any,
+) -> "RunContext":
+    """Open the collaborators of a run from the options of a command.
+
+    Args:
+        options: The options.
+        retriever: Finds documents; None where they are given.
+        max_calls: The most calls in flight at an endpoint; None for the default.
+        **settings: Settings for what the options leave open.
+    """
+    from conflictscore.graph.create import open_run
     from conflictscore.models.ledger import Ledger
 
-    calls, tokens = settings.get("max_calls"), settings.get("max_tokens")
-    corrects = ("regeneration", "disputed", "unsettled", "look_further", "guard")
-    more |= {name: settings[name] for name in corrects if name in settings}
-    if effort := settings.get("effort"):
-        unasked = {name: value for name, value in EFFORTS[effort].items() if name not in settings}
-        more = unasked | {"effort": effort} | more
-    retriever = more.pop("retriever", None)
-    loop = loop_settings(
-        settings,
-        budget_seconds=settings["budget_seconds"],
-        ledger=Ledger(max_calls=calls, max_tokens=tokens) if calls or tokens else None,
-        min_coverage=settings.get("min_coverage"),
-        **more,
-    )
-    return run_context(chosen_spec(settings), retriever, loop)
-
-
-def loop_settings(settings: Mapping[str, Any], **more: Any) -> "LoopSettings":
-    """What shapes a run, from the options of models and evidence, and further settings."""
-    from conflictscore.graph.settings import LoopSettings
-
-    return LoopSettings(
-        labeler=chosen_labeler(settings),
-        **_of_models(settings),
-        duplicates=settings["duplicates"],
-        max_claims=settings["max_claims"],
-        trust=settings.get("trust"),
-        **more,
+    calls, tokens = options.get("max_calls"), options.get("max_tokens")
+    ledger = Ledger(max_calls=calls, max_tokens=tokens) if calls or tokens else None
+    chosen, models = run_settings(options, **settings)
+    return open_run(
+        chosen_spec(options), retriever, chosen, **models, max_calls=max_calls, ledger=ledger
     )
 
 
-def _of_models(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What the model options say, by the names of the loop's settings."""
-    alike = ("judge", "base_url", "context_window", "reasoning_effort", "prompts")
-    return {**{name: settings[name] for name in alike}, "cache": not settings["no_cache"]}
+def run_settings(
+    options: Mapping[str, Any], *, calibrated: bool = True, **more: Any
+) -> "tuple[Settings, dict[str, Any]]":
+    """The settings that the options give, and the keywords for the run's models.
+
+    Args:
+        options: The options.
+        calibrated: As for :func:`chosen_labeler`.
+        **more: Settings for what the options leave open.
+    """
+    from conflictscore.graph.options import split_options
+
+    given = {**more, **settings_in(options)}
+    if given.get("labeler"):
+        given["labeler"] = chosen_labeler(given["labeler"], calibrated=calibrated)
+    given |= {"judge": options["judge"], "base_url": options["base_url"]}
+    return split_options({**given, "cache": not options["no_cache"]})
 
 
 def chosen_spec(settings: Mapping[str, Any]) -> str:
@@ -127,7 +129,6 @@ def run_graph(
     graph: "CompiledStateGraph[Any, Any, Any, Any]",
     start: Mapping[str, Any],
     *,
-    verbose: bool,
     quiet: bool,
 ) -> tuple[dict[str, Any], float]:
     """Run a graph with its steps on stderr; the final state, and the seconds it took."""
@@ -136,7 +137,7 @@ def run_graph(
     from conflictscore.reporting.displays import RunProgress
 
     console = Console(stderr=True, highlight=False)
-    enabled = not quiet and (verbose or console.is_terminal)
+    enabled = not quiet and console.is_terminal
 
     async def go() -> dict[str, Any]:
         state: dict[str, Any] = {}
@@ -201,10 +202,6 @@ def deliver(
     return run
 
 
-_OPTIONS = ("nli_model", "certain", "calibration", "unquoted")
-"""The options that are for some labelers only."""
-
-
 class OpenLabeler(NamedTuple):
     """A labeler with the model and the cache that it uses."""
 
@@ -219,55 +216,45 @@ class OpenLabeler(NamedTuple):
         return self.model is None or self.model.is_local
 
 
-def chosen_labeler(
-    settings: Mapping[str, Any], *, calibrated: bool = True
-) -> "Labeler | LabelerName | LabelerFactory | None":
-    """The labeler that the model options name; None for the default one.
+def chosen_labeler(spec: str, *, calibrated: bool = True) -> "Labeler | LabelerFactory | str":
+    """The labeler of a spec, opened where it needs no language model.
 
-    What needs no language model is opened here, so that a wrong folder is found before one is.
+    So a wrong folder is reported before a language model is opened.
 
     Args:
-        settings: The options.
+        spec: The labeler's spec.
         calibrated: Whether an NLI model is used with the calibration in its folder.
 
     Raises:
-        InputError: An option is given that belongs to other labelers.
-        ConfigurationError: What the labeler needs is missing or wrong.
+        ConfigurationError: The spec is wrong, or what the labeler needs is missing.
     """
     from conflictscore.labelers.calibration import UNCALIBRATED
-    from conflictscore.labelers.registry import LABELERS, takers
+    from conflictscore.labelers.registry import LABELERS, open_labeler, parse_labeler
 
-    named: LabelerName | None = settings["labeler"]
-    given = {option: settings[option] for option in _OPTIONS if settings[option] is not None}
-    for option in given:
-        if named not in takers(option):
-            known = " or ".join(f"--labeler {name}" for name in takers(option))
-            raise InputError(f"--{option.replace('_', '-')} needs {known}")
-    if named is None:
-        return None
-    kind = LABELERS[named]
-    if not calibrated and kind.needs == "nothing" and "calibration" in kind.options:
-        given.setdefault("calibration", UNCALIBRATED)
-    return kind.open(**given) if given or kind.needs != "model" else named
+    name, _ = parse_labeler(spec)
+    kind = LABELERS[name]
+    if kind.needs == "model":
+        return spec
+    plain = not calibrated and kind.needs == "nothing"
+    return open_labeler(spec, **({"calibration": UNCALIBRATED} if plain else {}))
 
 
-def open_labeler(settings: Mapping[str, Any], *, calibrated: bool = True) -> OpenLabeler:
-    """Open the labeler that the model options name; no language model where it needs none.
+def open_labeler_of(options: Mapping[str, Any], *, calibrated: bool = True) -> OpenLabeler:
+    """Open the labeler that the options name; no language model where it needs none.
 
     Args:
-        settings: The options.
+        options: The options.
         calibrated: Whether an NLI model is used with the calibration in its folder.
     """
-    from conflictscore.graph.create import run_context
-    from conflictscore.graph.settings import LoopSettings
-    from conflictscore.labelers.registry import LABELERS
+    from conflictscore.graph.create import open_run
+    from conflictscore.labelers.registry import LABELERS, parse_labeler
     from conflictscore.storage.cache import ContentCache
 
-    kind = LABELERS.get(settings["labeler"])
-    chosen = chosen_labeler(settings, calibrated=calibrated)
-    if kind and kind.needs == "nothing":
-        cache = None if settings["no_cache"] else ContentCache.default()
-        return OpenLabeler(cast("Labeler", chosen), cache, None)
-    loop = LoopSettings(labeler=chosen, **_of_models(settings))
-    context = run_context(chosen_spec(settings), None, loop)
+    spec = options["labeler"]
+    if spec and LABELERS[parse_labeler(spec)[0]].needs == "nothing":
+        cache = None if options["no_cache"] else ContentCache.default()
+        labeler = cast("Labeler", chosen_labeler(spec, calibrated=calibrated))
+        return OpenLabeler(labeler, cache, None)
+    settings, models = run_settings(options, calibrated=calibrated)
+    context = open_run(chosen_spec(options), None, settings, **models)
     return OpenLabeler(context.labeler, context.cache, context.decomposer)

@@ -21,6 +21,7 @@ from typing import Any
 import click
 from platformdirs import user_config_path
 
+from conflictscore.cli.options import SETTABLE
 from conflictscore.errors import ConfigurationError
 from conflictscore.storage.toml_file import parse_toml
 
@@ -29,11 +30,13 @@ __all__ = ["with_config_file"]
 _FILE, _PROJECT = Path("conflictscore.toml"), Path("pyproject.toml")
 _TABLE = f"[tool.conflictscore] in {_PROJECT}"
 _OPTION = "config"
+_SET = "set"
+_SETTABLE = frozenset(name.replace("_", "-") for name in SETTABLE)
 _NAMED_ONLY = frozenset({"mcp"})
 """Commands that are started in any folder, such as one with somebody else's files: a file there
 must not choose the endpoint that the key is sent to, where nobody reads what stderr says."""
 _KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
-_READ_ONLY = frozenset({"annotations", "calibration", "data", "docs", "made", "prices", "rated"})
+_READ_ONLY = frozenset({"annotations", "data", "docs", "made", "prices", "rated"})
 """Options with a path that is only read."""
 _SECRET_NAME = re.compile(r"(?:^|[-_])(?:key|keys|secret|password|token|credentials?)$", re.I)
 _SECRET_VALUE = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\s@]+@")
@@ -77,6 +80,7 @@ def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> No
         table = table.get(name, {}) if isinstance(table, Mapping) else {}
     merged = {**settings, **(table if isinstance(table, Mapping) else {})}
     options = _options(ctx.command)
+    merged = _by_set(merged) if _SET in options else merged
     wanted = {k: v for k, v in merged.items() if k in options and not isinstance(v, Mapping)}
     if given is None:
         _require_consent(path, {k: v for k, v in wanted.items() if _redirects(options[k], k, v)})
@@ -86,6 +90,18 @@ def _load(ctx: click.Context, option: click.Parameter, given: Path | None) -> No
     }
     if wanted and given is None and ctx.obj is None:  # a worker of many need not say it again
         click.echo(f"Settings of {path}: {', '.join(wanted)}", err=True)
+
+
+def _by_set(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, with those that have no option of their own as values of ``--set``."""
+    kept = {key: value for key, value in settings.items() if key not in _SETTABLE}
+    told = [f"{key}={_text(value)}" for key, value in settings.items() if key in _SETTABLE]
+    return {**kept, _SET: [*told, *kept.get(_SET, [])]} if told else kept
+
+
+def _text(value: Any) -> str:
+    many = value if isinstance(value, list) else [value]
+    return ",".join(str(one).lower() if isinstance(one, bool) else str(one) for one in many)
 
 
 def _redirects(option: click.Option, key: str, value: Any) -> bool:
@@ -145,10 +161,10 @@ def _check_names(
     Raises:
         ConfigurationError: One is not, or holds a secret.
     """
-    everywhere = {name for command in commands.values() for name in _options(command)}
+    everywhere = {name for command in commands.values() for name in _keys(command)}
 
     def check(table: Mapping[str, Any], at: tuple[str, ...]) -> None:
-        known = set(_options(commands[at])) if at in commands else set() if at else everywhere
+        known = _keys(commands[at]) if at in commands else set() if at else everywhere
         below = {names[len(at)] for names in commands if names[: len(at)] == at != names}
         for key, value in table.items():
             if isinstance(value, Mapping) and key in below:
@@ -223,3 +239,9 @@ def _options(command: click.Command) -> dict[str, click.Option]:
         for option in command.params
         if isinstance(option, click.Option) and option.name != _OPTION
     }
+
+
+def _keys(command: click.Command) -> set[str]:
+    """The keys that a settings file may have for a command."""
+    options = set(_options(command))
+    return options | _SETTABLE if _SET in options else options

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conflictscore.cli.common import OpenLabeler, open_labeler, run_async
+from conflictscore.cli.common import OpenLabeler, open_labeler_of, run_async
 from conflictscore.cli.options import with_model_choice
 from conflictscore.errors import InputError
 
@@ -165,7 +165,7 @@ def conflict_detection(
     if page is not None and not page.parent.is_dir():
         raise InputError(f"--page {page}: the folder {page.parent} does not exist")
     settings["prompts"] = PromptSet.open(settings["prompts"], base="paper")
-    opened = open_labeler(settings)
+    opened = open_labeler_of(settings)
     writer = _writer(write_claims, settings) if write_claims else None
     if dry_run:
         _dry_run(opened, groups, writer, out, prices, {**settings, "as_json": as_json})

@@ -1,5 +1,6 @@
 """conflictscore correct."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,9 @@ import click
 from conflictscore.cli.common import deliver, open_context, run_graph
 from conflictscore.cli.options import (
     with_budget_options,
-    with_correction_options,
     with_model_options,
-    with_scoring_options,
+    with_output_options,
+    with_run_settings,
 )
 from conflictscore.cli.score import read_answer, with_answer_options
 from conflictscore.cli.short_help import ManyDocs
@@ -31,17 +32,16 @@ Examples:
 )
 @with_answer_options
 @click.option("--question", metavar="TEXT", help="The question that it answers, if known.")
-@with_correction_options
-@with_scoring_options
-@with_budget_options
+@with_run_settings
+@partial(with_budget_options, tokens=False)
 @with_model_options
+@with_output_options
 def correct(
     answer: str,
     docs: tuple[str, ...],
     question: str | None,
     as_json: bool,
     log: Path | None,
-    verbose: bool,
     quiet: bool,
     **settings: Any,
 ) -> None:
@@ -60,8 +60,6 @@ def correct(
     read = read_documents(docs)
     start = correction_input(text, read.documents, question)
     context = open_context(settings)
-    state, seconds = run_graph(
-        build_self_correction_graph(context), start, verbose=verbose, quiet=quiet
-    )
+    state, seconds = run_graph(build_self_correction_graph(context), start, quiet=quiet)
     state["notes"] = [*read.notes, *state["notes"]]
     deliver(state, context, seconds, as_json=as_json, log=log)

@@ -47,7 +47,6 @@ def explain(run: Path, flip: str, dry_run: bool, yes: bool, as_json: bool, **set
     from conflictscore.graph.explain import explain as explained
 
     asked, kept = _flip(run, flip)
-    settings |= {"budget_seconds": None, "duplicates": "vote", "max_claims": None}
     context = open_context(settings)
     calls, tokens = asked.cost(context)
     click.echo(

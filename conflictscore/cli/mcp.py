@@ -12,10 +12,8 @@ from click.core import ParameterSource
 from conflictscore.cli.common import chosen_spec, open_context, open_retriever, run_async
 from conflictscore.cli.options import (
     with_budget_options,
-    with_correction_options,
-    with_model_choice,
-    with_passage_options,
-    with_scoring_options,
+    with_model_options,
+    with_run_settings,
     with_search_options,
 )
 from conflictscore.cli.service_log import log_to_stderr
@@ -53,20 +51,6 @@ In a client's configuration (name folders from the root: clients start it anywhe
 @click.command(
     cls=ManyDocs,
     epilog=_MCP_EXAMPLES,
-    everyday=(
-        "transport",
-        "host",
-        "port",
-        "key_file",
-        "runs_file",
-        "docs",
-        "search",
-        "effort",
-        "model",
-        "base_url",
-        "judge",
-        "labeler",
-    ),
     short_help="Offer agents the tools score, correct, ask, search and run (MCP).",
 )
 @click.option(
@@ -79,12 +63,10 @@ In a client's configuration (name folders from the root: clients start it anywhe
 )
 @partial(with_address_options, port=_PORT)
 @with_runs_options
-@with_search_options
-@with_passage_options
-@with_correction_options
-@with_scoring_options
-@with_budget_options
-@with_model_choice
+@partial(with_search_options, exclude=False)
+@with_run_settings
+@partial(with_budget_options, tokens=False)
+@with_model_options
 def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     """Serve five tools to agents, by the Model Context Protocol.
 

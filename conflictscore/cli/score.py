@@ -1,5 +1,6 @@
 """conflictscore score."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ from conflictscore.cli.common import deliver, judging, open_context, run_graph
 from conflictscore.cli.options import (
     with_budget_options,
     with_model_options,
-    with_scoring_options,
+    with_output_options,
+    with_settings,
 )
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import ConflictScoreError, InputError
@@ -38,21 +40,26 @@ def with_answer_options(command: Any) -> Any:
     )(command)
 
 
+def _with_scoring_settings(command: Any) -> Any:
+    names = ("effort", "max_claims", "duplicates", "trust", "budget_seconds")
+    return with_settings(command, *names)
+
+
 @click.command(
     cls=ManyDocs,
     epilog=_SCORE_EXAMPLES,
     short_help="Score an answer that exists already.",
 )
 @with_answer_options
-@with_scoring_options
-@with_budget_options
+@_with_scoring_settings
+@partial(with_budget_options, tokens=False)
 @with_model_options
+@with_output_options
 def score(
     answer: str,
     docs: tuple[str, ...],
     as_json: bool,
     log: Path | None,
-    verbose: bool,
     quiet: bool,
     **settings: Any,
 ) -> None:
@@ -74,7 +81,6 @@ def score(
     state, seconds = run_graph(
         build_scoring_graph(context),
         {"answer": text, "documents": documents},
-        verbose=verbose,
         quiet=quiet,
     )
     state["notes"] = [*read.notes, *state["notes"]]

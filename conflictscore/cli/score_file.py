@@ -164,10 +164,9 @@ def score_file(
     if dry_run:
         _dry_run(opened)
         return
-    settings["budget_seconds"] = None  # scores must not depend on how fast a machine is
     settings = judging(settings)
-    context = open_context(settings)
-    if context.trust and "dates" in context.trust.described:
+    context = open_context(settings, min_coverage=None)
+    if context.settings.trust and "dates" in context.settings.trust.described:
         raise InputError(f"--trust {settings['trust']}, field dates: a file's documents have none")
     rows = concurrency or default_concurrency(context, worker=engine == "ray")
     chosen = _engine(engine, context, settings, concurrency=rows, workers=workers)

@@ -10,10 +10,8 @@ import click
 from conflictscore.cli import service_log
 from conflictscore.cli.common import open_context, open_retriever
 from conflictscore.cli.options import (
-    with_correction_options,
-    with_model_choice,
-    with_passage_options,
-    with_scoring_options,
+    with_model_options,
+    with_run_settings,
     with_search_options,
 )
 from conflictscore.cli.serving import (
@@ -52,21 +50,6 @@ Then, with any OpenAI client:
 @click.command(
     cls=ManyDocs,
     epilog=_SERVE_EXAMPLES,
-    everyday=(
-        "host",
-        "port",
-        "mode",
-        "on_failure",
-        "key_file",
-        "runs_file",
-        "docs",
-        "search",
-        "effort",
-        "model",
-        "base_url",
-        "judge",
-        "labeler",
-    ),
 )
 @with_address_options
 @click.option(
@@ -125,11 +108,9 @@ Then, with any OpenAI client:
     help="Seconds that a request may take.",
 )
 @with_runs_options
-@with_search_options
-@with_passage_options
-@with_correction_options
-@with_scoring_options
-@with_model_choice
+@partial(with_search_options, exclude=False)
+@with_run_settings
+@with_model_options
 def serve(host: str, port: int, log_format: service_log.LogFormat, **options: Any) -> None:
     """Serve checked answers over HTTP, with OpenAI's API.
 

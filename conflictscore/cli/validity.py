@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conflictscore.cli.common import open_labeler
+from conflictscore.cli.common import open_labeler_of
 from conflictscore.cli.conflict_detection import judged_by
 from conflictscore.cli.options import with_model_choice
 
@@ -99,7 +99,7 @@ def validity(
         raise click.UsageError("Give --rated, --natconfqa, --made or --groups.")
     require_statistics()
     answers, labelled = _read(rated, natconfqa, made, groups, limit)
-    opened = open_labeler(settings)
+    opened = open_labeler_of(settings)
     from conflictscore.benchmarks.validity.judged_answers import claim_groups
 
     asked = claim_groups(answer for some in answers.values() for answer in some)

@@ -89,7 +89,10 @@ class Binding:
 
         async def run_async(state: RagState) -> dict[str, Any]:
             started, runtime = time.perf_counter(), RunRuntime(self.context, get_stream_writer())
-            left, budget = time_left(state, runtime.context), runtime.context.budget_seconds
+            left, budget = (
+                time_left(state, runtime.context),
+                runtime.context.settings.budget_seconds,
+            )
             with for_purpose(step=name), deadline(left, budget):
                 update = await node(state, runtime)
             known = cast("RagState", {**state, **update})

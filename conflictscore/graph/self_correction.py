@@ -114,7 +114,7 @@ def _route_after_generate(state: RagState, _: RunContext) -> str:
 def _route_after_score(state: RagState, context: RunContext) -> str:
     looked_further = state.get("decision") == "look_further"  # nothing in the answer is new
     corrected = changes_in(state, attempts_of(state)[-1].round)
-    return "guard" if context.guard and corrected and not looked_further else "decide"
+    return "guard" if context.settings.guard and corrected and not looked_further else "decide"
 
 
 def _route_after_decide(state: RagState, _: RunContext) -> str:

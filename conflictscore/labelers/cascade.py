@@ -228,14 +228,14 @@ def _decided_by(labeler: Labeler, verdict: EvidenceLabel) -> EvidenceLabel:
 
 
 def open_cascade(
-    nli_model: str | Path | None = None,
+    model: str | Path | None = None,
     calibration: Calibration | Path | None = None,
     certain: float | None = None,
 ) -> Cascade:
     """Open a cascade of an NLI model and the judge of the run.
 
     Args:
-        nli_model: The model's folder; ``nli-mpnet`` for the larger model; None for the bundled one.
+        model: The model's folder; ``nli-mpnet`` for the larger model; None for the bundled one.
         calibration: The model's calibration, or the file of one.
         certain: The score from which its verdicts stand, 0 to 1, whichever the label; by default
             those from which this model is right as often as :class:`Certain` says.
@@ -245,8 +245,8 @@ def open_cascade(
     """
     from conflictscore.labelers.nli.labeler import open_nli
 
-    scores = Certain.of(nli_model) if certain is None else Certain.from_score(certain)
-    return Cascade(open_nli(nli_model, calibration), certain=scores)
+    scores = Certain.of(model) if certain is None else Certain.from_score(certain)
+    return Cascade(open_nli(model, calibration), certain=scores)
 
 
 def _share_no_word(claim: Claim, document: Document) -> bool:

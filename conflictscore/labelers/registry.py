@@ -1,11 +1,12 @@
 """Every labeler by name, with what it needs: the one source of help and errors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from conflictscore.errors import ConfigurationError
@@ -19,16 +20,28 @@ __all__ = [
     "LABELERS",
     "LabelerKind",
     "LabelerName",
+    "check_labeler",
     "default_judge",
     "make_labeler",
     "nli_is_installed",
-    "takers",
+    "open_labeler",
+    "parse_labeler",
 ]
 
 LabelerName = Literal["json", "choice", "nli", "cascade", "per-document", "matrix"]
 """The names of ``LABELERS``, for type checkers."""
 _NLI_PACKAGES = ("onnxruntime", "tokenizers")
 """Of the extra ``nli``."""
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ValueError(f"is {text!r}; give 0 to 1")
+    return share
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +53,8 @@ class LabelerKind:
         maker: What makes it, as ``module:callable`` with the module in ``conflictscore.labelers``.
         needs: What it needs of a run: the judging ``model`` and the templates, which its maker is
             then called with; a ``judge`` for the pairs it leaves open; or ``nothing``.
-        options: Keyword arguments of its maker that a user may set; on the command line, with
-            hyphens, they are its options.
+        options: Keyword arguments of its maker that a spec may set, each with its reader:
+            ``cascade:certain=0.9``.
         fixed: Further keyword arguments of its maker.
         extra: The optional extra that it needs; empty where it needs none.
     """
@@ -49,7 +62,7 @@ class LabelerKind:
     summary: str
     maker: str
     needs: Literal["model", "judge", "nothing"] = "model"
-    options: tuple[str, ...] = ()
+    options: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     extra: str = ""
 
@@ -70,18 +83,18 @@ LABELERS: Mapping[str, LabelerKind] = {
     "json": LabelerKind(
         "snippet, reasoning and label for each pair, as in the paper",
         "json_judge:JsonJudge",
-        options=("unquoted",),
+        options={"unquoted": str},
     ),
     "choice": LabelerKind(
         "one letter with its probability for each pair, several times cheaper",
         "choice_judge:ChoiceJudge",
-        options=("calibration",),
+        options={"calibration": Path},
     ),
     "nli": LabelerKind(
         "a small model for inference, bundled or your own, reads each document in windows",
         "nli.by_claim:open_nli_by_claim",
         needs="nothing",
-        options=("nli_model", "calibration"),
+        options={"model": str, "calibration": Path},
         extra="nli",
     ),
     "cascade": LabelerKind(
@@ -89,7 +102,7 @@ LABELERS: Mapping[str, LabelerKind] = {
         " choice and another by json; the default on local models",
         "cascade:open_cascade",
         needs="judge",
-        options=("nli_model", "certain", "calibration"),
+        options={"model": str, "certain": _share, "calibration": Path},
         extra="nli",
     ),
     "per-document": LabelerKind(
@@ -128,11 +141,9 @@ def make_labeler(
         if not (model.is_local and nli_is_installed()):
             return default_judge(model, prompts)
         larger = NLI_MPNET.name if NLI_MPNET.fetched() else None
-        labeler = LABELERS["cascade"].open(nli_model=larger)
+        labeler = LABELERS["cascade"].open(model=larger)
     if isinstance(labeler, str):
-        if labeler not in LABELERS:
-            raise ConfigurationError(f"unknown labeler {labeler!r}; one of {', '.join(LABELERS)}")
-        labeler = LABELERS[labeler].open()
+        labeler = open_labeler(labeler)
     if callable(labeler):
         labeler = labeler(model, prompts)
     if isinstance(labeler, Cascade) and not labeler.complete:
@@ -155,6 +166,48 @@ def nli_is_installed() -> bool:
     return all(map(find_spec, _NLI_PACKAGES))
 
 
-def takers(option: str) -> tuple[str, ...]:
-    """The names of the labelers that an option is for."""
-    return tuple(name for name, kind in LABELERS.items() if option in kind.options)
+def parse_labeler(spec: str) -> tuple[str, dict[str, Any]]:
+    """Name and options of a labeler's spec, ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``.
+
+    Raises:
+        ConfigurationError: The name or an option is unknown, or a value cannot be read.
+    """
+    name, _, told = spec.partition(":")
+    if name not in LABELERS:
+        known = ", ".join(LABELERS)
+        raise ConfigurationError(f"labeler is {spec!r}; give one of {known}, or a labeler")
+    kind, options = LABELERS[name], dict[str, Any]()
+    for part in filter(None, told.split(",")):
+        option, _, value = (text.strip() for text in part.partition("="))
+        if option not in kind.options:
+            known = ", ".join(f"{one}=…" for one in kind.options) or "none"
+            raise ConfigurationError(f"labeler is {spec!r}; the options of {name} are {known}")
+        try:
+            options[option] = kind.options[option](value)
+        except ValueError as error:
+            raise ConfigurationError(f"labeler is {spec!r}; {option} {error}") from None
+    return name, options
+
+
+def check_labeler(given: Any) -> Any:
+    """A labeler, a function that makes one, a spec or None, unchanged.
+
+    Raises:
+        ConfigurationError: It is a spec that cannot be used.
+        ValueError: It is none of these.
+    """
+    if isinstance(given, str):
+        parse_labeler(given)
+    elif given is not None and not callable(given) and not callable(getattr(given, "label", None)):
+        raise ValueError
+    return given
+
+
+def open_labeler(spec: str, **options: Any) -> "Labeler | LabelerFactory":
+    """Open a labeler by its spec; one that needs the judging model stays a factory.
+
+    Raises:
+        ConfigurationError: The spec is wrong, or what the labeler needs is missing.
+    """
+    name, told = parse_labeler(spec)
+    return LABELERS[name].open(**{**options, **told})

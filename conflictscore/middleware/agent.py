@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
-from dataclasses import replace
 from typing import Annotated, Any, NotRequired, Unpack
 
 from langchain_core.retrievers import BaseRetriever
@@ -11,8 +10,8 @@ from langgraph.runtime import Runtime
 
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
-from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import CorrectionOptions, LoopSettings, takes
+from conflictscore.graph.create import open_run
+from conflictscore.graph.options import CorrectionOptions, explicit_kwargs, split_options
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
@@ -69,18 +68,13 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
 
     Args:
         retriever: Finds documents for answers whose tools brought none: any LangChain retriever.
-        regeneration: How the answer is corrected: in place (``revise``), or anew as in the
-            ``paper``.
         approve_flips: Whether a person decides on every flip, by a LangGraph interrupt; the agent
             needs a checkpointer. Resume with ``"approve"``, ``"reject"`` or ``{"edit": text}``.
             Until then the first answer stands in the history, and has been streamed.
         on_failure: What happens when a search or a check fails: ``pass_through`` leaves the answer
             with a note in ``conflict`` and a warning in the log, ``raise`` raises the error.
-        **settings: As for :func:`create_self_correcting_rag`: ``judge`` (by default the agent's own
-            model), ``base_url`` (the judge's), ``labeler``, ``context_window``, ``prompts``,
-            ``max_rounds`` (with 0 an answer is scored only), ``cache``, ``duplicates``,
-            ``trust``, ``budget_seconds`` (for an answer and all that is done
-            about it) and ``max_claims``.
+        **settings: See below. The judge is by default the agent's own model, and ``base_url`` is
+            the judge's.
 
     Raises:
         InputError: A setting is out of range.
@@ -89,7 +83,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
 
     state_schema = ConflictState
 
-    @takes(CorrectionOptions)
+    @explicit_kwargs(CorrectionOptions)
     def __init__(
         self,
         *,
@@ -101,18 +95,15 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         super().__init__()
         if on_failure not in ("pass_through", "raise"):
             raise InputError(f"on_failure is {on_failure!r}; give 'pass_through' or 'raise'")
-        chosen = LoopSettings(**settings)
-        prompts, cache = chosen.open_prompts(), chosen.open_cache()
-        chosen = replace(chosen, prompts=prompts, cache=cache or False)
-        opened = None
-        if chosen.judge is not None:
-            opened = run_context(chosen.judge, None, replace(chosen, judge=None))
+        chosen, models = split_options(settings)
+        if (judge := models.pop("judge", None)) is not None:
+            models["judge"] = open_run(judge, None, chosen, **models).decomposer
         # the address is the judge's alone: the model that answers is the agent's own
-        judge = opened.decomposer if opened else None
+        models.pop("base_url", None)
         self._settings = AgentSettings(
             retriever=retriever,
-            loop=replace(chosen, judge=judge, base_url=None),
-            prompts=prompts,
+            run=chosen,
+            models=models,
             approve_flips=approve_flips,
             on_failure=on_failure,
         )
@@ -161,7 +152,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         proposal = state.get("conflict_proposal")
         if not proposal or state["messages"][-1].id != proposal["replaces"]:
             return None
-        return decide_on(proposal, state["messages"][-1], self._settings.prompts)
+        return decide_on(proposal, state["messages"][-1], self._settings.run.prompts)
 
     async def aafter_model(
         self, state: ConflictState, runtime: Runtime[Any]

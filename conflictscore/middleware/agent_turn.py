@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,8 +21,7 @@ from langgraph.types import Command
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, NoDocumentsError, UnreadableReplyError
-from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
+from conflictscore.graph.create import open_run
 from conflictscore.middleware.approval import propose, with_run
 from conflictscore.middleware.doors import (
     HIDDEN,
@@ -40,8 +39,8 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import cut_notes, regeneration_prompt
 from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
 from conflictscore.nodes.state import RagInput, RagState, RunContext, attempts_of, documents_of
-from conflictscore.prompts import PromptSet
 from conflictscore.records import Answer, Method, Run
+from conflictscore.settings import Settings
 
 __all__ = ["AgentSettings", "AgentTurn", "CallWatch", "Response"]
 
@@ -117,12 +116,12 @@ class CallWatch(UsageMeter):
 
 @dataclass(frozen=True)
 class AgentSettings:
-    """What a middleware was set up with."""
+    """Settings of a middleware."""
 
     retriever: BaseRetriever | None
-    loop: LoopSettings
-    """Its judge is open, or None where the agent's own model judges."""
-    prompts: PromptSet
+    run: Settings
+    models: Mapping[str, Any]
+    """Keywords of ``open_run``; no judge where the agent's own model judges."""
     approve_flips: bool
     on_failure: FailurePolicy
 
@@ -183,7 +182,7 @@ class AgentTurn:
             Exception: The model's own error, or one of the check that is to be raised.
         """
         checkable = self._asked.question and (self._documents or self._settings.retriever)
-        may_be_replaced = bool(self._settings.loop.max_rounds and checkable)
+        may_be_replaced = bool(self._settings.run.max_rounds and checkable)
         draft = await self._call(self._request, may_be_replaced)
         answer = _answer_in(draft)
         if answer is None:
@@ -330,13 +329,13 @@ class AgentTurn:
     def _context(self) -> RunContext:
         """What the answer is scored with; the agent's own model judges where no other does."""
         settings = self._settings
-        model = _chat_model(self._request.model) or settings.loop.judge
+        model = _chat_model(self._request.model) or settings.models.get("judge")
         if model is None:
             raise ConfigurationError(
                 f"the agent's model is not a chat model but a {type(self._request.model).__name__},"
                 " so the answers need a judge: give judge="
             )
-        return run_context(model, settings.retriever, settings.loop)
+        return open_run(model, settings.retriever, settings.run, **settings.models)
 
     def _failed(self, error: Exception) -> Response:
         """What to return where the answer could not be checked."""

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from urllib.parse import urlsplit
 
 from langchain_core.caches import BaseCache
@@ -16,24 +16,24 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool
-from pydantic import BaseModel, Field, PrivateAttr, SkipValidation, model_validator
+from pydantic import BaseModel, Field, PrivateAttr, SkipValidation, create_model
 
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
-from conflictscore.graph.create import run_context
-from conflictscore.graph.efforts import Effort
+from conflictscore.graph.create import open_run
+from conflictscore.graph.options import Model, check_model
 from conflictscore.graph.self_correction import build_self_correction_graph
-from conflictscore.graph.settings import LoopOptions, LoopSettings, Model, Trust
-from conflictscore.labelers import Labeler, LabelerName
+from conflictscore.labelers import Labeler, LabelerFactory
 from conflictscore.middleware.chat_calls import AnswerForm, apart, running, with_parameters
 from conflictscore.middleware.chat_loop import ChatLoop, as_chunk, in_words
 from conflictscore.middleware.doors import FailurePolicy
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import ReasoningEffort, default_spec
-from conflictscore.nodes.state import LookFurther, Unsettled
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Disputed, Duplicates, Method, Regeneration
+from conflictscore.records import Disputed, Duplicates, Regeneration
+from conflictscore.settings import Effort, LookFurther, Settings, Unsettled, unknown_name
 from conflictscore.storage.cache import ContentCache
+from conflictscore.trust import TrustTable
 
 __all__ = ["SelfCorrectingChatModel"]
 
@@ -43,12 +43,52 @@ class _Opened(NamedTuple):
     loop: ChatLoop
 
 
-_SHAPING = tuple(name for name in LoopOptions.__annotations__ if name != "cache")
-_SETTINGS = ("model", "retriever", *_SHAPING, "content_cache", "on_failure")
-"""Settings whose change makes the model open everything again."""
+_MODELS = ("judge", "base_url", "context_window", "reasoning_effort")
+_OPENED = ("model", "retriever", *Settings.names(), *_MODELS, "content_cache", "on_failure")
+"""Fields whose change makes the model open everything again."""
+_CALL_PARAMETERS = (
+    *("temperature", "top_p", "seed", "max_tokens", "stop"),
+    *("timeout", "max_retries", "streaming"),
+)
+"""Call parameters of the answering model that may be keywords, as of LangChain's chat models."""
+
+if TYPE_CHECKING:
+
+    class _SettingFields(BaseChatModel):
+        effort: Effort
+        labeler: Labeler | LabelerFactory | str | None
+        prompts: PromptSet
+        max_rounds: int
+        max_claims: int | None
+        min_coverage: float | None
+        regeneration: Regeneration
+        disputed: Sequence[Disputed]
+        unsettled: Unsettled
+        look_further: LookFurther
+        guard: bool
+        duplicates: Duplicates
+        trust: TrustTable | None
+        budget_seconds: float | None
+
+else:  # a field for each setting, with its default and help from the record
+    _SettingFields = create_model(
+        "_SettingFields",
+        __base__=BaseChatModel,
+        **{
+            name: (
+                SkipValidation[Any],
+                Field(
+                    default=Settings.default(name),
+                    description=Settings.help(name),
+                    exclude=name in ("labeler", "prompts", "trust"),
+                ),
+            )
+            for name in Settings.names()
+        },
+    )
 
 
-class SelfCorrectingChatModel(BaseChatModel):
+class SelfCorrectingChatModel(_SettingFields):
     """A chat model, in place of another one, that looks again where its sources disagree.
 
     ```python
@@ -75,58 +115,29 @@ class SelfCorrectingChatModel(BaseChatModel):
     Args:
         model: What answers: any LangChain chat model, or a spec such as ``"openai:gpt-4.1-mini"``.
         retriever: Any LangChain retriever; not needed where tools bring all documents.
-        **settings: The fields below. Any other keyword is a call parameter of the answering model,
-            such as ``temperature`` or ``stop``, as with :meth:`bind`. An answer that does not fit
-            ``max_tokens`` is an error.
+        **settings: The fields below, and the usual call parameters of the answering model:
+            ``temperature``, ``top_p``, ``seed``, ``max_tokens``, ``stop``, ``timeout``,
+            ``max_retries`` and ``streaming``. Its other arguments go into ``model_kwargs``. An
+            answer that does not fit ``max_tokens`` is an error.
 
     Raises:
-        InputError: ``on_failure`` is neither ``raise`` nor ``pass_through``.
+        InputError: A setting is unknown or not allowed; names it, and what is allowed.
+        ConfigurationError: ``model`` or ``judge`` is not a model, or a prompt folder is wrong.
     """
 
     model: SkipValidation[Model | None] = Field(default=None, exclude=True)
-    """What answers; None is the model that :func:`create_self_correcting_rag` takes by default."""
+    """Model that answers; None is the default of :func:`create_self_correcting_rag`."""
     retriever: SkipValidation[BaseRetriever | None] = Field(default=None, exclude=True)
-    method: Method | str = Method.REGENERATED_RAG
-    """``rag``, ``control-rag`` or ``regenerated-rag``."""
-    labeler: SkipValidation[Labeler | LabelerName | None] = Field(default=None, exclude=True)
-    """The name of one, or your own; see :func:`create_self_correcting_rag`."""
     judge: SkipValidation[Model | None] = Field(default=None, exclude=True)
-    """The model that decomposes and labels; by default the one that answers."""
+    """Model that splits answers and labels evidence; by default the one that answers."""
     base_url: str | None = Field(default=None, exclude=True, repr=False)
     """An OpenAI-compatible endpoint for specs."""
     context_window: int | None = None
-    """Tokens of prompt and reply; by default what is known of the model."""
+    """Tokens of prompt and reply; by default the model's own."""
     reasoning_effort: ReasoningEffort | None = None
-    """How much models reason before they reply; see :func:`create_self_correcting_rag`."""
-    prompts: SkipValidation[PromptSet | str | Path | None] = Field(default=None, exclude=True)
-    """A folder of templates that override the default ones, or a prompt set."""
-    max_rounds: int = 1
-    """The most regenerations, 0 to 20."""
-    regeneration: Regeneration = "revise"
-    """How an answer is regenerated; see :func:`create_self_correcting_rag`."""
-    disputed: Sequence[Disputed] = ("conflict", "refuted")
-    """Which claims are looked at again; see :func:`create_self_correcting_rag`."""
-    unsettled: Unsettled = "hedge"
-    """What a revision does where the evidence settles nothing, ``hedge`` or ``keep``."""
-    look_further: LookFurther = "off"
-    """For which claims it searches once more: ``off``, ``disputed`` or ``unsupported``."""
-    guard: bool = True
-    """Whether a change stands only where its evidence is better than before."""
-    min_coverage: float | None = 0.5
-    """From which share of labelled pairs on an answer counts as checked, 0 to 1."""
+    """Reasoning effort for the models of the run that take one."""
     content_cache: SkipValidation[ContentCache | bool] = Field(default=True, exclude=True)
-    """Where verdicts and replies are kept; True is the user's cache, False keeps none."""
-    duplicates: Duplicates = "vote"
-    """What near-identical documents count; see :func:`create_self_correcting_rag`."""
-    """How they are found."""
-    trust: SkipValidation[Trust | None] = None
-    """What weighs documents; see :func:`create_self_correcting_rag`."""
-    budget_seconds: float | None = None
-    """The time that a reply may take; see :func:`create_self_correcting_rag`."""
-    max_claims: int | None = None
-    """The most claims of an answer to label; None for all."""
-    effort: Effort | None = None
-    """The name of the settings in ``EFFORTS`` that these began as; told, and decides nothing."""
+    """Store of verdicts and replies; True is the user's cache, False is none."""
     on_failure: FailurePolicy = "raise"
     """What a failed search or model leads to: ``pass_through`` returns the model's own reply, with
     a note. A wrong key or setting is always raised."""
@@ -142,19 +153,24 @@ class SelfCorrectingChatModel(BaseChatModel):
     def __init__(
         self, model: Model | None = None, retriever: BaseRetriever | None = None, **settings: Any
     ) -> None:
+        fields = type(self).model_fields
+        for name in settings:
+            if name not in fields and name not in _CALL_PARAMETERS:
+                line = unknown_name(name, (*Settings.names(), *_MODELS, "content_cache"))
+                raise InputError(f"{line}; the model's own arguments go into model_kwargs")
         if settings.get("on_failure", "raise") not in ("raise", "pass_through"):
             raise InputError(
                 f"on_failure is {settings['on_failure']!r}; give 'raise' or 'pass_through'"
             )
-        super().__init__(**{"model": model, "retriever": retriever, **settings})
-
-    @model_validator(mode="before")
-    @classmethod
-    def _call_parameters(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """What is not a field is a call parameter of the answering model, and is never dropped."""
-        given = dict(values)
-        parameters = {name: given.pop(name) for name in values if name not in cls.model_fields}
-        return given | {"model_kwargs": {**parameters, **given.get("model_kwargs", {})}}
+        for name, given in (("model", model), ("judge", settings.get("judge"))):
+            if given is not None:
+                check_model(given, name)
+        chosen: Any = {name: settings[name] for name in Settings.names() if name in settings}
+        made = Settings(**chosen)
+        shown = {name: getattr(made, name) for name in Settings.names()}
+        calls = {name: settings.pop(name) for name in _CALL_PARAMETERS if name in settings}
+        settings["model_kwargs"] = {**calls, **settings.get("model_kwargs", {})}
+        super().__init__(**{**settings, **shown, "model": model, "retriever": retriever})
 
     @property
     def _llm_type(self) -> str:
@@ -162,7 +178,7 @@ class SelfCorrectingChatModel(BaseChatModel):
 
     @property
     def _identifying_params(self) -> Mapping[str, Any]:
-        known = {name: _known(getattr(self, name)) for name in _SETTINGS}
+        known = {name: _known(getattr(self, name)) for name in _OPENED}
         # there may be a password in the address
         known["base_url"] = urlsplit(self.base_url).hostname if self.base_url else None
         return known | self.model_kwargs
@@ -369,14 +385,20 @@ class SelfCorrectingChatModel(BaseChatModel):
 
     def _open(self) -> ChatLoop:
         """The loop of these settings; opened at the first use, and again after a change of one."""
-        settings = {name: getattr(self, name) for name in _SETTINGS}
+        settings = {name: getattr(self, name) for name in _OPENED}
         with self._opening:
             if self._opened is None or any(
-                self._opened.settings[name] is not settings[name] for name in _SETTINGS
+                self._opened.settings[name] is not settings[name] for name in _OPENED
             ):
-                shaping = {name: settings[name] for name in _SHAPING}
-                shaped = LoopSettings(**shaping, cache=self.content_cache)
-                context = run_context(self.model, self.retriever, shaped)
+                chosen: Any = {name: settings[name] for name in Settings.names()}
+                models: Any = {name: settings[name] for name in _MODELS}
+                context = open_run(
+                    self.model,
+                    self.retriever,
+                    Settings(**chosen),
+                    cache=self.content_cache,
+                    **models,
+                )
                 loop = ChatLoop(context, build_self_correction_graph(context), self.on_failure)
                 self._opened = _Opened(settings, loop)
             return self._opened.loop
@@ -396,4 +418,8 @@ def _known(setting: object) -> Any:
         return setting.sha256
     if setting is None or isinstance(setting, str | int | float):
         return setting
+    if isinstance(setting, tuple):
+        return list(setting)
+    if isinstance(setting, TrustTable):
+        return setting.described
     return str(setting) if isinstance(setting, Path) else type(setting).__name__

@@ -13,8 +13,8 @@ from langchain_core.language_models import BaseChatModel
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
+from conflictscore.graph.options import CorrectionOptions, Model, explicit_kwargs
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
-from conflictscore.graph.settings import CorrectionOptions, LoopSettings, Model, takes
 from conflictscore.nodes.outcome import run_of
 from conflictscore.nodes.retrieve import given_documents
 from conflictscore.nodes.state import RagInput
@@ -38,7 +38,7 @@ _KEPT_OPEN = 8
 _FIELDS = ("answer", "documents", "question")
 
 
-@takes(CorrectionOptions)
+@explicit_kwargs(CorrectionOptions)
 def correct(
     answer: str,
     documents: Iterable[DocumentLike] | str,
@@ -64,7 +64,7 @@ def correct(
         model: The model that corrects and, without a ``judge``, checks: a spec such as
             ``"openai:gpt-4.1-mini"`` or a LangChain chat model. By default OpenAI's where
             ``OPENAI_API_KEY`` is set, otherwise the embedded local model.
-        **settings: As for :func:`create_self_correcting_rag`.
+        **settings: See below.
 
     Returns:
         The run: ``answer`` is the corrected text, ``checked`` is ``fully``, ``partly`` or ``no``,
@@ -78,7 +78,7 @@ def correct(
     return run_for_sync_caller(_opened(None, model, settings).run(start))
 
 
-@takes(CorrectionOptions)
+@explicit_kwargs(CorrectionOptions)
 async def acorrect(
     answer: str,
     documents: Iterable[DocumentLike] | str,
@@ -93,7 +93,7 @@ async def acorrect(
     return await corrector.run(start)
 
 
-@takes(CorrectionOptions)
+@explicit_kwargs(CorrectionOptions)
 def correct_batch(
     rows: Iterable[Mapping[str, Any]],
     *,
@@ -119,7 +119,7 @@ def correct_batch(
     return run_for_sync_caller(_opened(None, model, settings).run_all(starts, concurrency))
 
 
-@takes(CorrectionOptions)
+@explicit_kwargs(CorrectionOptions)
 async def acorrect_batch(
     rows: Iterable[Mapping[str, Any]],
     *,
@@ -212,7 +212,7 @@ def _opened(
         if known is not None and known.loop is loop:
             _kept_open.move_to_end(key)
             return known
-        context = run_context(model, None, LoopSettings(**settings))
+        context = run_context(model, **settings)
         corrector = _Corrector(build_self_correction_graph(context, checkpointer=False), loop)
         if key is not None:
             _kept_open[key] = corrector

@@ -30,8 +30,8 @@ from conflictscore.errors import (
     brief_reason,
 )
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
-from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import CorrectionOptions, LoopSettings, takes
+from conflictscore.graph.create import open_run
+from conflictscore.graph.options import CorrectionOptions, explicit_kwargs, split_options
 from conflictscore.middleware.doors import (
     HIDDEN,
     PassedOnError,
@@ -80,7 +80,7 @@ class _Decorator(Protocol):
     def __call__(self, function: Callable[[str, Documents], str], /) -> "SelfCorrecting": ...
 
 
-@takes(CorrectionOptions)
+@explicit_kwargs(CorrectionOptions)
 def self_correct(
     function: None = None,
     /,
@@ -116,11 +116,8 @@ def self_correct(
     Args:
         function: Nothing: the parentheses of ``@self_correct()`` are needed, and hold settings.
         retriever: Any LangChain retriever; not needed where every call brings documents.
-        **settings: As for :func:`create_self_correcting_rag`: ``judge`` (which decomposes, labels
-            and gives reasons, and is opened at the first call), ``base_url`` (the judge's),
-            ``labeler``, ``context_window``, ``prompts``, ``max_rounds`` (how often the function may
-            be called again), ``cache``, ``duplicates``, ``trust``,
-            ``budget_seconds`` and ``max_claims``.
+        **settings: See below. The judge, which also gives the reasons, is opened at the first
+            call.
 
     Raises:
         ConfigurationError: What is decorated does not take a question and documents. From a call:
@@ -131,8 +128,8 @@ def self_correct(
     """
     if function is not None:
         raise ConfigurationError("write @self_correct(), with parentheses; they hold its settings")
-    shaped = LoopSettings(**settings)
-    open_context = partial(run_context, shaped.judge, retriever, replace(shaped, judge=None))
+    chosen, models = split_options(settings)
+    open_context = partial(open_run, models.pop("judge", None), retriever, chosen, **models)
 
     def decorate(function: Callable[[str, Documents], Any]) -> Any:
         called = [function, type(function).__call__]
@@ -174,7 +171,7 @@ class _Decorated(Generic[F]):
 
     def _unseen(self) -> AbstractContextManager[Context]:
         """Where the tokens of an answer that may be replaced are not streamed."""
-        added = HIDDEN if self._context.max_rounds else None
+        added = HIDDEN if self._context.settings.max_rounds else None
         return set_config_context(merge_configs(ensure_config(), added))
 
     async def _corrected(

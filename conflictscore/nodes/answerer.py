@@ -61,7 +61,7 @@ def announce(runtime: RunRuntime, number: int, answer: Answer, *, guarded: bool 
         answer: The answer.
         guarded: Whether the guard has let it stand.
     """
-    awaits_guard = runtime.context.guard and number and not guarded
+    awaits_guard = runtime.context.settings.guard and number and not guarded
     if runtime.context.answerer is None and not awaits_guard:
         runtime.stream_writer({"event": "answer", "round": number, "answer": answer.text})
 

@@ -30,7 +30,11 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     last = attempts[-1]
     if last.report is None or not last.report.disputed:
         raise ValueError("correct was reached without a disputed claim")
-    write = write_anew if context.regeneration == "paper" or state["options"] else write_in_place
+    write = (
+        write_anew
+        if context.settings.regeneration == "paper" or state["options"]
+        else write_in_place
+    )
     written = await write(last, state, context, meter)
     update: dict[str, Any] = {
         "changes": with_changes(state, written.changes),

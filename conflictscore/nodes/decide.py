@@ -49,7 +49,7 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 def may_look_again(attempts: Sized, context: RunContext) -> bool:
     """Whether an answer that comes after these attempts may be regenerated at all."""
-    return context.method is Method.REGENERATED_RAG and len(attempts) < context.max_rounds
+    return context.method is Method.REGENERATED_RAG and len(attempts) < context.settings.max_rounds
 
 
 def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ...]:
@@ -58,16 +58,18 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
     None where this is not wanted, where the answer is not given again, or once it was done in this
     round; and no claim is looked for twice in a run.
     """
-    if context.look_further == "off":
+    if context.settings.look_further == "off":
         return ()
     last, done = attempts_of(state)[-1], searches_of(state)
     report = last.report
-    once = last.round >= context.max_rounds or context.method is not Method.REGENERATED_RAG
+    once = last.round >= context.settings.max_rounds or context.method is not Method.REGENERATED_RAG
     if once or report is None or any(search.round == last.round for search in done):
         return ()
     doubted = [report.evidence(number) for number in report.disputed]
-    more = {"contradicted"} if "refuted" in context.disputed else set()  # by a second document?
-    if context.look_further == "unsupported":
+    more = (
+        {"contradicted"} if "refuted" in context.settings.disputed else set()
+    )  # by a second document?
+    if context.settings.look_further == "unsupported":
         more |= {"unsupported"}
     others = [e for e in report.claims if e.claim.number not in report.disputed]
     doubted += [e for e in others if report.why_disputed(e) in more]
@@ -86,7 +88,7 @@ def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float |
     left = time_left(state, context)
     if left is None or not may_look_again(attempts, context):
         return left
-    calls = 1 + context.guard  # what a guard compares has to be labelled first
+    calls = 1 + context.settings.guard  # what a guard compares has to be labelled first
     return max(0.0, left - calls * state.get("timings", {}).get("generate", 0.0))
 
 
@@ -101,16 +103,16 @@ def _look_again(
         return False, f"{context.method} answers once"
     report = last.report
     if report is None or report.reconsider is None:
-        only_conflicts = set(context.disputed) == {"conflict"}
+        only_conflicts = set(context.settings.disputed) == {"conflict"}
         none = "no claim has evidence on both sides" if only_conflicts else "no claim is disputed"
         return False, none
-    if last.round >= context.max_rounds:
-        return False, f"{context.max_rounds} of {context.max_rounds} regenerations were made"
+    if last.round >= (most := context.settings.max_rounds):
+        return False, f"{most} of {most} regenerations were made"
     if last.round and not _new_evidence(changes, report, context):
         return False, "there is no new evidence"
     if seconds == 0:
-        return False, f"the time budget of {context.budget_seconds:g} s is used up"
-    if context.regeneration == "revise":
+        return False, f"the time budget of {context.settings.budget_seconds:g} s is used up"
+    if context.settings.regeneration == "revise":
         numbers = ", ".join(map(str, sorted(report.disputed)))
         return True, f"disputed claims: {numbers}"
     found = report.why_disputed(report.evidence(report.reconsider))
@@ -121,7 +123,7 @@ def _look_again(
 def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: RunContext) -> bool:
     """Whether a document speaks to what is disputed that was not shown as evidence before."""
     shown = {number for change in changes for claim in change.claims for number in _sides(claim)}
-    again = report.disputed if context.regeneration == "revise" else (report.reconsider,)
+    again = report.disputed if context.settings.regeneration == "revise" else (report.reconsider,)
     disputed = [
         report.evidence(number).excluding_zero_weight(report.weights) for number in again if number
     ]

@@ -146,7 +146,7 @@ async def _ask_for_claims(
     prompt, form = render("decompose", answer=material(answer.text)), render("decompose_places")
     ours = f"{render('decompose', answer='')}\n{form}"
     # an answer that is scored alone has no question, and is not given again
-    in_place = runtime.context.regeneration == "revise" and bool(state.get("question"))
+    in_place = runtime.context.settings.regeneration == "revise" and bool(state.get("question"))
     short = in_place and _is_short(answer.text)
     if short:
         prompt = f"{prompt}\n\n{_in_answer_to(state['question'], runtime)}"
@@ -156,7 +156,9 @@ async def _ask_for_claims(
         own = partial(_read_own, read, ours, answer.text)
         return await _asked(request, answer.text, own, runtime, meter)
 
-    told = runtime.context.min_coverage is not None  # the caller hears whether all was checked
+    told = (
+        runtime.context.settings.min_coverage is not None
+    )  # the caller hears whether all was checked
     if state.get("options") or not (in_place or told):
         return _numbered(await ask(read_claims)), None
     placed = None

@@ -53,7 +53,7 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             meter=meter,
             cache=context.cache,
             on_label=_announcing(runtime),
-            max_claims=context.max_claims,
+            max_claims=context.settings.max_claims,
             seconds=spare_time(state, context, attempts),
         )
     except BudgetError as stop:

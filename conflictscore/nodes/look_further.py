@@ -69,7 +69,7 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         async def look(number: int) -> None:
             results[number] = await _searched(chosen[number], state, context, meter)
 
-        with deadline(half, context.budget_seconds):
+        with deadline(half, context.settings.budget_seconds):
             async with together() as start:
                 for number in range(len(chosen)):
                     start(partial(look, number))

@@ -70,7 +70,7 @@ def _empty(state: RagState) -> dict[str, Any]:
 
 def _checked(last: Attempt, runtime: RunRuntime, run_id: str) -> Checked:
     """Whether the answer that stands was checked; whoever runs the service is warned if not."""
-    report, least = last.report, runtime.context.min_coverage
+    report, least = last.report, runtime.context.settings.min_coverage
     coverage = report.coverage if report else None
     if coverage == 1 or (report and not report.claims and not report.error):
         checked: Checked = "partly" if last.unclaimed else "fully"

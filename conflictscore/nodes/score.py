@@ -54,16 +54,16 @@ def report_of(
     evidence: Sequence[ClaimEvidence], state: RagState, context: RunContext
 ) -> ConflictReport:
     """The scores of labelled claims, with near-duplicates and disputes as the run counts them."""
-    documents, trust = documents_of(state), context.trust
+    documents, trust = documents_of(state), context.settings.trust
     duplicates = (
         voices(documents)
-        if context.duplicates == "domain"
+        if context.settings.duplicates == "domain"
         else {d.number: d.duplicate_of for d in documents if d.duplicate_of}
     )
     return conflict_report(
         evidence,
         duplicates=duplicates,
-        duplicates_vote=context.duplicates == "vote",
-        policy=context.disputed,
+        duplicates_vote=context.settings.duplicates == "vote",
+        policy=context.settings.disputed,
         weights=None if trust is None else trust.weights(documents),
     )

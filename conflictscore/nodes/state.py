@@ -4,7 +4,7 @@ The state holds plain JSON values only, so that any checkpointer can store it. C
 and limits stand in the run's context, which is never stored.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,33 +16,27 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.nodes.answering import Answerer
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
-    CONFLICT,
     Answer,
     Attempt,
     Change,
     Claim,
     ClaimEvidence,
-    Disputed,
     Document,
-    Duplicates,
     FurtherSearch,
     Method,
-    Regeneration,
     Usage,
 )
 from conflictscore.retrieval.documents import DocumentLike
+from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
-from conflictscore.trust import TrustTable
 
 __all__ = [
     "Decision",
-    "LookFurther",
     "RagInput",
     "RagState",
     "RunContext",
     "RunRuntime",
     "ScorerInput",
-    "Unsettled",
     "attempts_of",
     "changes_in",
     "changes_of",
@@ -61,12 +55,6 @@ __all__ = [
 
 Decision = Literal["look_further", "correct", "justify", "record"]
 """Where the loop goes after an answer was scored."""
-Unsettled = Literal["hedge", "keep"]
-"""What becomes of a passage where the evidence cannot settle who is right: it says that the sources
-disagree, or it stays as it is."""
-LookFurther = Literal["off", "disputed", "unsupported"]
-"""For which claims the retriever is asked once more before an answer is given again: for none, for
-those that are disputed, or also for those that no document speaks to."""
 
 
 class RagInput(TypedDict, total=False):
@@ -138,54 +126,36 @@ class RagState(RagInput, total=False):
 
 @dataclass(frozen=True)
 class RunContext:
-    """The collaborators and settings of a run."""
+    """The settings of a run, and the collaborators that were opened for them."""
 
     generator: LanguageModel
-    """Answers and regenerates."""
+    """Answers and corrects."""
     decomposer: LanguageModel
-    """Takes answers apart into claims."""
+    """Splits answers into claims."""
     labeler: Labeler
-    prompts: PromptSet
+    settings: Settings = field(default_factory=Settings)
     retriever: BaseRetriever | None = None
     """None where the documents are given."""
     answerer: Answerer | None = None
-    """Who answers in place of the generator. It knows the conversation before the question, and is
+    """Answers in place of the generator. It knows the conversation before the question, and is
     asked within it."""
     method: Method = Method.REGENERATED_RAG
-    max_rounds: int = 1
-    """The most regenerations."""
-    regeneration: Regeneration = "paper"
-    disputed: Collection[Disputed] = CONFLICT
-    """Which claims are looked at again."""
-    unsettled: Unsettled = "hedge"
-    """What a revision does where the evidence settles nothing."""
-    look_further: LookFurther = "off"
-    """For which claims the retriever is asked once more."""
-    guard: bool = False
-    """Whether a new answer, or passage, stands only where its evidence is better."""
-    min_coverage: float | None = None
-    """From which coverage on an answer counts as checked, in [0, 1]; None where one labelled pair
-    is enough, and nobody is warned."""
+    """The other methods answer once; benchmarks compare the loop with them."""
     cache: ContentCache | None = None
-    """Where verdicts are kept."""
+    """Store of verdicts."""
     answer_parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further call parameters of the generator where it answers, such as a caller's stop words."""
-    duplicates: Duplicates = "vote"
-    """What documents that are not independent count."""
-    trust: TrustTable | None = None
-    """What weighs documents; None where all count alike."""
-    budget_seconds: float | None = None
-    """The time that a run may take, with every step; None for no limit."""
-    max_claims: int | None = None
-    """The most claims of an answer to label; None for all."""
-    effort: str | None = None
-    """The name under which the settings go together, for the log; decides nothing."""
     run_id: str | None = None
-    """The run's id where whoever starts it has given one away; None for a new one."""
+    """An id that the caller has given to the run; None for a new one."""
+
+    @property
+    def prompts(self) -> PromptSet:
+        """The prompt set of the settings."""
+        return self.settings.prompts
 
     @property
     def model_names(self) -> dict[str, str | None]:
-        """Who answers, takes apart and labels, for the record of a run; plain JSON."""
+        """Names of the models that answer, split answers and label; plain JSON."""
         return {
             "generator": self.generator.name,
             "decomposer": self.decomposer.name,
@@ -266,8 +236,8 @@ def may_be_given_up(state: RagState, context: RunContext) -> bool:
 
     Then a budget that is used up costs that answer alone, and not the run: nothing is lost.
     """
-    in_place = context.regeneration == "revise" and not state.get("options")
-    return bool(state.get("changes")) and (context.guard or in_place)
+    in_place = context.settings.regeneration == "revise" and not state.get("options")
+    return bool(state.get("changes")) and (context.settings.guard or in_place)
 
 
 def evidence_of(state: RagState) -> tuple[ClaimEvidence, ...]:
@@ -277,9 +247,9 @@ def evidence_of(state: RagState) -> tuple[ClaimEvidence, ...]:
 
 def time_left(state: RagState, context: RunContext) -> float | None:
     """Seconds left of the run's time budget, from 0; None where it has none."""
-    if context.budget_seconds is None:
+    if context.settings.budget_seconds is None:
         return None
-    return max(0.0, context.budget_seconds - sum(state.get("timings", {}).values()))
+    return max(0.0, context.settings.budget_seconds - sum(state.get("timings", {}).values()))
 
 
 def timed(state: RagState, node: str, seconds: float) -> dict[str, float]:

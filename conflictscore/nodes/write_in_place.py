@@ -239,7 +239,7 @@ def _actions(passage: Passage, context: RunContext) -> list[RevisionAction]:
         RevisionAction.REMOVE,
         RevisionAction.KEEP,
     ]
-    if context.unsettled == "keep":
+    if context.settings.unsettled == "keep":
         actions.remove(RevisionAction.HEDGE)
     if passage.kind == "whole":
         actions.remove(RevisionAction.REMOVE)

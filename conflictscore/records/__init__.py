@@ -4,15 +4,13 @@ Everything here is immutable, typed and turns into plain JSON and back without l
 (``model_dump(mode="json")`` / ``model_validate``); nothing here does I/O.
 """
 
+from conflictscore.choices import CONFLICT, Disputed, Duplicates, Regeneration
 from conflictscore.records.correction import Change, RevisionAction, differs
 from conflictscore.records.evidence import (
-    CONFLICT,
     Claim,
     ClaimEvidence,
     ConflictReport,
-    Disputed,
     Document,
-    Duplicates,
     EvidenceLabel,
     Label,
     Record,
@@ -27,7 +25,6 @@ from conflictscore.records.run import (
     Checked,
     FurtherSearch,
     Method,
-    Regeneration,
     Run,
     RunStatus,
     Usage,

@@ -3,19 +3,18 @@
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from conflictscore.choices import Disputed
+
 __all__ = [
-    "CONFLICT",
     "Claim",
     "ClaimEvidence",
     "ConflictReport",
-    "Disputed",
     "Document",
-    "Duplicates",
     "EvidenceLabel",
     "Label",
     "Record",
@@ -23,15 +22,6 @@ __all__ = [
     "encodable",
     "first_fault",
 ]
-
-Disputed = Literal["conflict", "refuted", "contradicted", "unsupported"]
-"""Why a claim is looked at again: it has evidence on both sides (the paper's); none supports it,
-and at least two independent documents contradict it, or one alone; or none speaks to it."""
-CONFLICT: tuple[Disputed, ...] = ("conflict",)
-"""The paper's own policy."""
-Duplicates = Literal["vote", "once", "domain"]
-"""What documents that are not independent count: each of them (the paper's), near-copies once on
-each side, or these and all documents of a registrable domain once on each side."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAY_HOLD_TEXT = frozenset({str, dict, list, tuple})

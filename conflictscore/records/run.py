@@ -21,7 +21,6 @@ __all__ = [
     "Checked",
     "FurtherSearch",
     "Method",
-    "Regeneration",
     "Run",
     "RunStatus",
     "Usage",
@@ -39,9 +38,6 @@ class Method(StrEnum):
     """Answer as ``rag``, score, and answer again where a claim has evidence on both sides."""
 
 
-Regeneration = Literal["paper", "revise"]
-"""How an answer is regenerated: anew, as the paper does, or in place, only where it is disputed
-(ours)."""
 Checked = Literal["fully", "partly", "no"]
 """Whether an answer was checked: every pair of claim and document has a label, enough of them have,
 or too few."""

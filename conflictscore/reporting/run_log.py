@@ -38,20 +38,7 @@ def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
         **run.summary(),
         **run.summary("options", "attempts", "changes", "reason"),
         "models": context.model_names,
-        "prompts": {"set": context.prompts.name, "sha256": context.prompts.sha256},
-        "effort": context.effort,
-        "max_rounds": context.max_rounds,
-        "correction": {
-            "regeneration": context.regeneration,
-            "disputed": sorted(context.disputed),
-            "unsettled": context.unsettled,
-            "look_further": context.look_further,
-            "guard": context.guard,
-            "min_coverage": context.min_coverage,
-        },
-        "duplicates": context.duplicates,
-        "duplicates_vote": context.duplicates == "vote",
-        **({"trust": context.trust.described} if context.trust else {}),
+        "settings": context.settings.to_json(),
         "versions": {package: version(package) for package in _PACKAGES},
     }
 

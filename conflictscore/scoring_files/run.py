@@ -236,10 +236,10 @@ def _manifest(source: Source, context: RunContext) -> _Manifest:
             "identity": None if labeler.identity is None else dict(labeler.identity),
         },
         "prompts": {"set": prompts.name, "sha256": prompts.sha256},
-        "duplicates": context.duplicates,
-        **({"trust": context.trust.described} if context.trust else {}),
-        "max_claims": context.max_claims,
-        "budget_seconds": context.budget_seconds,
+        "duplicates": context.settings.duplicates,
+        **({"trust": context.settings.trust.described} if context.settings.trust else {}),
+        "max_claims": context.settings.max_claims,
+        "budget_seconds": context.settings.budget_seconds,
     }
     if source.columns != Columns():
         configuration["columns"] = asdict(source.columns)

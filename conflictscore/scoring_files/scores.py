@@ -13,7 +13,7 @@ from rich.console import Console
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings, Model, ScoringOptions, takes
+from conflictscore.graph.options import Model, ScoringOptions, explicit_kwargs
 from conflictscore.nodes.outcome import run_of
 from conflictscore.nodes.state import RagState, RunContext
 from conflictscore.progress import CountBar
@@ -97,7 +97,7 @@ def _row(run: Run) -> dict[str, Any]:
     }
 
 
-@takes(ScoringOptions)
+@explicit_kwargs(ScoringOptions)
 def score(
     answers: str | Iterable[str],
     contexts: Iterable[Any],
@@ -130,12 +130,12 @@ def score(
             range.
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
     """
-    context = run_context(judge, None, LoopSettings(**settings))
+    context = run_context(judge, **settings)
     states = _states(answers, contexts)
     return run_for_sync_caller(_scored(context, states, concurrency, progress=progress))
 
 
-@takes(ScoringOptions)
+@explicit_kwargs(ScoringOptions)
 async def ascore(
     answers: str | Iterable[str],
     contexts: Iterable[Any],
@@ -146,11 +146,11 @@ async def ascore(
     **settings: Unpack[ScoringOptions],
 ) -> Scores:
     """Async version of :func:`score`."""
-    context = run_context(judge, None, LoopSettings(**settings))
+    context = run_context(judge, **settings)
     return await _scored(context, _states(answers, contexts), concurrency, progress=progress)
 
 
-@takes(ScoringOptions)
+@explicit_kwargs(ScoringOptions)
 def score_frame(
     frame: Any,
     judge: Model | None = None,

@@ -61,10 +61,11 @@ def least_calls(server: OpenAIServer, *args: str) -> float:
 
 def test_labels_are_counted_as_the_labeler_makes_them(server: OpenAIServer, tmp_path: Path) -> None:
     assert least_calls(server, "--labeler", "choice") == 2 * (1 + 3)
-    nli = ("--nli-model", str(make_nli_model(tmp_path / "nli")))
-    assert least_calls(server, "--labeler", "nli", *nli) == 2
-    assert least_calls(server, "--labeler", "cascade", *nli) == 2 * (1 + 3)
-    assert "upper bound" in bench(server, "--dry-run", "--labeler", "cascade", *nli).stderr
+    model = make_nli_model(tmp_path / "nli")
+    assert least_calls(server, "--labeler", f"nli:model={model}") == 2
+    cascade = f"cascade:model={model}"
+    assert least_calls(server, "--labeler", cascade) == 2 * (1 + 3)
+    assert "upper bound" in bench(server, "--dry-run", "--labeler", cascade).stderr
     assert not server.requests
 
 

@@ -107,7 +107,7 @@ def test_the_nli_labeler_takes_up_what_was_fitted_for_it_and_no_other_model(
                 pair = {"claim": f"The lamp was lit in {year}.", "document": text, "label": label}
                 lines.write(json.dumps(pair) + "\n")
 
-    nli = ("--labeler", "nli", "--nli-model", folder)
+    nli = ("--labeler", f"nli:model={folder}")
     shown = run("--data", pairs, *nli, "--out", folder / CALIBRATION_FILE)
 
     assert shown.exit_code == 0, shown.stderr
@@ -117,7 +117,7 @@ def test_the_nli_labeler_takes_up_what_was_fitted_for_it_and_no_other_model(
     shutil.copy(folder / CALIBRATION_FILE, other)
     with pytest.raises(ConfigurationError, match="was fitted for the model"):
         NliLabeler.open(other)
-    of_other = ("--labeler", "nli", "--nli-model", other, "--out", other / CALIBRATION_FILE)
+    of_other = ("--labeler", f"nli:model={other}", "--out", other / CALIBRATION_FILE)
     assert run("--data", pairs, *of_other).exit_code == 0
     assert NliLabeler.open(other).calibration.fitted_on == "12 pairs of piers_pairs"
 
@@ -153,7 +153,7 @@ def test_a_key_that_is_refused_is_one_line(
         (["--labeler", "json"], "json(scripted) gives no probabilities; use --labeler choice"),
         (["--labeler", "choice", "--split", "x"], "no labelled pair of the split 'x'"),
         (["--labeler", "choice", "--data", "lamps_groups.jsonl"] * 2, "it is given twice"),
-        (["--labeler", "nli", "--unquoted", "keep"], "--unquoted needs --labeler json"),
+        (["--labeler", "nli:calibration=c.json"], "this command makes the calibration"),
         (["--labeler", "choice", "--out", "a/b"], "--out a/b: the folder a does not exist"),
     ],
 )

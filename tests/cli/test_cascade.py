@@ -33,9 +33,9 @@ def run(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     (docs / "c.txt").write_text("The lamp was lit in 1871.")
     with OpenAIServer(world) as server:
 
-        def invoke(*args: str | Path) -> Result:
+        def invoke(model: Path | str, *args: str | Path) -> Result:
             command = ["score", "--answer", _ANSWER, "--docs", docs, "--model", "scripted"]
-            command += ["--base-url", server.base_url, "--labeler", "cascade"]
+            command += ["--base-url", server.base_url, "--labeler", f"cascade:model={model}"]
             return CliRunner().invoke(main, [*map(str, [*command, *args])])
 
         yield invoke
@@ -43,7 +43,7 @@ def run(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 def test_every_verdict_says_which_stage_decided_it(run: Run, world: World, tmp_path: Path) -> None:
     folder = make_nli_model(tmp_path / "small-nli")
-    outcome = run("--nli-model", folder, "--json")
+    outcome = run(folder, "--json")
     assert outcome.exit_code == 0, outcome.output
     [claim] = json.loads(outcome.stdout)["report"]["claims"]
     assert [(pair["stage"], pair["label"]) for pair in claim["labels"]] == [
@@ -55,12 +55,12 @@ def test_every_verdict_says_which_stage_decided_it(run: Run, world: World, tmp_p
 
 
 def test_a_person_is_shown_how_many_pairs_each_stage_decided(run: Run, tmp_path: Path) -> None:
-    outcome = run("--nli-model", make_nli_model(tmp_path / "small-nli"))
+    outcome = run(make_nli_model(tmp_path / "small-nli"))
     assert "pairs decided by: json(scripted) 2, nli(small-nli) 1" in outcome.stdout
 
 
 def test_without_an_nli_model_it_says_how_to_give_one(run: Run, world: World) -> None:
-    refused = run("--nli-model", "nowhere")
+    refused = run("nowhere")
     assert refused.exit_code == 2
     assert "there is no NLI model nowhere" in refused.stderr
     assert not world.asked
@@ -78,7 +78,7 @@ def test_claims_that_are_given_go_through_the_same_stages(
     data.write_text(json.dumps(row) + "\n")
     folder = make_nli_model(tmp_path / "small-nli")
     command = ["bench", "conflict-detection", "--data", data, "--out", tmp_path / "v.jsonl"]
-    command += ["--labeler", "cascade", "--nli-model", folder, "--certain", "0.9"]
+    command += ["--labeler", f"cascade:model={folder},certain=0.9"]
     command += ["--model", "scripted", "--json"]
     with OpenAIServer(world) as server:
         outcome = CliRunner().invoke(main, [*map(str, command), "--base-url", server.base_url])
@@ -93,7 +93,4 @@ def test_how_certain_nli_must_be_is_the_users_choice(
     run: Run, world: World, tmp_path: Path
 ) -> None:
     folder = make_nli_model(tmp_path / "small-nli")
-    assert "json(scripted) 3" in run("--nli-model", folder, "--certain", "1").stdout
-    refused = run("--labeler", "json", "--certain", "0.5")
-    assert refused.exit_code == 2
-    assert "--certain needs --labeler cascade" in refused.stderr
+    assert "json(scripted) 3" in run(f"{folder},certain=1").stdout

@@ -139,7 +139,7 @@ def test_an_nli_model_needs_no_language_model(run: Run, world: World, tmp_path: 
         {"id": "one", "claim": texts["SUPPORTS"], "docs": docs[:1]},
     )
 
-    shown = run("--data", data, "--labeler", "nli", "--nli-model", folder, "--json")
+    shown = run("--data", data, "--labeler", f"nli:model={folder}", "--json")
 
     overall = json.loads(shown.stdout)["overall"]
     assert overall["detection"]["accuracy"]["count"] == 2

@@ -1,4 +1,4 @@
-"""``--effort`` and ``--help-all``: what most people need, and all the rest behind it."""
+"""``--effort`` and ``--set``, and how many options there are to choose from."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -9,7 +9,6 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from conflictscore import EFFORTS, LoopSettings
 from conflictscore.cli import main
 from tests.fakes.openai_server import OpenAIServer
 from tests.world import DISAGREEING, World
@@ -41,43 +40,64 @@ def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Logged]:
 def test_an_effort_sets_what_goes_together_and_the_log_tells_it(logged: Logged) -> None:
     run = logged("--effort", "paper")
 
-    assert run["effort"] == "paper"
-    assert run["prompts"]["set"] == "paper"
-    assert run["correction"]["regeneration"] == "paper"
-    assert run["correction"]["disputed"] == ["conflict"]
-    assert run["correction"]["guard"] is False
+    settings = run["settings"]
+    assert settings["effort"] == "paper"
+    assert settings["prompts"]["set"] == "paper"
+    assert settings["regeneration"] == "paper"
+    assert settings["disputed"] == ["conflict"]
+    assert settings["guard"] is False
+    assert settings["min_coverage"] is None
     assert run["models"]["labeler"].startswith("json(")
 
 
 def test_an_option_counts_more_than_the_effort_beside_it(logged: Logged) -> None:
-    run = logged("--max-rounds", "2", "--guard", "--effort", "paper")
+    run = logged("--max-rounds", "2", "--set", "guard=true", "--effort", "paper")
 
-    assert run["max_rounds"] == 2
-    assert run["correction"]["guard"] is True
-    assert run["correction"]["regeneration"] == "paper"
+    settings = run["settings"]
+    assert (settings["max_rounds"], settings["guard"]) == (2, True)
+    assert settings["regeneration"] == "paper"
 
 
 def test_without_one_the_defaults_hold(logged: Logged) -> None:
     run = logged()
 
-    assert run["effort"] is None
-    assert run["correction"]["regeneration"] == "revise"
+    assert run["settings"]["effort"] == "standard"
+    assert run["settings"]["regeneration"] == "revise"
 
 
-@pytest.mark.parametrize("effort", EFFORTS)
-def test_every_effort_is_a_set_of_settings_that_the_loop_takes(effort: Any) -> None:
-    assert LoopSettings(**EFFORTS[effort]).effort == effort
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        ("guard", "--set guard: give NAME=VALUE"),
+        ("gard=false", "there is no setting 'gard'; did you mean guard?"),
+        ("guard=perhaps", "guard is 'perhaps'; give True or False"),
+        ("min-coverage=2", "min_coverage is 2.0; give 0 to 1, or None"),
+        ("disputed=conflict,all", "give a list of any of conflict"),
+        ("prompts=mine", "there is no setting 'prompts'"),
+    ],
+)
+def test_a_wrong_setting_is_one_line_and_exit_code_2(wrong: str, line: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("It was lit in 1871.")
+    asked = ["ask", "When?", "--model", "m", "--set", wrong, "--docs", str(tmp_path)]
+    shown = CliRunner().invoke(main, asked)
+
+    assert shown.exit_code == 2
+    assert line in shown.stderr
+    assert len(shown.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("command", ["ask", "serve"])
-def test_help_shows_a_dozen_options_and_says_where_the_others_are(command: str) -> None:
-    brief = CliRunner().invoke(main, [command, "--help"]).output
-    everything = CliRunner().invoke(main, [command, "--help-all"]).output
+@pytest.mark.parametrize(("command", "most"), [("ask", 24), ("serve", 34)])
+def test_a_command_has_few_options_and_its_help_shows_every_one_in_groups(
+    command: str, most: int
+) -> None:
+    shown = CliRunner().invoke(main, [command, "--help"]).output
+    context = click.Context(main.commands[command])
     options = [
-        param.opts[0] for param in main.commands[command].params if isinstance(param, click.Option)
+        param.opts[0]
+        for param in main.commands[command].get_params(context)
+        if isinstance(param, click.Option)
     ]
 
-    assert all(option in everything for option in options)
-    assert f"{command} --help-all" in " ".join(brief.split())
-    assert brief.count("\n  -") < 18 < everything.count("\n  -")
-    assert "Models and labels:" in everything
+    assert len(options) <= most
+    assert all(option in shown for option in options)
+    assert "Models and labels:" in shown

@@ -18,9 +18,9 @@ from tests.world import PAPER_OPTIONS, World
 def test_every_labeler_can_be_named_on_the_command_line() -> None:
     command = click.command()(with_model_choice(lambda: None))
     [option] = [parameter for parameter in command.params if parameter.name == "labeler"]
-    assert isinstance(option.type, click.Choice)
-    assert tuple(option.type.choices) == get_args(LabelerName)
     assert tuple(LABELERS) == get_args(LabelerName)
+    assert isinstance(option, click.Option)
+    assert all(f"{name}: {kind.summary}" in str(option.help) for name, kind in LABELERS.items())
 
 
 def test_an_answer_is_scored_with_all_pairs_in_one_call(

@@ -1,4 +1,4 @@
-"""``--calibration`` and ``--unquoted`` as a user types them."""
+"""Options of a labeler as a user types them, after its name."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -44,8 +44,9 @@ def test_what_calibrate_wrote_is_what_the_scores_are_made_with(run: Run) -> None
     assert made.exit_code == 0, made.stderr
     fitted = json.loads(Path("calibration.json").read_text())
 
-    score = ["score", "--answer", LAMP, "--docs", "lamp.txt", "--labeler", "choice", "--json"]
-    plain, calibrated = run(*score), run(*score, "--calibration", "calibration.json")
+    score = ["score", "--answer", LAMP, "--docs", "lamp.txt", "--json", "--labeler"]
+    plain = run(*score, "choice")
+    calibrated = run(*score, "choice:calibration=calibration.json")
     assert calibrated.exit_code == 0, calibrated.stderr
     before, after = (
         json.loads(shown.stdout)["report"]["claims"][0]["labels"][0]["score"]
@@ -59,7 +60,7 @@ def test_a_calibration_of_other_templates_is_refused(run: Run) -> None:
     run("calibrate", "--data", "lamps_groups.jsonl", "--labeler", "choice")
     Path("mine").mkdir()
     Path("mine/label_rules.txt").write_text("Judge kindly.")
-    options = ["--labeler", "choice", "--calibration", "calibration.json", "--prompts", "mine"]
+    options = ["--labeler", "choice:calibration=calibration.json", "--prompts", "mine"]
     refused = run("score", "--answer", LAMP, "--docs", "lamp.txt", *options)
     assert refused.exit_code == 2
     assert "calibration.json was fitted for the prompt " in refused.stderr
@@ -69,7 +70,7 @@ def test_a_side_without_a_quote_is_no_verdict_where_the_user_says_so(
     run: Run, world: World
 ) -> None:
     world.broken["label"] = verdict(snippet="It was lit in 1874.")
-    options = ["--docs", "lamp.txt", "--labeler", "json", "--unquoted", "unlabelled", "--json"]
+    options = ["--docs", "lamp.txt", "--labeler", "json:unquoted=unlabelled", "--json"]
     shown = run("score", "--answer", LAMP, *options)
     assert shown.exit_code == 0, shown.stderr
     [label] = json.loads(shown.stdout)["report"]["claims"][0]["labels"]
@@ -79,13 +80,11 @@ def test_a_side_without_a_quote_is_no_verdict_where_the_user_says_so(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--unquoted", "again"], "--unquoted needs --labeler json"),
-        (["--labeler", "choice", "--unquoted", "again"], "--unquoted needs --labeler json"),
-        (
-            ["--labeler", "json", "--calibration", "c.json"],
-            "--calibration needs --labeler choice or --labeler nli or --labeler cascade",
-        ),
-        (["--nli-model", "mine"], "--nli-model needs --labeler nli or --labeler cascade"),
+        (["--labeler", "choice:unquoted=again"], "the options of choice are calibration=…"),
+        (["--labeler", "json:unquoted=never"], "unknown unquoted 'never'; one of keep"),
+        (["--labeler", "matrix:calibration=c.json"], "the options of matrix are none"),
+        (["--labeler", "cascade:certain=often"], "certain is 'often'; give 0 to 1"),
+        (["--labeler", "jsn"], "labeler is 'jsn'; give one of json, choice"),
     ],
 )
 def test_an_option_of_another_labeler_is_refused(run: Run, options: list[str], told: str) -> None:

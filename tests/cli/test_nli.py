@@ -47,7 +47,7 @@ def test_the_model_in_the_folder_judges_and_no_judge_is_called(
     run: Run, world: World, tmp_path: Path
 ) -> None:
     folder = make_nli_model(tmp_path / "small-nli")
-    outcome = run("--labeler", "nli", "--nli-model", folder)
+    outcome = run("--labeler", f"nli:model={folder}")
     assert outcome.exit_code == 0, outcome.output
     report = json.loads(outcome.stdout)["report"]
     [claim] = report["claims"]
@@ -71,8 +71,8 @@ def test_the_model_that_comes_with_the_package_needs_no_name(run: Run, world: Wo
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--nli-model", "x"], "--nli-model needs --labeler nli"),
-        (["--labeler", "nli", "--nli-model", "nowhere"], "there is no NLI model nowhere"),
+        (["--labeler", "json:model=x"], "the options of json are unquoted=…"),
+        (["--labeler", "nli:model=nowhere"], "there is no NLI model nowhere"),
     ],
 )
 def test_a_model_that_is_missing_is_one_clear_line(run: Run, options: list[str], said: str) -> None:

@@ -62,8 +62,8 @@ def test_an_answer_stands_or_goes_by_the_table(
     assert "weight 0.25" in other
     assert "was refused: its evidence is not better (+0.33 before, -0.33 after)" in other
     first, second = map(json.loads, log.read_text("utf-8").splitlines())
-    assert "trust" not in first
-    assert second["trust"] == {"types": {"md": 0.25}}
+    assert first["settings"]["trust"] is None
+    assert second["settings"]["trust"] == {"types": {"md": 0.25}}
     weights = second["attempts"][0]["report"]["weighted"]["weights"]
     assert sorted(weights.values()) == [0.25, 0.25, 1]
     assert "weighted" not in log.read_text("utf-8").splitlines()[0]

@@ -27,7 +27,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     program.commands["bench"].add_command(validity)  # type: ignore[attr-defined]
 
     def invoke(*args: str | Path) -> Result:
-        chosen = ["--labeler", "nli", "--nli-model", str(model)]
+        chosen = ["--labeler", f"nli:model={model}"]
         return CliRunner().invoke(program, ["bench", "validity", *map(str, args), *chosen])
 
     return invoke

@@ -13,7 +13,6 @@ from conflictscore import create_conflict_scorer, create_self_correcting_rag
 from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.records import Document
 from conflictscore.retrieval.corpus import CorpusRetriever
@@ -151,8 +150,8 @@ def test_the_attempts_say_what_was_counted(model: ChatOpenAI) -> None:
 
 def test_they_vote_in_a_context_that_says_nothing_of_them(model: ChatOpenAI) -> None:
     graph = create_conflict_scorer(model, cache=False, duplicates="once")
-    opened = run_context(model, None, LoopSettings(cache=False, **PAPER))
-    own = RunContext(opened.generator, opened.decomposer, opened.labeler, opened.prompts)
+    opened = run_context(model, cache=False, **PAPER)
+    own = RunContext(opened.generator, opened.decomposer, opened.labeler)
     start: Any = {"answer": "It was lit in 1871.", "documents": QUESTION["documents"]}
 
     with running_with(graph, own):
@@ -161,7 +160,7 @@ def test_they_vote_in_a_context_that_says_nothing_of_them(model: ChatOpenAI) -> 
 
 def test_another_setting_is_refused(model: ChatOpenAI) -> None:
     for create in (create_self_correcting_rag, create_conflict_scorer):
-        with pytest.raises(InputError, match="unknown duplicates 'twice'; one of vote, once"):
+        with pytest.raises(InputError, match="duplicates is 'twice'; give one of vote, once"):
             create(model, cache=False, duplicates="twice")  # type: ignore[arg-type]
 
 

@@ -1,7 +1,7 @@
 """The loop as a node of somebody else's graph: it works with its own collaborators alone."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -16,7 +16,8 @@ from typing_extensions import TypedDict
 from conflictscore import create_conflict_scorer, create_self_correcting_rag
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
+from conflictscore.graph.self_correction import build_self_correction_graph
+from conflictscore.records import Method
 from tests.fakes.openai_server import OpenAIServer
 from tests.world import DISAGREEING, PAPER, World, scripted_model
 
@@ -125,10 +126,11 @@ async def test_a_loop_inside_a_node_of_another_loop_keeps_its_own_settings(
     model: ChatOpenAI,
 ) -> None:
     """A retriever may ask a loop of its own."""
-    search = Asking(graph=create_self_correcting_rag(model, cache=False, method="rag"))
+    once = replace(run_context(model, cache=False), method=Method.RAG)
+    search = Asking(graph=build_self_correction_graph(once))
     outer = create_self_correcting_rag(model, search, cache=False, **PAPER)
 
-    with running_with(outer, run_context(model, search, LoopSettings(cache=False, **PAPER))):
+    with running_with(outer, run_context(model, search, cache=False, **PAPER)):
         state = await outer.ainvoke({"question": "When was the lamp lit?"})
 
     assert (state["method"], search.methods) == ("regenerated-rag", ["rag"])

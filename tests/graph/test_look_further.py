@@ -19,7 +19,6 @@ from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ProviderError
 from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_self_correction_graph
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.nodes.look_further import look_further
@@ -245,13 +244,12 @@ async def test_a_search_that_does_not_end_costs_its_share_of_the_time_and_a_note
             await asyncio.Event().wait()
             return []
 
-    context = run_context(model, corpus, LoopSettings(cache=False))
+    context = run_context(model, corpus, cache=False)
     state = await build_self_correction_graph(context).ainvoke({"question": QUESTION})
     scored = {**state, "attempts": state["attempts"][:1], "notes": []}
     spent = sum(state["timings"].values()) + 2 * state["timings"]["generate"]
-    looking = replace(
-        context, retriever=Hanging(), look_further="disputed", budget_seconds=spent + 0.1
-    )
+    changed = context.settings.replace(look_further="disputed", budget_seconds=spent + 0.1)
+    looking = replace(context, retriever=Hanging(), settings=changed)
 
     update = await look_further(scored, RunRuntime(looking))  # type: ignore[arg-type]
 
@@ -321,8 +319,7 @@ async def test_further_searches_are_recorded_from_a_log_and_replayed(
     world: RevisingWorld, corpus: Searches, tmp_path: Path
 ) -> None:
     with OpenAIServer(world) as server:
-        shaped = LoopSettings(cache=False, look_further="disputed")
-        context = run_context(scripted_model(server), corpus, shaped)
+        context = run_context(scripted_model(server), corpus, cache=False, look_further="disputed")
         state = await build_self_correction_graph(context).ainvoke({"question": QUESTION})
         log, recording = tmp_path / "log.jsonl", tmp_path / "recording.jsonl"
         log.write_text(json.dumps(log_object(run_of(state), context, 1.0)) + "\n", "utf-8")

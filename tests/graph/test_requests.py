@@ -10,7 +10,6 @@ from langchain_openai import ChatOpenAI
 from conflictscore import create_self_correcting_rag
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.nodes.state import RagInput
 from conflictscore.tokens import count_tokens
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
@@ -99,7 +98,7 @@ def sent(server: OpenAIServer, world: World) -> Callable[[str], list[dict[str, A
 
 def run(model: ChatOpenAI, asked: RagInput, **settings: Any) -> dict[str, Any]:
     """A run with the call parameters of a caller."""
-    context = run_context(model, None, LoopSettings(cache=False, **{**PAPER, **settings}))
+    context = run_context(model, cache=False, **{**PAPER, **settings})
     graph = create_self_correcting_rag(model, cache=False, **PAPER)
     theirs = replace(context, answer_parameters=CALLERS)
     with running_with(graph, theirs):

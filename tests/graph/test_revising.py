@@ -13,7 +13,6 @@ from langchain_openai import ChatOpenAI
 from conflictscore import create_self_correcting_rag
 from conflictscore.graph.create import run_context
 from conflictscore.graph.self_correction import build_self_correction_graph
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
@@ -182,7 +181,7 @@ def test_a_passage_is_asked_for_with_the_callers_parameters_but_those_of_the_ans
 
     given = {"seed": 7, "stop": ["END"], "extra_body": {"top_k": 5, "stop": ["END"]}}
     with OpenAIServer(watching) as server:
-        context = run_context(scripted_model(server), None, LoopSettings(cache=False, **OURS))
+        context = run_context(scripted_model(server), cache=False, **OURS)
         graph = build_self_correction_graph(replace(context, answer_parameters=given))
         asyncio.run(graph.ainvoke({"question": "When was the lamp lit?", "documents": DOCUMENTS}))
 

@@ -14,12 +14,15 @@ from conflictscore import create_self_correcting_rag
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.create import run_context
-from conflictscore.graph.self_correction import SelfCorrectionGraph, shared_graph
-from conflictscore.graph.settings import LoopSettings
+from conflictscore.graph.self_correction import (
+    SelfCorrectionGraph,
+    build_self_correction_graph,
+    shared_graph,
+)
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
 from conflictscore.nodes.state import RagInput, RagState
-from conflictscore.records import Answer
+from conflictscore.records import Answer, Method
 from conflictscore.retrieval.google import GoogleRetriever
 from tests.fakes.google_search import GoogleSearchServer, result
 from tests.fakes.openai_server import Fault, OpenAIServer
@@ -115,7 +118,9 @@ def test_a_new_answer_pays_only_for_its_new_claims(model: ChatOpenAI, world: Wor
 
 @pytest.mark.parametrize("method", ["rag", "control-rag"])
 def test_the_methods_that_answer_once_do_so(model: ChatOpenAI, world: World, method: str) -> None:
-    state = loop(model, method=method).invoke(QUESTION)
+    context = run_context(model, cache=False, **PAPER)
+    once = build_self_correction_graph(replace(context, method=Method(method)))
+    state = once.invoke(QUESTION)
 
     assert world.asked["regenerate"] == 0
     assert state["report"]["cs_c"] == 1.0
@@ -391,7 +396,7 @@ def test_an_answer_without_text_is_no_flip_and_has_no_score(model: ChatOpenAI) -
         async def reply(self, *_: Any, **__: Any) -> Any:
             raise AssertionError("nothing was to be replied to")
 
-    context = run_context(model, None, LoopSettings(cache=False, **PAPER))
+    context = run_context(model, cache=False, **PAPER)
     graph = loop(model)
     with running_with(graph, replace(context, answerer=Silent())):
         state = graph.invoke(QUESTION)
@@ -409,7 +414,7 @@ def test_drafts_and_verdicts_are_not_streamed_as_messages(model: ChatOpenAI) -> 
 
 def test_a_run_may_bring_its_own_context(model: ChatOpenAI) -> None:
     graph, other = loop(model), loop(model)
-    once = run_context(model, None, LoopSettings(method="rag", cache=False, **PAPER))
+    once = replace(run_context(model, cache=False, **PAPER), method=Method.RAG)
 
     with running_with(graph, once):
         asked = [graph.invoke(QUESTION)["method"], other.invoke(QUESTION)["method"]]
@@ -421,7 +426,7 @@ async def test_a_graph_without_a_context_wants_one_for_each_run(model: ChatOpenA
     with pytest.raises(RuntimeError, match="built without a context"):
         await shared_graph().ainvoke(QUESTION)
 
-    context = run_context(model, None, LoopSettings(cache=False, **PAPER))
+    context = run_context(model, cache=False, **PAPER)
     with running_with(shared_graph(), context):
         assert (await shared_graph().ainvoke(QUESTION))["flipped"]
 

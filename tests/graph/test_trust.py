@@ -9,7 +9,7 @@ from langchain_openai import ChatOpenAI
 
 from conflictscore import create_conflict_scorer, create_self_correcting_rag
 from conflictscore.errors import InputError
-from conflictscore.graph.settings import LoopSettings
+from conflictscore.settings import Settings
 from tests.fakes.openai_server import OpenAIServer
 from tests.revising import RevisingWorld, revision
 from tests.world import PAPER, scripted_model
@@ -145,8 +145,8 @@ def test_evidence_is_shown_by_trust_and_what_has_none_is_not(
 
 
 def test_the_papers_loop_weighs_nothing() -> None:
-    assert LoopSettings(trust=GAZETTE_KNOWS).as_in_the_paper().open_trust() is None
-    assert LoopSettings().open_trust() is None, "and that is the default"
+    assert Settings(effort="paper").trust is None
+    assert Settings().trust is None, "and that is the default"
 
 
 def test_a_table_comes_from_a_file_and_a_wrong_name_is_refused(

@@ -17,7 +17,6 @@ from langchain_core.messages import HumanMessage
 import conflictscore
 from conflictscore import create_self_correcting_rag
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware import (
     SelfCorrectingChatModel,
     ServiceSettings,
@@ -101,9 +100,9 @@ async def test_the_service(mode: Any, tmp_path: Path) -> None:
     with OpenAIServer(ChatWorld()) as upstream:
 
         def opened() -> FastAPI:
-            settings = LoopSettings(base_url=upstream.base_url, **PAPER)
+            context = run_context("scripted", Shelf(), base_url=upstream.base_url, **PAPER)
             policy = ServiceSettings(mode=mode, runs_file=tmp_path / "runs", no_auth=True)
-            app = create_app(run_context("scripted", Shelf(), settings), policy)
+            app = create_app(context, policy)
             add_runs_page(app)
             return app
 

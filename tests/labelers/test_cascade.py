@@ -9,7 +9,6 @@ import pytest
 
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.cascade import Cascade, Certain
 from conflictscore.labelers.choice_judge import ChoiceJudge
@@ -273,16 +272,12 @@ async def test_a_cascade_without_a_judge_takes_that_of_the_run_it_is_given_to() 
     cheap = Cheap((SUPPORTS, 0.5))
     with OpenAIServer(World()) as server:
         context = run_context(
-            scripted_model(server),
-            None,
-            LoopSettings(labeler=Cascade(cheap, certain=Certain(0.4)), cache=False),
+            scripted_model(server), labeler=Cascade(cheap, certain=Certain(0.4)), cache=False
         )
         given = run_context(
             scripted_model(server),
-            None,
-            LoopSettings(
-                labeler=Cascade(cheap, ChoiceJudge(calling(server), PROMPTS)), cache=False
-            ),
+            labeler=Cascade(cheap, ChoiceJudge(calling(server), PROMPTS)),
+            cache=False,
         )
     assert context.labeler.name == "cascade(cheap, json(scripted))"
     assert given.labeler.name == "cascade(cheap, choice(test-model))"

@@ -101,7 +101,7 @@ class TestRegistry:
     def test_an_unknown_name_is_refused_with_those_that_are_known(
         self, server: OpenAIServer
     ) -> None:
-        with pytest.raises(ConfigurationError, match=f"'x'; one of {', '.join(LABELERS)}"):
+        with pytest.raises(ConfigurationError, match=f"'x'; give one of {', '.join(LABELERS)}"):
             opened("x", server)
 
     @pytest.mark.parametrize(

@@ -395,7 +395,7 @@ def test_a_wrong_setting_is_an_error_also_where_failures_pass(
         invoke(agent_of(agent_model, max_rounds=-1), QUESTION)
     with pytest.raises(InputError, match="on_failure is 'ignore'"):
         ConflictScoreMiddleware(on_failure="ignore")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="unknown labeler 'none'"):
+    with pytest.raises(ConfigurationError, match="labeler is 'none'; give one of json"):
         invoke(agent_of(agent_model, labeler="none"), QUESTION)
 
 

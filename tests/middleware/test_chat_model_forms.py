@@ -274,8 +274,7 @@ async def test_the_form_is_asked_for_with_the_call_parameters_of_the_answers(
         content_cache=False,
         **PAPER,
         top_p=0.5,
-        tools=[search],
-        response_format={"type": "x"},
+        model_kwargs={"tools": [search], "response_format": {"type": "x"}},
     )
     shaped = chat.with_structured_output(Lit, method=method, include_raw=include_raw)
 

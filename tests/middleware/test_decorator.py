@@ -16,7 +16,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 
 from conflictscore.errors import ConfigurationError, InputError, NoDocumentsError, ProviderError
-from conflictscore.graph.create import run_context
+from conflictscore.graph.create import open_run
 from conflictscore.middleware import self_correct
 from conflictscore.records import Document
 from tests.fakes.openai_server import OpenAIServer
@@ -322,10 +322,10 @@ def test_a_judge_is_opened_once_however_many_call_at_first(
         opened.append(threading.current_thread().name)
         with suppress(threading.BrokenBarrierError):
             both_inside.wait(timeout=0.2)
-        return run_context(*args, **settings)
+        return open_run(*args, **settings)
 
     both_inside = threading.Barrier(2)
-    monkeypatch.setattr("conflictscore.middleware.decorator.run_context", opening)
+    monkeypatch.setattr("conflictscore.middleware.decorator.open_run", opening)
     with OpenAIServer(world) as server, ThreadPoolExecutor(4) as pool:
         decorate = self_correct(judge=scripted_model(server), cache=False, **PAPER)
         answer = decorate(lambda question, documents: "It was lit in 1874.")
@@ -346,9 +346,9 @@ async def test_a_judge_is_not_opened_in_the_event_loop(
 
     def opening(*args: Any, **settings: Any) -> Any:
         opened.append(threading.current_thread())
-        return run_context(*args, **settings)
+        return open_run(*args, **settings)
 
-    monkeypatch.setattr("conflictscore.middleware.decorator.run_context", opening)
+    monkeypatch.setattr("conflictscore.middleware.decorator.open_run", opening)
     oracle = Oracle("It was lit in 1871.", "It was lit in 1874.")
 
     await self_correct(judge=judge, cache=False, **PAPER)(oracle.answer_async)(

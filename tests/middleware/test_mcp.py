@@ -19,7 +19,6 @@ from mcp.client.streamable_http import streamable_http_client
 from conflictscore.cli import main
 from conflictscore.errors import ConfigurationError
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware.mcp_server import McpTools, http_app
 from conflictscore.middleware.service import ServiceSettings
 from conflictscore.middleware.service.admission import Access
@@ -54,8 +53,8 @@ def tools(upstream: OpenAIServer) -> Iterator[McpTools]:
 
 
 def context(upstream: OpenAIServer, **more: Any) -> RunContext:
-    settings = LoopSettings(base_url=upstream.base_url, **{"cache": False, **PAPER, **more})
-    return run_context("scripted", Listed(), settings)
+    settings = {"base_url": upstream.base_url, "cache": False, **PAPER, **more}
+    return run_context("scripted", Listed(), **settings)
 
 
 def tools_of(open_context: Callable[[], RunContext], *, search: bool = True) -> McpTools:
@@ -364,7 +363,7 @@ async def test_a_client_starts_the_command_and_calls_it(
         (["--transport", "http", "--host", "0.0.0.0"], "give --key-file FILE, or say --no-auth"),
         (["--port", "9000"], "--port needs --transport http"),
         (["--docs", "no/such/folder"], "no/such/folder"),
-        (["--nli-model", "x"], "--nli-model needs --labeler"),
+        (["--labeler", "json:model=x"], "the options of json are unquoted=…"),
     ],
 )
 def test_bad_options_are_refused_in_one_line(

@@ -16,7 +16,6 @@ from conflictscore.errors import ConfigurationError, ContextWindowError, Provide
 from conflictscore.graph import binding
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware.doors import PassedOnError, correct, reconsider_prompt, whole
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answering import GeneratedAnswer, RevisionRequest
@@ -99,7 +98,7 @@ async def running(model: ChatOpenAI, script: Script, **settings: Any) -> Run:
         "question": settings.pop("question", QUESTION),
         "documents": settings.pop("documents", DISAGREEING),
     }
-    context = run_context(model, None, LoopSettings(cache=False, **{**PAPER, **settings}))
+    context = run_context(model, cache=False, **{**PAPER, **settings})
     return await correct(replace(context, answerer=script), start)
 
 

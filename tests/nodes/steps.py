@@ -21,6 +21,7 @@ from conflictscore.records import (
     Label,
     RevisionAction,
 )
+from conflictscore.settings import Settings
 
 __all__ = [
     "PROMPTS",
@@ -85,9 +86,13 @@ def revision(before: str, after: str, start: int = 0, **fields: Any) -> Change:
 
 
 def setting(**fields: Any) -> RunContext:
-    """The settings of a run in which nobody is asked for anything."""
-    nobody: Mapping[str, Any] = dict.fromkeys(("generator", "decomposer", "labeler", "prompts"))
-    return RunContext(**{**nobody, **fields})
+    """A run of the paper's loop in which nobody is asked for anything, but for these fields."""
+    chosen = {
+        name: fields.pop(name) for name in Settings.names() if name in fields and name != "labeler"
+    }
+    paper: dict[str, Any] = {"effort": "paper", "labeler": None, "prompts": None, **chosen}
+    nobody: Mapping[str, Any] = dict.fromkeys(("generator", "decomposer", "labeler"))
+    return RunContext(**{**nobody, "settings": Settings(**paper), **fields})
 
 
 def running(context: RunContext, events: list[Any] | None = None) -> RunRuntime:

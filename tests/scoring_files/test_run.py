@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.engine import LocalEngine, OnResult, Result, score_row
 from conflictscore.scoring_files.rows import Row
@@ -188,7 +187,9 @@ def test_a_run_is_not_gone_on_with_under_other_settings(
     score(source, out, context=context)
     before = out.read_bytes()
 
-    message = one_line(score, source, out, context=replace(context, **change))
+    message = one_line(
+        score, source, out, context=replace(context, settings=context.settings.replace(**change))
+    )
 
     assert f"out.jsonl.run: the run was started with something else: {shown}; resume" in message
     assert out.read_bytes() == before
@@ -251,8 +252,8 @@ def lamp_rows(path: Path, number: int) -> Path:
 
 def judged_by(server: OpenAIServer, cache: Path, **more: Any) -> RunContext:
     """Opened anew for every run, as each command opens its own."""
-    settings = LoopSettings(base_url=server.base_url, cache=ContentCache(cache), **more)
-    return run_context("scripted", None, settings)
+    store = ContentCache(cache)
+    return run_context("scripted", base_url=server.base_url, cache=store, **more)
 
 
 def test_failed_rows_are_scored_again_where_that_is_asked_for_and_no_others(

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any
+from typing import Any, Unpack
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
@@ -17,17 +17,27 @@ from conflictscore.benchmarks.harness.methods.registry import (
     method_of,
 )
 from conflictscore.errors import InputError
-from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings, Model
+from conflictscore.graph.create import open_run
+from conflictscore.graph.options import Model, ModelOptions
 from conflictscore.labelers import Labeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.spec import require_effort
 from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import PromptSet
+from conflictscore.settings import CorrectionSettings, Settings
 from conflictscore.storage.cache import ContentCache
 
-__all__ = ["Ready", "RunSettings", "Setup", "chosen_methods", "refuse_methods", "templates_read"]
+__all__ = [
+    "BenchmarkModels",
+    "Ready",
+    "RunSettings",
+    "Setup",
+    "chosen_methods",
+    "paper_loop",
+    "refuse_methods",
+    "templates_read",
+]
 
 _READ_BY_ALL = ("document", "cut", "evidence", "evidence_line", "justify", "retry")
 _READ_BY_FORM: Mapping[Form, tuple[str, ...]] = {
@@ -115,12 +125,19 @@ class Ready:
     answer_judge: LanguageModel
 
 
+class BenchmarkModels(ModelOptions, total=False):
+    """How the models of a benchmark are opened."""
+
+    judge: Model | None
+
+
 @dataclass(frozen=True)
 class Setup:
     """Models, retriever and settings, opened and not yet called."""
 
     settings: RunSettings
-    loop: LoopSettings
+    loop: Settings
+    """The paper's loop, as the user set it; that of ``context`` has the benchmark's own wording."""
     context: RunContext
     answer_judge: LanguageModel
 
@@ -128,23 +145,24 @@ class Setup:
     def open(
         cls,
         settings: RunSettings,
-        loop: LoopSettings,
+        loop: Settings,
         *,
         model: Model | None = None,
         retriever: BaseRetriever | None = None,
         answer_judge: Model | None = None,
+        **models: Unpack[BenchmarkModels],
     ) -> "Setup":
         """Open what a run needs.
 
         Args:
-            settings: What decides the figures, besides the loop's settings.
-            loop: What shapes the loop, with at least one round; it is that of the paper, whatever
-                the settings of ours are. The calls of your own labeler are
-                not counted. The cache keeps replies and verdicts of deterministic models for
-                other runs too; without one they are kept in the run's folder alone.
-            model: What answers; as for :func:`~conflictscore.create_self_correcting_rag`.
-            retriever: Where documents come from, where questions bring none of their own.
+            settings: Settings of the benchmark.
+            loop: Those of :func:`paper_loop`, with at least one round. The calls of your own
+                labeler are not counted.
+            model: Model that answers; as for :func:`~conflictscore.create_self_correcting_rag`.
+            retriever: Finds documents, where questions bring none of their own.
             answer_judge: The model that judges free-form answers; by default the loop's judge.
+            **models: How models are opened. The cache keeps replies and verdicts of deterministic
+                models for other runs too; without one they are kept in the run's folder alone.
 
         Raises:
             InputError: A setting is out of range.
@@ -155,14 +173,15 @@ class Setup:
         looks_again = any(
             METHODS[name].step == LOOP and method_of(name).looks_again for name in settings.methods
         )
-        loop = loop.as_in_the_paper()
-        again = loop if looks_again else replace(loop, max_rounds=0)
-        context = run_context(model, retriever, again, effort_needed=False)
+        again = loop if looks_again else loop.replace(max_rounds=0)
+        context = open_run(model, retriever, again, effort_needed=False, **models)
         grader = context.decomposer
         if answer_judge is not None:
-            alone = replace(loop, judge=None, labeler=None)
-            grader = run_context(answer_judge, None, alone, effort_needed=False).generator
-        require_effort(loop.reasoning_effort, context.generator, context.decomposer, grader)
+            alone = loop.replace(labeler=None)
+            others: dict[str, Any] = {**models, "judge": None}
+            grader = open_run(answer_judge, None, alone, effort_needed=False, **others).generator
+        effort = models.get("reasoning_effort")
+        require_effort(effort, context.generator, context.decomposer, grader)
         return cls(settings, loop, context, grader)
 
     def worded(self, benchmark: Benchmark) -> "Setup":
@@ -245,14 +264,24 @@ class Setup:
         cache: ContentCache | None,
     ) -> RunContext:
         """The same collaborators with other models, templates and cache."""
-        loop = replace(
-            self.loop,
+        return open_run(
+            generator,
+            self.context.retriever,
+            self.context.settings.replace(prompts=prompts),
             judge=decomposer,
-            prompts=prompts,
-            max_rounds=self.context.max_rounds,
             cache=False if cache is None else cache,
+            effort_needed=False,
         )
-        return run_context(generator, self.context.retriever, loop, effort_needed=False)
+
+
+def paper_loop(**settings: Unpack[CorrectionSettings]) -> Settings:
+    """The paper's loop, with the labeler that suits the judge where none is named.
+
+    Args:
+        **settings: Settings that override the preset's.
+    """
+    chosen: dict[str, Any] = {"effort": "paper", "labeler": None, **settings}
+    return Settings(**chosen)
 
 
 def _identity(labeler: Labeler) -> dict[str, Any] | None:

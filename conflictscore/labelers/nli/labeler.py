@@ -315,10 +315,10 @@ class NliLabeler:
 
 
 def open_nli(
-    nli_model: str | Path | None = None, calibration: Calibration | Path | None = None
+    model: str | Path | None = None, calibration: Calibration | Path | None = None
 ) -> NliLabeler:
-    """Open the judge by the option names of ``LABELERS``; see :meth:`NliLabeler.open`."""
-    return NliLabeler.open(nli_model, calibration=calibration)
+    """Open the labeler by the option names of ``LABELERS``; see :meth:`NliLabeler.open`."""
+    return NliLabeler.open(model, calibration=calibration)
 
 
 def verdict_on(window: Mapping[Label, float]) -> Label:

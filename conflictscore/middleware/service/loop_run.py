@@ -98,7 +98,7 @@ class LoopRun:
                 self.stage = "answer"
             case "answer":
                 self.stage = "judge"
-                if event["round"] and event["round"] >= self._context.max_rounds:
+                if event["round"] and event["round"] >= self._context.settings.max_rounds:
                     self._last = True
             case "decision" if event["decision"] == "correct":
                 self.stage = "regeneration"
@@ -118,7 +118,7 @@ class LoopRun:
             return LoopFailure(
                 "judge", f"no claim could be checked against a document: {next(errors)}"
             )
-        least, final = self._context.min_coverage or 0, run.final_report or report
+        least, final = self._context.settings.min_coverage or 0, run.final_report or report
         if final is not None and final.coverage is not None and final.coverage < least:
             labelled = f"only {final.coverage:.0%} of its pairs of claim and document have a label"
             return LoopFailure("judge", f"{labelled}, and --min-coverage wants {least:.0%}")

@@ -14,10 +14,9 @@ from conflictscore.benchmarks.harness.definition import ACCURACY, Benchmark
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.records import Question
-from conflictscore.benchmarks.harness.setup import RunSettings, Setup
+from conflictscore.benchmarks.harness.setup import RunSettings, Setup, paper_loop
 from conflictscore.benchmarks.running import Limits, arun_benchmark
 from conflictscore.benchmarks.truthfulqa.benchmark import REPLY_FORMS, judge_answer
-from conflictscore.graph.settings import LoopSettings
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.typed_world import TypedWorld
 from tests.world import scripted_model
@@ -176,12 +175,10 @@ async def run_quiz(
     """Run a quiz, its replies kept in the run's folder alone."""
     settings = RunSettings(methods=tuple(name for name in methods), **more.pop("settings", {}))
     chat = scripted_model(model) if isinstance(model, OpenAIServer) else model
-    loop = LoopSettings(
-        labeler=more.pop("labeler", "choice"),
-        cache=more.pop("cache", False),
-        prompts=more.pop("prompts", None),
-    )
-    setup = Setup.open(settings, loop, model=chat, retriever=more.pop("retriever", None))
+    loop = paper_loop(labeler=more.pop("labeler", "choice"), prompts=more.pop("prompts", None))
+    kept = more.pop("cache", False)
+    found = more.pop("retriever", None)
+    setup = Setup.open(settings, loop, model=chat, retriever=found, cache=kept)
     return await arun_benchmark(
         benchmark,
         folder,

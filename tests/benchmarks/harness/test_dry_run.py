@@ -11,8 +11,7 @@ from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.dry_run import Amounts, AssumedDocuments, Estimate, estimate
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, GRADE, LOOP
 from conflictscore.benchmarks.harness.records import StepRecord
-from conflictscore.benchmarks.harness.setup import RunSettings, Setup
-from conflictscore.graph.settings import LoopSettings
+from conflictscore.benchmarks.harness.setup import RunSettings, Setup, paper_loop
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.prices import Price, PriceTable
 from conflictscore.models.usage import UsageMeter
@@ -38,8 +37,10 @@ def planned(
 ) -> Estimate:
     setup = Setup.open(
         RunSettings(methods=methods),
-        LoopSettings(judge=judge or named(), labeler=labeler, cache=False, **settings),
+        paper_loop(**{"labeler": labeler, "prompts": None, **settings}),
         model=model or named(),
+        judge=judge or named(),
+        cache=False,
     )
     return estimate(benchmark, setup, prices=PRICES, recorded=recorded, assumed=assumed)
 

@@ -18,7 +18,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_openai.chat_models.base import BaseChatOpenAI
 
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings, Model
+from conflictscore.graph.options import Model
 from conflictscore.middleware.service import ServiceSettings, create_app
 from conflictscore.middleware.service.server import Server, open_listener
 from conflictscore.middleware.service.service import Service
@@ -221,9 +221,13 @@ def serving(
     opened = run_context(
         model,
         retriever or Listed(),
-        LoopSettings(
-            judge=judge, base_url=upstream.base_url, **{"cache": False, **PAPER, **context}
-        ),
+        **{
+            "judge": judge,
+            "base_url": upstream.base_url,
+            "cache": False,
+            **PAPER,
+            **context,
+        },
     )
     given = ServiceSettings(**(settings or {}))
     made = create_app(opened, given)

@@ -12,7 +12,6 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.graph.create import run_context
-from conflictscore.graph.settings import LoopSettings
 from conflictscore.middleware.service import ServiceSettings, create_app
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import (
@@ -42,7 +41,7 @@ def test_it_can_be_mounted_under_a_path_of_another_app(
     upstream: OpenAIServer, chat: ChatOpenAI, mode: str
 ) -> None:
     service = create_app(
-        run_context(chat, Listed(), LoopSettings(cache=False, **PAPER)),
+        run_context(chat, Listed(), cache=False, **PAPER),
         ServiceSettings(mode=mode, no_auth=True),  # type: ignore[arg-type]
     )
     outer = FastAPI()
@@ -71,7 +70,7 @@ def finished(client: httpx2.Client, run_id: str) -> object:
 
 
 def test_a_model_that_is_not_an_endpoint_cannot_be_served() -> None:
-    context = run_context(FakeListChatModel(responses=["So."]), Listed(), LoopSettings(cache=False))
+    context = run_context(FakeListChatModel(responses=["So."]), Listed(), cache=False)
 
     with pytest.raises(ConfigurationError, match="not an OpenAI-compatible endpoint"):
         create_app(context)
@@ -80,9 +79,7 @@ def test_a_model_that_is_not_an_endpoint_cannot_be_served() -> None:
 def test_without_a_search_only_what_tools_bring_is_checked(
     world: ChatWorld, chat: ChatOpenAI
 ) -> None:
-    app = create_app(
-        run_context(chat, None, LoopSettings(cache=False)), ServiceSettings(no_auth=True)
-    )
+    app = create_app(run_context(chat, cache=False), ServiceSettings(no_auth=True))
     body = asking()
     brought = {"role": "tool", "tool_call_id": "1", "content": "The lamp was lit in 1871."}
 

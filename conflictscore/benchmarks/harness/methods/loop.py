@@ -179,11 +179,13 @@ def _revising(disputed: tuple[Disputed, ...], guard: bool, asker: Asker) -> Self
         replace(
             context,
             method=Method.REGENERATED_RAG,
-            max_rounds=max(1, context.max_rounds),
-            regeneration="revise",
-            disputed=disputed,
-            unsettled="hedge",
-            guard=guard,
+            settings=context.settings.replace(
+                max_rounds=max(1, context.settings.max_rounds),
+                regeneration="revise",
+                disputed=disputed,
+                unsettled="hedge",
+                guard=guard,
+            ),
         )
     )
 

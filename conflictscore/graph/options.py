@@ -1,0 +1,152 @@
+"""Keyword arguments of the entry points: the run's settings, and how its models are opened."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, ForwardRef, TypedDict, TypeVar, cast
+
+from langchain_core.language_models import BaseChatModel
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.spec import ReasoningEffort
+from conflictscore.settings import CorrectionSettings, ScoringSettings, Settings, unknown_name
+from conflictscore.storage.cache import ContentCache
+
+__all__ = [
+    "CorrectionOptions",
+    "Model",
+    "ModelOptions",
+    "ScoringOptions",
+    "check_model",
+    "explicit_kwargs",
+    "split_options",
+]
+
+Model = str | BaseChatModel | LanguageModel
+"""A spec, a LangChain chat model, or a model that is open already."""
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ModelOptions(TypedDict, total=False):
+    """How the models of a run are opened."""
+
+    base_url: str | None
+    context_window: int | None
+    reasoning_effort: ReasoningEffort | None
+    cache: ContentCache | bool
+
+
+class ScoringOptions(ScoringSettings, ModelOptions, total=False):
+    """Keywords of an entry point that scores answers."""
+
+
+class CorrectionOptions(CorrectionSettings, ModelOptions, total=False):
+    """Keywords of an entry point that corrects answers."""
+
+    judge: Model | None
+
+
+_MODELS: Mapping[str, tuple[Any, str]] = {
+    "judge": (
+        None,
+        "Model that splits answers into claims and labels evidence. Default: the one that answers.",
+    ),
+    "base_url": (None, "OpenAI-compatible endpoint for model specs."),
+    "context_window": (
+        None,
+        "Tokens of prompt and reply together, at least 1024. Default: the model's own.",
+    ),
+    "reasoning_effort": (
+        None,
+        "low, medium or high, for the models of the run that take it; an error if none does."
+        " Default: the provider's.",
+    ),
+    "cache": (
+        True,
+        "Store of replies and verdicts: True for the user's cache, False for none.",
+    ),
+}
+"""Default and help of each keyword that is no setting of the run."""
+
+
+def help_of(name: str) -> str:
+    """Help of a keyword of the entry points."""
+    return _MODELS[name][1] if name in _MODELS else Settings.help(name)
+
+
+def _default(name: str) -> Any:
+    return _MODELS[name][0] if name in _MODELS else Settings.default(name)
+
+
+def split_options(options: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
+    """The validated settings among an entry point's keywords, and the keywords for its models.
+
+    Raises:
+        InputError: A setting is unknown or not allowed.
+        ConfigurationError: The judge is not a model.
+    """
+    models = {name: value for name, value in options.items() if name in _MODELS}
+    if models.get("judge") is not None:
+        check_model(models["judge"], "judge")
+    rest: Any = {name: value for name, value in options.items() if name not in _MODELS}
+    return Settings(**rest), models
+
+
+def check_model(model: object, name: str = "model") -> None:
+    """Refuse what is not a model.
+
+    Raises:
+        ConfigurationError: It is neither a spec nor a chat model, such as ``chat.with_retry()``.
+    """
+    if isinstance(model, str | BaseChatModel | LanguageModel):
+        return
+    raise ConfigurationError(
+        f"{name} is a {type(model).__name__}; give a spec such as 'openai:gpt-4.1-mini' or a"
+        " LangChain chat model, without with_retry(), bind() or with_config() around it"
+    )
+
+
+def explicit_kwargs(options: type) -> Callable[[F], F]:
+    """Write the keywords that a function takes as ``**settings`` out in its signature and help.
+
+    An unknown keyword is a TypeError that names the nearest one and all that exist.
+
+    Args:
+        options: The TypedDict that ``**settings`` unpacks.
+    """
+
+    def decorate(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        kinds = {
+            name: kind
+            for name, kind in options.__annotations__.items()
+            if name not in signature.parameters
+        }
+        named = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=_default(name),
+                annotation=kind.__forward_arg__ if isinstance(kind, ForwardRef) else kind,
+            )
+            for name, kind in kinds.items()
+        ]
+        explicit = signature.replace(parameters=[*own, *named])
+
+        @wraps(function)
+        def checked(*args: Any, **given: Any) -> Any:
+            for name in given:
+                if name not in explicit.parameters:
+                    line = unknown_name(name, explicit.parameters)
+                    raise TypeError(f"{function.__qualname__}(): {line}")
+            explicit.bind(*args, **given)
+            return function(*args, **given)
+
+        checked.__signature__ = explicit  # type: ignore[attr-defined]
+        told = "\n".join(f"    {name}: {help_of(name)}" for name in kinds)
+        checked.__doc__ = f"{inspect.getdoc(function)}\n\nSettings:\n{told}\n"
+        return cast("F", checked)
+
+    return decorate

@@ -1,0 +1,188 @@
+"""The settings of a run: one record, validated once, and the same in every entry point."""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.runnables import Runnable
+
+from conflictscore import (
+    PRESETS,
+    Settings,
+    create_conflict_scorer,
+    create_self_correcting_rag,
+    run_context,
+    score,
+)
+from conflictscore.benchmarks.harness.setup import paper_loop
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.graph.options import CorrectionOptions, ModelOptions
+from conflictscore.labelers import LABELERS
+from conflictscore.middleware import ConflictScoreMiddleware, SelfCorrectingChatModel, self_correct
+from conflictscore.settings import CorrectionSettings, ScoringSettings
+
+CORRECTING: list[Callable[..., Any]] = [
+    create_self_correcting_rag,
+    run_context,
+    ConflictScoreMiddleware,
+    self_correct,
+]
+SCORING: list[Callable[..., Any]] = [create_conflict_scorer, score]
+CHAT = FakeListChatModel(responses=["So."])
+
+
+def test_the_keywords_of_entry_points_are_the_fields_of_the_record() -> None:
+    assert set(CorrectionSettings.__annotations__) == set(Settings.names())
+    assert len(Settings.names()) <= 14
+    assert set(ScoringSettings.__annotations__) < set(Settings.names())
+    models = {*ModelOptions.__annotations__, "judge"}
+    assert set(CorrectionOptions.__annotations__) == {*Settings.names(), *models}
+
+
+@pytest.mark.parametrize("entry", [*CORRECTING, *SCORING])
+def test_help_shows_every_setting_with_its_default_and_what_it_does(
+    entry: Callable[..., Any],
+) -> None:
+    names = Settings.names() if entry in CORRECTING else tuple(ScoringSettings.__annotations__)
+    parameters = inspect.signature(entry).parameters
+    shown = inspect.getdoc(entry.__init__ if inspect.isclass(entry) else entry) or ""
+
+    for name in names:
+        assert parameters[name].default == Settings.default(name)
+        assert Settings.help(name) in shown
+
+
+def test_a_chat_model_has_a_field_for_each_setting() -> None:
+    fields = SelfCorrectingChatModel.model_fields
+
+    for name in Settings.names():
+        assert fields[name].default == Settings.default(name)
+        assert fields[name].description == Settings.help(name)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"max_rounds": -1}, "max_rounds is -1; give 0 to 20"),
+        ({"max_rounds": 21}, "max_rounds is 21; give 0 to 20"),
+        ({"max_rounds": "two"}, "max_rounds is 'two'; give 0 to 20"),
+        ({"max_rounds": True}, "max_rounds is True; give 0 to 20"),
+        ({"max_claims": 0}, "max_claims is 0; give at least 1, or None"),
+        ({"min_coverage": 1.5}, "min_coverage is 1.5; give 0 to 1, or None"),
+        ({"budget_seconds": 0}, "budget_seconds is 0; give a number above 0"),
+        ({"budget_seconds": float("inf")}, "budget_seconds is inf"),
+        ({"budget_seconds": float("nan")}, "budget_seconds is nan"),
+        ({"effort": "slow"}, "effort is 'slow'; give one of fast, standard, thorough, paper"),
+        ({"effort": []}, "effort is .*give one of fast"),
+        ({"regeneration": "typed"}, "regeneration is 'typed'; give one of paper, revise"),
+        ({"duplicates": "twice"}, "duplicates is 'twice'; give one of vote, once, domain"),
+        ({"disputed": "conflict"}, "disputed is 'conflict'; give a list of any of conflict"),
+        ({"disputed": ["all"]}, "disputed is .'all'.; give a list of any of conflict"),
+        ({"guard": "no"}, "guard is 'no'; give True or False"),
+        ({"labeler": "nope"}, "labeler is 'nope'; give one of json, choice, nli, cascade"),
+        ({"labeler": 3}, "labeler is 3; give a name of LABELERS"),
+        ({"labeler": "cascade:sure=1"}, "the options of cascade are model=…, certain=…"),
+        ({"labeler": "cascade:certain=2"}, "certain is '2'; give 0 to 1"),
+        ({"prompts": "nope"}, "prompt folder nope is not a folder"),
+        ({"trust": "nope.toml"}, "trust is 'nope.toml'; there is no such file"),
+        ({"labler": "json"}, "there is no setting 'labler'; did you mean labeler?"),
+    ],
+)
+def test_a_wrong_setting_is_refused_by_its_name_with_what_is_allowed(
+    wrong: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InputError, match=problem):
+        Settings(**wrong)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(lambda entry=entry, **wrong: entry(**wrong) for entry in CORRECTING[2:]),
+        lambda **wrong: create_self_correcting_rag(CHAT, **wrong),
+        lambda **wrong: run_context(CHAT, **wrong),
+        lambda **wrong: create_conflict_scorer(CHAT, **wrong),
+        lambda **wrong: score([], [], CHAT, **wrong),
+        lambda **wrong: SelfCorrectingChatModel(CHAT, **wrong),
+    ],
+)
+def test_every_entry_point_refuses_when_it_is_made(make: Callable[..., Any]) -> None:
+    with pytest.raises(InputError, match=r"labeler is 'nope'; give one of " + ", ".join(LABELERS)):
+        make(labeler="nope")
+    with pytest.raises(
+        (InputError, TypeError), match=r"no setting 'labler'; did you mean labeler\?"
+    ):
+        make(labler="json")
+    with pytest.raises(InputError, match="effort is 'slow'; give one of fast"):
+        make(effort="slow")
+
+
+RETRYING: Runnable[Any, Any] = CHAT.with_retry()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: create_self_correcting_rag(RETRYING),  # type: ignore[arg-type]
+        lambda: create_conflict_scorer(RETRYING),  # type: ignore[arg-type]
+        lambda: SelfCorrectingChatModel(RETRYING),  # type: ignore[arg-type]
+        lambda: SelfCorrectingChatModel(CHAT, judge=RETRYING),
+        lambda: self_correct(judge=RETRYING),  # type: ignore[arg-type]
+        lambda: ConflictScoreMiddleware(judge=RETRYING),  # type: ignore[arg-type]
+    ],
+)
+def test_a_model_that_is_no_chat_model_is_refused(make: Callable[[], Any]) -> None:
+    with pytest.raises(ConfigurationError, match="is a RunnableRetry; give a spec"):
+        make()
+
+
+def test_an_effort_acts_in_python_and_explicit_settings_override_it() -> None:
+    context = run_context(CHAT, effort="paper", max_rounds=2, cache=False)
+
+    settings = context.settings
+    assert (settings.effort, settings.regeneration, settings.guard) == ("paper", "paper", False)
+    assert (settings.disputed, settings.min_coverage) == (("conflict",), None)
+    assert settings.max_rounds == 2
+    assert context.prompts.name == "paper"
+    assert context.labeler.name.startswith("json(")
+    assert SelfCorrectingChatModel(CHAT, effort="thorough").max_rounds == 3
+
+
+def test_the_papers_loop_is_the_same_in_benchmarks() -> None:
+    named, run = Settings(effort="paper"), paper_loop()
+
+    assert run.labeler is None, "the one that suits the judge, unless it is named"
+    assert run.replace(labeler=named.labeler).to_json() == named.to_json()
+
+
+@pytest.mark.parametrize("effort", PRESETS)
+def test_a_preset_sets_what_it_names_and_leaves_the_defaults(effort: Any) -> None:
+    made, preset = Settings(effort=effort), dict(PRESETS[effort])
+
+    for name in {*Settings.names()} - {"effort", "prompts", *preset}:
+        assert getattr(made, name) == Settings.default(name)
+    for name in preset.keys() - {"prompts"}:
+        assert getattr(made, name) == preset[name]
+
+
+def test_a_copy_keeps_all_else_and_is_validated() -> None:
+    made = Settings(effort="paper", max_rounds=4)
+
+    again = Settings(effort="paper", max_rounds=4, guard=True)
+    assert made.replace(guard=True).to_json() == again.to_json()
+    with pytest.raises(InputError, match="max_rounds is 99"):
+        made.replace(max_rounds=99)
+
+
+def test_the_log_has_every_setting_as_plain_json(tmp_path: Path) -> None:
+    table = tmp_path / "trust.toml"
+    table.write_text('[hosts]\n"a.test" = 2\n', "utf-8")
+    told = Settings(effort="fast", trust=table).to_json()
+
+    assert told.keys() == {*Settings.names()}
+    assert (told["effort"], told["labeler"], told["max_claims"]) == ("fast", "nli", 8)
+    assert told["prompts"]["set"] == "default"
+    assert told["trust"] == {"hosts": {"a.test": 2.0}}
