@@ -11,6 +11,7 @@ import click
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 
+from conflictscore import Settings
 from conflictscore.cli import main
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, told
 from tests.fakes.openai_server import OpenAIServer
@@ -142,6 +143,12 @@ def test_every_file_that_the_architecture_names_exists() -> None:
 def exists(path: str) -> bool:
     below = ("conflictscore", "conflictscore/benchmarks", "conflictscore/middleware")
     return any((ROOT / folder / path).exists() for folder in (".", *below))
+
+
+def test_the_settings_page_has_every_setting() -> None:
+    page = (ROOT / "docs/guide/settings.md").read_text("utf-8")
+    table = page.partition("\n## ")[0]
+    assert tuple(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == Settings.names()
 
 
 RUN = [page for page in [TOP[0], *GUIDE] if page.name != "extending.md" and blocks(page, "python")]
