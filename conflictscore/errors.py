@@ -1,14 +1,14 @@
-"""Every error a caller can meet, as one tree.
+"""Every error that callers can catch, as one tree.
 
 ```
 ConflictScoreError                 one clear line, safe to show: it never carries a secret
-├── InputError                     what the caller gave cannot be used; exit code 2
+├── InputError                     input that cannot be used; exit code 2
 │   ├── ConfigurationError         a missing or wrong setting, key, model name or extra
 │   │   └── ContextWindowError     a model's context window is too small for what it must read
 │   └── NoDocumentsError           nothing was found to answer from
 ├── ProviderError                  a model or a search engine failed after its retries; exit code 1
 │   ├── QuotaError                 its quota or credit is used up; asking again now cannot help
-│   └── UnreadableReplyError       a model answered, and its reply does not have the asked form
+│   └── UnreadableReplyError       a model replied in another form than it was asked for
 └── BudgetError                    the caller's own budget is used up; exit code 3
 ```
 """
@@ -38,7 +38,7 @@ class ConflictScoreError(Exception):
 
 
 class InputError(ConflictScoreError):
-    """What the caller gave cannot be used: names the file, row and field, or the option."""
+    """The caller's input cannot be used. The message names file, row and field, or the option."""
 
     exit_code = 2
 
@@ -59,7 +59,7 @@ class ProviderError(ConflictScoreError):
     """A model or search provider failed and its retries are used up.
 
     Attributes:
-        provider: Who failed, such as ``"openai"`` or ``"google"``.
+        provider: Name of the provider, such as ``"openai"`` or ``"google"``.
         status: The HTTP status, where there was one.
     """
 
@@ -74,16 +74,16 @@ class QuotaError(ProviderError):
 
 
 UNREADABLE = "unreadable reply from "
-"""How the message of an :class:`UnreadableReplyError` begins, and so the reason of its pair."""
+"""Beginning of the message of an :class:`UnreadableReplyError`, and so of its pair's error."""
 
 
 class UnreadableReplyError(ProviderError):
     """A model replied, but not in the form it was asked for.
 
     Attributes:
-        reason: What was wrong, in words that can be given back to the model.
-        reply: What the model wrote; untrusted, and not part of the message.
-        again: Whether the model may do better if it is asked again, told the reason.
+        reason: The fault, in words that can be sent back to the model.
+        reply: The model's reply; untrusted, and not part of the message.
+        again: Whether asking again with the reason may help.
     """
 
     def __init__(self, reason: str, *, provider: str, reply: str = "", again: bool = True) -> None:
@@ -94,12 +94,12 @@ class UnreadableReplyError(ProviderError):
 
 
 class BudgetError(ConflictScoreError):
-    """The budget of a run is used up; nobody failed, and what is done is kept.
+    """The budget of a run is used up; nothing failed, and finished work is kept.
 
     Attributes:
-        kind: What the budget is in: ``"calls"``, ``"tokens"``, or ``"cost"`` in US dollars.
-        spent: What was spent when the call was refused; calls in flight may go beyond the limit.
-        limit: What may be spent.
+        kind: Unit of the budget: ``"calls"``, ``"tokens"``, or ``"cost"`` in US dollars.
+        spent: Amount spent when the call was refused; calls in flight may exceed the limit.
+        limit: The most that may be spent.
     """
 
     exit_code = 3
@@ -112,7 +112,7 @@ class BudgetError(ConflictScoreError):
             used = f"${spent:,.4f} of ${limit:,.4f}"
         super().__init__(
             f"the budget is used up ({used}); give a higher"
-            f" max_{kind}: what is kept by now is not paid for again"
+            f" max_{kind}: replies so far are kept and not paid for again"
         )
         self.kind = kind
         self.spent = spent
@@ -120,12 +120,12 @@ class BudgetError(ConflictScoreError):
 
 
 def brief_reason(error: Exception) -> str:
-    """Why something failed; an error of another library may quote an address with a key in it."""
+    """Reason for a failure; only the type of a foreign error, whose text may quote a key."""
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
 
 
 def install_hint(extra: str) -> str:
-    """How an extra is installed where this package itself came from: an index, or a clone."""
+    """Command that installs an extra from where this package came from: an index or a clone."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
 

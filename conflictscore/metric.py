@@ -5,8 +5,8 @@ A pair of claim and document without a label (UNLABELLED) counts in no score; a 
 a single labelled pair is left out of the means, since nothing is known of it.
 
 Every document counts, as in the paper. Where near-duplicate documents are to count as the one
-witness that they are, ``once`` names for each of them the first document of its group: the group
-then counts once among D+ and once among D-, if any of it stands there.
+witness that they are, ``duplicate_of`` maps each to the first document of its group: the group
+then counts once among D+ if any of it supports the claim, and once among D- if any contradicts it.
 
 Where documents are trusted to different degrees, ``weights`` has a weight of at least 0 for each;
 one that it does not name has 1. A side is then worth the sum of its weights, a group of copies the
@@ -48,11 +48,11 @@ _FEW_LOST = 0.1
 
 
 def contradiction_share(
-    claim: ClaimEvidence, once: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
+    claim: ClaimEvidence, duplicate_of: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
 ) -> float | None:
     """|D-| / (|D+| + |D-|) of one claim, in [0, 1]; None where both sides are empty."""
-    against = _worth(claim, Label.CONTRADICTS, once, weights)
-    sides = _worth(claim, Label.SUPPORTS, once, weights) + against
+    against = _worth(claim, Label.CONTRADICTS, duplicate_of, weights)
+    sides = _worth(claim, Label.SUPPORTS, duplicate_of, weights) + against
     return against / sides if sides else None
 
 
@@ -75,7 +75,7 @@ def conflictscore_count(
 
 def conflictscore_ratio(
     claims: Sequence[ClaimEvidence],
-    once: Mapping[int, int] = {},
+    duplicate_of: Mapping[int, int] = {},
     weights: Mapping[int, float] = {},
 ) -> float | None:
     """CS-R: the mean over claims of |D-| / (|D+| + |D-|), in [0, 1]; lower is better.
@@ -86,7 +86,7 @@ def conflictscore_ratio(
     scored = _scored(claims, weights)
     if not scored:
         return None
-    shares = [contradiction_share(claim, once, weights) or 0.0 for claim in scored]
+    shares = [contradiction_share(claim, duplicate_of, weights) or 0.0 for claim in scored]
     return fsum(shares) / len(scored)
 
 
@@ -107,26 +107,28 @@ def uncovered_claims(claims: Sequence[ClaimEvidence]) -> tuple[int, ...]:
 
 def claim_to_reconsider(
     claims: Sequence[ClaimEvidence],
-    once: Mapping[int, int] = {},
+    duplicate_of: Mapping[int, int] = {},
     weights: Mapping[int, float] = {},
 ) -> int | None:
-    """Number of the conflicting claim that is put back to the model; None where none conflicts.
+    """Number of the conflicting claim to put back to the model; None where none conflicts.
 
     The paper reconsiders one "main claim that had conflicts" (Table 13) and leaves open which.
     Here it is the one with the highest share of contradiction, the earlier on a tie: the claim
-    that its own sources stand behind the least.
+    that its own sources support least.
     """
     conflicting = [claim for claim in claims if claim.excluding_zero_weight(weights).conflicting]
     if not conflicting:
         return None
-    worst = max(conflicting, key=lambda claim: contradiction_share(claim, once, weights) or 0.0)
+    worst = max(
+        conflicting, key=lambda claim: contradiction_share(claim, duplicate_of, weights) or 0.0
+    )
     return worst.claim.number
 
 
 def disputed_claims(
     claims: Sequence[ClaimEvidence],
     policy: Collection[Disputed] = CONFLICT,
-    once: Mapping[int, int] = {},
+    duplicate_of: Mapping[int, int] = {},
     duplicates: Mapping[int, int] | None = None,
     weights: Mapping[int, float] = {},
 ) -> tuple[int, ...]:
@@ -139,17 +141,17 @@ def disputed_claims(
     Args:
         claims: The claims of an answer.
         policy: What makes a claim disputed.
-        once: Whose copies count once in what is at stake.
-        duplicates: Whose copies are no second document against a claim; by default those of
-            ``once``.
-        weights: By document: what it adds to what is at stake. One of 0 disputes nothing.
+        duplicate_of: Groups that count once in what is at stake.
+        duplicates: Groups that are no second document against a claim; by default those of
+            ``duplicate_of``.
+        weights: By document, its part in what is at stake. A document of weight 0 disputes nothing.
     """
-    copies = once if duplicates is None else duplicates
+    copies = duplicate_of if duplicates is None else duplicates
 
     def stake(claim: ClaimEvidence) -> tuple[float, float, int]:
-        against = _worth(claim, Label.CONTRADICTS, once, weights)
+        against = _worth(claim, Label.CONTRADICTS, duplicate_of, weights)
         return (
-            -against - _worth(claim, Label.SUPPORTS, once, weights),
+            -against - _worth(claim, Label.SUPPORTS, duplicate_of, weights),
             -against,
             claim.claim.number,
         )
@@ -174,9 +176,8 @@ def conflict_report(
         duplicates_vote: Whether each of them counts; otherwise a group counts once on each side.
         policy: What makes a claim disputed. The claim to reconsider is chosen among those in
             conflict, as :func:`claim_to_reconsider` does, and among the others if there is none.
-        weights: How far each document is trusted, at least 0; None where all count alike. The
-            claims are then disputed and chosen by them, and the scores with them stand in
-            ``weighted``, beside those without.
+        weights: Weight of each document, at least 0; None where all count alike. With weights,
+            claims are disputed and chosen by them, and ``weighted`` has the scores with weights.
     """
     if error := biased(claims):
         return ConflictReport(
@@ -188,20 +189,20 @@ def conflict_report(
             duplicates_vote=duplicates_vote,
             error=error,
         )
-    once, worth = ({} if duplicates_vote else duplicates), weights or {}
-    disputed = disputed_claims(claims, policy, once, duplicates, worth)
-    reconsider = claim_to_reconsider(claims, once, worth) if "conflict" in policy else None
+    duplicate_of, worth = ({} if duplicates_vote else duplicates), weights or {}
+    disputed = disputed_claims(claims, policy, duplicate_of, duplicates, worth)
+    reconsider = claim_to_reconsider(claims, duplicate_of, worth) if "conflict" in policy else None
     weighted = None
     if weights is not None:
         weighted = WeightedScores(
             by="table",
             cs_c=conflictscore_count(claims, weights),
-            cs_r=conflictscore_ratio(claims, once, weights),
+            cs_r=conflictscore_ratio(claims, duplicate_of, weights),
             weights=dict(weights),
         )
     return ConflictReport(
         cs_c=conflictscore_count(claims),
-        cs_r=conflictscore_ratio(claims, once),
+        cs_r=conflictscore_ratio(claims, duplicate_of),
         coverage=coverage(claims),
         claims=tuple(claims),
         uncovered=uncovered_claims(claims),
@@ -214,7 +215,7 @@ def conflict_report(
 
 
 def biased(claims: Sequence[ClaimEvidence]) -> str | None:
-    """Why the labels that could be read say little of all; None where they may stand for them.
+    """Why the labels that could be read are no fair sample of all; None where they may be.
 
     Replies that cannot be read are seldom so at random: a model that writes "SUPPORTED" loses all
     of one label, and what is left would score as if there were no such evidence. So there is no
@@ -234,10 +235,10 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
 
 
 def balance(
-    claim: ClaimEvidence, once: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
+    claim: ClaimEvidence, duplicate_of: Mapping[int, int] = {}, weights: Mapping[int, float] = {}
 ) -> float:
     """(|D+| - |D-|) / (|D+| + |D-|) of one claim, in [-1, 1]; 0 where no document speaks to it."""
-    share = contradiction_share(claim, once, weights)
+    share = contradiction_share(claim, duplicate_of, weights)
     return 0.0 if share is None else 1 - 2 * share
 
 
@@ -263,19 +264,22 @@ def better_evidence(before: Sequence[float], after: Sequence[float]) -> bool:
 def _scored(
     claims: Sequence[ClaimEvidence], weights: Mapping[int, float] = {}
 ) -> list[ClaimEvidence]:
-    heard = ((claim, claim.excluding_zero_weight(weights).labels) for claim in claims)
-    return [c for c, pairs in heard if any(p.label is not Label.UNLABELLED for p in pairs)]
+    known = ((claim, claim.excluding_zero_weight(weights).labels) for claim in claims)
+    return [c for c, pairs in known if any(p.label is not Label.UNLABELLED for p in pairs)]
 
 
 def _worth(
-    claim: ClaimEvidence, label: Label, once: Mapping[int, int], weights: Mapping[int, float]
+    claim: ClaimEvidence,
+    label: Label,
+    duplicate_of: Mapping[int, int],
+    weights: Mapping[int, float],
 ) -> float:
-    """What one side of a claim is worth: how many are on it, or the sum of their weights."""
+    """Worth of one side of a claim: the number of its documents, or the sum of their weights."""
     if not weights:
-        return claim.independent(label, once)
+        return claim.independent(label, duplicate_of)
     largest: dict[int, float] = {}
     for number in claim.documents(label):
-        first = once.get(number, number)
+        first = duplicate_of.get(number, number)
         largest[first] = max(largest.get(first, 0.0), weights.get(number, 1.0))
     return fsum(largest.values())
 

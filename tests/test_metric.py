@@ -367,7 +367,7 @@ def test_claims_are_disputed_by_policy_those_with_most_at_stake_first(
 def test_copies_that_count_once_put_less_at_stake() -> None:
     table = claims("+---0", "0++--")
     assert disputed_claims(table) == (1, 2)
-    assert disputed_claims(table, once={3: 2, 4: 2}) == (2, 1)
+    assert disputed_claims(table, duplicate_of={3: 2, 4: 2}) == (2, 1)
 
 
 def test_copies_are_no_second_document_against_a_claim_whether_they_vote_or_not() -> None:

@@ -1,4 +1,4 @@
-"""Graphs without a loop: one answer with no score, and the score of an answer that exists."""
+"""Graphs without a loop: an answer without scores, and the scores of an answer."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -54,12 +54,12 @@ def build_scoring_graph(
 def chain(
     nodes: Sequence[Node], context: RunContext, start: type
 ) -> StateGraph[RagState, None, Any, RagState]:
-    """A graph of nodes that run one after the other.
+    """A graph whose nodes run one after the other.
 
     Args:
         nodes: The nodes.
         context: The collaborators, which the graph closes over.
-        start: What a run starts from, a TypedDict.
+        start: Type of the graph's input, a TypedDict.
     """
     graph = StateGraph[RagState, None, Any, RagState](RagState, input_schema=start)
     bound = Binding(graph, context)

@@ -1,7 +1,7 @@
-"""Which documents a flip hangs on: the second question is asked again without each of them.
+"""Find the documents that a flip depends on, by asking again without each of them.
 
-Beside every document that speaks to the claim, each side as a whole is left out, and once nothing:
-a model that does not flip then either is not steady, or had changed no more than its wording.
+Each document with a side is left out in turn, then each side as a whole, and once nothing: a model
+that does not flip then is unsteady, or had only changed its wording.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ __all__ = ["AskedAgain", "Explanation", "Trial", "explain"]
 
 @dataclass(frozen=True)
 class AskedAgain:
-    """What a flip came of.
+    """The question, answer and evidence behind a flip.
 
     Attributes:
         question: The question.
         options: The two options of a multiple choice; none in free form.
         before: The first answer.
-        claim: Its claim that was put back, with its labels.
+        claim: The claim that was put back to the model, with its labels.
         documents: All documents of the question.
     """
 
@@ -45,7 +45,7 @@ class AskedAgain:
     documents: tuple[Document, ...]
 
     def trials(self) -> list[tuple[int, ...]]:
-        """The numbers of documents to leave out, a trial each; near-copies go together."""
+        """Numbers of the documents to leave out, by trial; near-copies go together."""
         copies = {d.number: d.duplicate_of or d.number for d in self.documents}
         sides = [self.claim.supports, self.claim.contradicts]
         groups: dict[int, tuple[int, ...]] = {}
@@ -73,7 +73,7 @@ class AskedAgain:
         return len(prompts) + judged, tokens
 
     async def ask(self, left_out: Sequence[int], context: RunContext, meter: UsageMeter) -> Answer:
-        """Ask the second question without these documents, as if they had not been found.
+        """Ask again without these documents, as if they had not been found.
 
         Raises:
             ContextWindowError: The window is too small for the documents.
@@ -100,19 +100,19 @@ class AskedAgain:
 
 
 class Trial(Record):
-    """The answer without some of the documents."""
+    """One more answer, without some of the documents."""
 
     without: tuple[int, ...]
-    """Numbers of the documents that were left out; empty where none was."""
+    """Numbers of the documents that were left out; may be empty."""
     answer: str | None
     returns: bool | None
-    """Whether the first answer's claim is back: the same option, or in free form an answer that the
-    judge finds to support it. None where that is not known."""
+    """Whether the first answer's claim returned: the same option, or in free form an answer that
+    supports it by the judge. None where that is not known."""
     error: str | None = None
 
 
 class Explanation(Record):
-    """What a flip hangs on."""
+    """The trials of a flip, and the documents that it depends on."""
 
     trials: tuple[Trial, ...]
     """The first leaves nothing out."""
@@ -120,13 +120,13 @@ class Explanation(Record):
 
     @property
     def steady(self) -> bool | None:
-        """Whether the answer changed again with all documents; None where that is not known."""
+        """Whether the answer flips again with all documents; None where that is not known."""
         returns = self.trials[0].returns
         return None if returns is None else not returns
 
     @property
     def hangs_on(self) -> tuple[tuple[int, ...], ...]:
-        """The documents without which there is no flip; a side only where none of them alone is."""
+        """Documents without which there is no flip; a whole side only if no document alone is."""
         found = [trial.without for trial in self.trials[1:] if trial.returns]
         return tuple(one for one in found if not any(set(other) < set(one) for other in found))
 
@@ -157,7 +157,7 @@ async def explain(flip: AskedAgain, context: RunContext) -> Explanation:
 async def _judged(
     flip: AskedAgain, trials: Sequence[Trial], context: RunContext, meter: UsageMeter
 ) -> list[Trial]:
-    """Whether each answer supports the first answer's claim, by the judge of documents."""
+    """Have the judge of documents say whether each answer supports the first answer's claim."""
     answers = [
         Document(number=number, text=trial.answer)
         for number, trial in enumerate(trials, start=1)

@@ -18,15 +18,15 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvid
 __all__ = ["OpenTelemetryCallback"]
 
 _PART_OF_A_STEP = ("langsmith:hidden", "seq:step")
-"""How LangGraph tags what it runs within a node."""
+"""LangGraph's tags of runs within a node."""
 _ABOUT = ("step", "claim", "document")
 
 
 class OpenTelemetryCallback(BaseCallbackHandler):
     """A LangChain callback that turns a run into spans of the tracer provider that is set up.
 
-    A span a graph, a node, a search and a model call, within the span that is current where the
-    run starts. The graph's span has ``conflictscore.checked``, ``conflictscore.changes``, and
+    Each graph, node, search and model call has a span, within the current span of the run's
+    start. The graph's span has ``conflictscore.checked``, ``conflictscore.changes``, and
     an event ``gen_ai.evaluation.result`` for each of CS-C, CS-R and coverage, in [0, 1], of the
     answer that stands.
     """
@@ -34,15 +34,15 @@ class OpenTelemetryCallback(BaseCallbackHandler):
     run_inline = True  # a span has to begin before those within it do
 
     def __init__(self, provider: TracerProvider | None = None) -> None:
-        """Take a tracer.
+        """Set up the callback.
 
         Args:
-            provider: Whose; by default the one that is set up for the process, or that will be.
+            provider: The tracer provider; by default that of the process.
         """
         self._tracer = trace.get_tracer("conflictscore", tracer_provider=provider)
         self._spans: dict[UUID, Span] = {}
         self._within: dict[UUID, UUID | None] = {}
-        """Of runs without a span of their own, the one that they are part of."""
+        """Parents of runs that have no span of their own."""
 
     def on_chain_start(
         self,
@@ -61,7 +61,7 @@ class OpenTelemetryCallback(BaseCallbackHandler):
             self._begin(run_id, parent_run_id, told.get("name") or "chain")
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **told: Any) -> None:
-        """End it, with the scores where it is a graph of ours."""
+        """End the span; that of one of our graphs gets the scores."""
         span = self._spans.get(run_id)
         if span and isinstance(outputs, Mapping) and "checked" in outputs and "run_id" in outputs:
             _evaluate(span, outputs)
@@ -77,7 +77,7 @@ class OpenTelemetryCallback(BaseCallbackHandler):
         metadata: Mapping[str, Any] | None = None,
         **told: Any,
     ) -> None:
-        """Begin the span of a model call, with what it is for."""
+        """Begin the span of a model call, with its step, claim and document."""
         about = metadata or {}
         model = about.get("ls_model_name")
         known = {
@@ -89,7 +89,7 @@ class OpenTelemetryCallback(BaseCallbackHandler):
         self._begin(run_id, parent_run_id, f"chat {model}" if model else "chat", known)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **told: Any) -> None:
-        """End it, with the tokens that it took."""
+        """End the span with its token counts."""
         if span := self._spans.get(run_id):
             for generations in response.generations:
                 for generation in generations:

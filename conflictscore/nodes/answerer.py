@@ -1,4 +1,4 @@
-"""Answers from the language model: from documents, and again with both sides of a conflict.
+"""The language model as answerer: it answers from documents, and again with both sides in view.
 
 The prompts are those of Tables 11 to 16.
 """
@@ -41,14 +41,14 @@ __all__ = [
 T = TypeVar("T")
 
 REPLY_TOKENS = 512
-"""The most that an answer may have."""
+"""Limit of an answer."""
 _OF_THE_TEXT = {"stop", "max_tokens", "max_completion_tokens", "response_format"}
-"""Call parameters about an answer's text; they would cut a reply with lines of its own before it
-comes to the text."""
+"""Call parameters for the text of an answer. A reply to a request has other lines before its text,
+which they would cut."""
 
 
 def answerer_of(context: RunContext) -> Answerer:
-    """Who answers in a run: the answerer in its context, or else its language model."""
+    """The answerer of a run: that of its context, or else its language model."""
     return context.answerer or _ModelAnswerer(context)
 
 
@@ -57,9 +57,9 @@ def announce(runtime: RunRuntime, number: int, answer: Answer, *, guarded: bool 
 
     Args:
         runtime: The run's.
-        number: The answer's round; with a guard, one after the first is streamed once it stands.
+        number: The answer's round. With a guard, later rounds are streamed once they are judged.
         answer: The answer.
-        guarded: Whether the guard has let it stand.
+        guarded: Whether the guard has judged it.
     """
     awaits_guard = runtime.context.settings.guard and number and not guarded
     if runtime.context.answerer is None and not awaits_guard:
@@ -132,7 +132,7 @@ class _ModelAnswerer:
     ) -> T:
         """Ask the model within the conversation, and once more for a reply that can be read.
 
-        The caller's call parameters hold, but for those about the text: see :func:`before_stop`.
+        The caller's call parameters apply, except those for the text: see :func:`before_stop`.
         """
         context = self.context
         given = {k: v for k, v in context.answer_parameters.items() if k not in _OF_THE_TEXT}
@@ -150,10 +150,10 @@ class _ModelAnswerer:
 
 
 def before_stop(text: str, parameters: Mapping[str, Any]) -> str:
-    """A text as a server ends it: before the first of the caller's stop words.
+    """A text as a server would end it: before the first of the caller's stop words.
 
     Args:
-        text: What is to stand in an answer.
+        text: Part of an answer.
         parameters: The call parameters of answers; ``stop`` may stand in their ``extra_body``.
     """
     given = parameters.get("stop") or (parameters.get("extra_body") or {}).get("stop") or ()
@@ -184,13 +184,13 @@ async def ask_with_documents(
         template: The template's name.
         fields: Its further fields.
         read: Turns the reply into a value, or raises ValueError with the reason why not.
-        reply_tokens: The most that the reply may have.
-        step: What the documents are shown for, as a note says it: "to STEP, document 1 was cut".
+        reply_tokens: Limit of the reply.
+        step: Purpose of the documents, as in the note "to STEP, document 1 was cut".
         history: Messages that go before the prompt.
         parameters: Further call parameters of the model.
 
     Returns:
-        The value, and which documents the model saw in part only.
+        The value, and notes on documents that were cut.
 
     Raises:
         ContextWindowError: The window is too small for the documents.
@@ -237,13 +237,13 @@ async def ask_again(
     """Have an answer reconsidered; the arguments are those of :func:`regeneration_prompt`.
 
     Args:
-        question: What was asked.
+        question: The question.
         options: The two options of a multiple-choice question; none in free form.
         before: The answer to reconsider.
         claim: Its claim that has evidence on both sides, with its labels.
         documents: All documents of the question.
-        model: What answers.
-        prompts: Where the templates are.
+        model: The answering model.
+        prompts: The templates.
         meter: Counts the calls.
         history: Messages that go before the prompt.
         parameters: Further call parameters of the model.
@@ -253,7 +253,7 @@ async def ask_again(
         fields: See :func:`regeneration_prompt`.
 
     Returns:
-        The new answer, and which documents it saw in part only.
+        The new answer, and notes on documents that were cut.
 
     Raises:
         ContextWindowError: The window is too small for the documents.
@@ -315,22 +315,22 @@ def regeneration_prompt(
     """Ask again with both sides of the conflict in view (Tables 13 and 16).
 
     Args:
-        question: What was asked.
+        question: The question.
         options: The two options of a multiple-choice question; none in free form.
         before: The answer to reconsider.
         claim: Its claim that has evidence on both sides, with its labels.
         documents: All documents of the question.
-        model: Whose context window the documents must fit.
-        prompts: Where the templates are.
+        model: Its context window must fit the documents.
+        prompts: The templates.
         history: Messages that will go before the prompt; they take room from the documents.
         evidence_from: Documents that the evidence of both sides is quoted from, by number; by
             default ``documents``.
-        weights: How far documents are trusted; the most trusted of each side come first.
+        weights: Weights by document; the heaviest of each side come first.
         variant: Ending of the template's name, for a benchmark method that asks in its own way.
         fields: Further fields of that template.
 
     Returns:
-        The whole prompt, and the documents as they stand in it.
+        The whole prompt, and its documents as they were fitted.
 
     Raises:
         ContextWindowError: The window is too small for the documents.
@@ -355,12 +355,12 @@ def regeneration_prompt(
 
 
 def _as_given(answer: Answer) -> str:
-    """The answer as the model gave it: in multiple choice with its letter."""
+    """The answer as the model wrote it: in multiple choice with its letter."""
     return answer.text if answer.option is None else f"{'AB'[answer.option]} – {answer.text}"
 
 
 def cut_notes(fitted: Fitted, step: str) -> list[str]:
-    """Which documents the answering model saw in part only, for the run's notes."""
+    """Notes on documents that the answering model saw only in part."""
     return [
         f"to {step}, document {number} was cut: it is longer than its share of the context window"
         for number in fitted.cut

@@ -1,4 +1,4 @@
-"""The protocol of whoever answers: the language model, or a caller's agent or function."""
+"""The protocol of answerers: the language model, or a caller's agent or function."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class RevisionRequest:
 
 
 class Answerer(Protocol):
-    """Whoever answers in a run: the language model, or the caller's agent or function."""
+    """An answerer: the language model, or a caller's agent or function in its place."""
 
     async def first(self, state: "RagState", meter: UsageMeter) -> GeneratedAnswer:
         """Answer the question from the documents; the calls that ``meter`` counts are the run's.

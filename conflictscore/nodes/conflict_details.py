@@ -1,4 +1,4 @@
-"""Laying out both sides of a claim: for the prompts of the paper, and for whoever decides on it."""
+"""Both sides of a claim as text: for the paper's prompts, for people, and for agents."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -18,8 +18,8 @@ class Witness(NamedTuple):
 
     Attributes:
         document: The document.
-        verdict: What the judge said of it.
-        passage: What it says, in its own words; empty where it is blank.
+        verdict: The judge's verdict on it.
+        passage: Its evidence, in its own words; empty for a blank document.
         copies: Numbers of the documents on this side with nearly its text, ascending.
     """
 
@@ -30,12 +30,12 @@ class Witness(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The judge's, on one line and cut; empty where it gave none."""
+        """The judge's reason, cut to one line; empty where it gave none."""
         return material_line(self.verdict.reasoning or "")[:_REASON_CHARS]
 
     @property
     def source(self) -> str:
-        """Title, site and date, as far as they are known, and how many copies are folded in it."""
+        """Title, site and date where known, and the number of near-copies folded into it."""
         document, more = self.document, len(self.copies)
         known = [document.title, document.site, str(document.metadata.get("date") or "")]
         shown = [line[:_SOURCE_CHARS] for text in known if (line := material_line(text))]
@@ -56,8 +56,8 @@ def witnesses(
     Args:
         claim: The claim with its labels.
         label: The side.
-        documents: Those that it was held against.
-        weights: How far each is trusted; the most trusted come first.
+        documents: The documents that it was labelled against.
+        weights: Weights by document; the heaviest come first.
     """
     known = {document.number: document for document in documents}
     alike: dict[int, list[EvidenceLabel]] = {}
@@ -74,7 +74,7 @@ def witnesses(
 def _on_side(
     claim: ClaimEvidence, label: Label, weights: Mapping[int, float]
 ) -> list[EvidenceLabel]:
-    """The verdicts on one side: the most trusted documents first, then by their numbers."""
+    """Verdicts on one side: the heaviest documents first, then by number."""
     pairs = [pair for pair in claim.labels if pair.label is label]
     return sorted(pairs, key=lambda pair: -weights.get(pair.document, 1.0))
 
@@ -89,7 +89,7 @@ def conflict_details(
 
     Every document has a line, copies included. The passage is the judge's quotation where it stands
     in the document in one piece, else that of :func:`~conflictscore.labelers.quotes.passage_of`.
-    With weights, the most trusted documents of each side come first.
+    With weights, the heaviest documents of each side come first.
     """
     known = {document.number: document for document in documents}
 
@@ -112,10 +112,10 @@ def sourced_details(
     prompts: PromptSet,
     weights: Mapping[int, float] = {},
 ) -> str:
-    """Both sides with what speaks for each document: its source, its date, the judge's reason.
+    """Both sides with the source, date and judge's reason of each document.
 
-    Near-copies on one side are one line, which counts them. With weights, the most trusted
-    documents of each side come first.
+    Near-copies on one side are one line, which counts them. With weights, the heaviest documents
+    of each side come first.
     """
 
     def line(witness: Witness) -> str:

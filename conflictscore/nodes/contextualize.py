@@ -6,7 +6,7 @@ from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.conversation import Conversation, Turn, conversation_of
 from conflictscore.nodes.replies import read_text
-from conflictscore.nodes.retrieve import given_documents, what_is_asked
+from conflictscore.nodes.retrieve import given_documents, read_question
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, spent
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.tokens import count_tokens
@@ -20,18 +20,15 @@ _TOKENS_PER_TOKEN = 2
 
 
 async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Rewrite the question by what user and assistant said before; without such turns it stays.
+    """Rewrite the question with the conversation before it; without earlier turns it stays.
 
-    A question that could not be rewritten stays as it was asked, with a note.
+    A question that could not be rewritten is used as it was asked, with a note.
 
     Raises:
-        InputError: What is given cannot be used, a turn of the history included.
+        InputError: The input cannot be used, a turn of the history included.
     """
-    if runtime.context.answerer and state.get("attempts"):  # in the middle of a run
-        asked = state["asked"]
-    else:
-        asked, _ = what_is_asked(state)
-        given_documents(state)  # before anything is paid for
+    asked, _ = read_question(state)
+    given_documents(state)  # checked before anything is paid for
     context, meter = runtime.context, UsageMeter()
     conversation = conversation_of(state, context.generator)
     question, notes = asked, _left_out(conversation)

@@ -1,4 +1,4 @@
-"""The conversation before a question, as much of it as a model's context window has room for."""
+"""The conversation before a question, cut to a share of the model's context window."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from conflictscore.tokens import count_tokens
 __all__ = ["Conversation", "Turn", "conversation_of", "read_after"]
 
 _SHARE = 4
-"""A conversation gets one part in so many of the context window; the documents need the rest."""
+"""A conversation gets 1 / _SHARE of the context window; the documents need the rest."""
 _FRAME_TOKENS = 4
-"""What a chat message takes in addition to its text."""
+"""Tokens of a chat message beside its text."""
 _MESSAGES = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
 
 
@@ -38,7 +38,7 @@ class Conversation:
     turns: tuple[Turn, ...]
     """Oldest first."""
     left_out: int = 0
-    """How many turns there was no room for, all of them older than the ones that are shown."""
+    """Number of older turns that did not fit."""
 
     @property
     def messages(self) -> tuple[BaseMessage, ...]:
@@ -54,11 +54,11 @@ class Conversation:
 def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
     """The conversation so far, in at most a quarter of a model's context window.
 
-    The oldest turns of user and assistant are left out first, and what is shown then begins with
-    a turn of the user. System turns always stay.
+    The oldest turns of user and assistant are left out first, so that the first one shown is the
+    user's. System turns always stay.
 
     Raises:
-        InputError: A turn has no text, another role, or a field that is unknown.
+        InputError: A turn has no text, an unknown role or an unknown field.
     """
     turns = _turns(state)
     sizes = [count_tokens(turn.content, model.name).n + _FRAME_TOKENS for turn in turns]
@@ -82,7 +82,7 @@ def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
 
 
 def read_after(messages: Sequence[BaseMessage], prompt: str) -> str:
-    """All that a model reads that is asked this after these messages, for counting its tokens."""
+    """The whole text of a prompt that follows these messages, for counting its tokens."""
     return "\n".join([*(f"{message.type}: {message.text}" for message in messages), prompt])
 
 

@@ -1,4 +1,4 @@
-"""The scores of a run as feedback in LangSmith, where its graph is traced there."""
+"""Scores of a run as feedback in LangSmith, where its graph is traced."""
 
 import logging
 import threading
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Traced(NamedTuple):
-    """The trace of the graph that runs."""
+    """The trace of the running graph."""
 
     client: Client
     project: str
@@ -27,12 +27,12 @@ class _Traced(NamedTuple):
 
 
 def send_feedback(scores: Mapping[str, float | bool | None]) -> None:
-    """Send scores to LangSmith for the graph whose node calls this; elsewhere nothing happens.
+    """Send scores to LangSmith for the graph whose node calls this; untraced graphs send none.
 
-    It does not hold the run up: a thread sends them, and a failure is logged as a warning.
+    A thread sends them, so that the run does not wait. A failure is logged as a warning.
 
     Args:
-        scores: By the name of the feedback; what is None is not sent.
+        scores: By the name of the feedback; None is not sent.
     """
     manager = ensure_config().get("callbacks")
     if not isinstance(manager, BaseCallbackManager):

@@ -12,7 +12,7 @@ __all__ = ["generate"]
 
 
 async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Have the question answered; an answer that is given with it is taken.
+    """Have the question answered, or take the answer that came with it.
 
     Raises:
         ConfigurationError: The context window is too small for the documents.

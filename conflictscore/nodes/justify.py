@@ -1,8 +1,7 @@
-"""justify: why an answer changed, where its regeneration gave no reason.
+"""justify: ask for the reason of a change that came without one.
 
 The paper asks for a reason in multiple choice only (Table 16), and small models leave it out even
-there. A flip without a reason cannot be reviewed, so here it is followed by one short question of
-our own.
+there. A flip without a reason cannot be reviewed, so one short question of our own follows it.
 """
 
 from typing import Any
@@ -32,7 +31,7 @@ _REPLY_TOKENS = 160
 
 
 async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Ask the generator for one sentence; a failure is noted, and the flip stays without one."""
+    """Ask the generator for one sentence; a failure is noted, and the flip stays without reason."""
     attempts, documents, meter = attempts_of(state), documents_of(state), UsageMeter()
     context, changed = runtime.context, flipped_by(attempts)
     changes = changes_in(state, changed.round) if changed else ()

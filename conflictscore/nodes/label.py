@@ -8,7 +8,7 @@ from conflictscore.labelers.table import label_table
 from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.decide import spare_time
-from conflictscore.nodes.look_further import taken_back
+from conflictscore.nodes.look_further import rollback
 from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
@@ -32,10 +32,10 @@ __all__ = ["label", "renumbered"]
 
 
 async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Label the claims that no earlier answer of this question had; the others keep their labels.
+    """Label the new claims; those that an earlier answer of this question made keep their labels.
 
-    Where the run has a time budget, labelling ends in time for a second answer. Where more
-    documents were found for an answer that is labelled already, only the pairs with them are new.
+    With a time budget, labelling leaves time for a correction. After a further search, only the
+    pairs with the new documents are labelled.
 
     The whole table is one node, so that pairs can be folded, batched and cached together.
     """
@@ -59,7 +59,7 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     except BudgetError as stop:
         if not may_be_given_up(state, context):
             raise
-        # nothing is lost: what could not be labelled leaves the answer as it was
+        # the new claims stay unlabelled, and so their change is refused: nothing is lost
         labelled = tuple(_unlabelled(claim, documents, str(stop)) for claim in new)
     known |= {evidence.claim.text: evidence for evidence in labelled}
     evidence = [renumbered(known[claim.text], claim) for claim in claims]
@@ -71,10 +71,10 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Label the last answer's claims against the documents that were found further.
+    """Label the last answer's claims against the documents of a further search.
 
-    If not one of these pairs could be labelled, the documents are left out again, since an answer
-    must not count as less checked for having been looked at harder.
+    If none of these pairs could be labelled, the documents are left out again: a further search
+    must not lower the coverage of an answer.
     """
     context, meter, attempts = runtime.context, UsageMeter(), attempts_of(state)
     report = attempts[-1].report
@@ -103,7 +103,7 @@ async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     if all(pair.label is Label.UNLABELLED for pair in pairs):
         reason = f"{failure} ({pairs[0].error})" if pairs else failure
         before = [evidence.to_json() for evidence in report.claims]
-        return {"evidence": before, "usage": usage, **taken_back(state, new, reason)}
+        return {"evidence": before, "usage": usage, **rollback(state, new, reason)}
     evidence = []
     for known in report.claims:
         left_out = _unlabelled(known.claim, new, str(known.labels[0].error)).labels
@@ -134,6 +134,6 @@ def _unlabelled(claim: Claim, documents: Sequence[Document], reason: str) -> Cla
 
 
 def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
-    """The labels of a claim as those of another one that says the same."""
+    """The labels of a claim, for a claim of the same text with another number."""
     labels = tuple(p.model_copy(update={"claim": claim.number}) for p in evidence.labels)
     return ClaimEvidence(claim=claim, labels=labels)

@@ -1,4 +1,4 @@
-"""look_further: ask the retriever once more, for what is in doubt, before a second answer."""
+"""look_further: ask the retriever again about doubtful claims, before the answer is corrected."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -26,34 +26,34 @@ from conflictscore.records import ClaimEvidence, Document, FurtherSearch
 from conflictscore.retrieval.duplicates import mark_duplicates
 from conflictscore.threads import deadline, together
 
-__all__ = ["look_further", "taken_back"]
+__all__ = ["look_further", "rollback"]
 
 _MOST_CLAIMS = 3
-"""A round's; with two queries for each."""
+"""Claims a round, with two queries each."""
 _MOST_NEW = 4
-"""New documents of a search."""
+"""New documents of one search."""
 _QUERY_TOKENS = 160
 _NO_RETRIEVER = "there is no retriever to ask"
 
 
 class _Found(NamedTuple):
-    """What one search came to."""
+    """Results of one search."""
 
     evidence: ClaimEvidence
     query: str = ""
     documents: tuple[Document, ...] = ()
     note: str | None = None
     remarks: tuple[str, ...] = ()
-    """What the retriever noted on the way."""
+    """Notes of the retriever."""
 
 
 async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Search for each claim in doubt: for what bears it out, and for what speaks against it.
+    """Search for each doubtful claim: for evidence that supports it, and for evidence against it.
 
     The model writes the queries. New documents get the next numbers, and near-duplicates are marked
-    as at the first search. A search that fails leaves a note, and so does a run that has no
-    retriever; it goes on with the documents that it has. Of a time budget, half of what a second
-    answer leaves goes into the searches.
+    as at the first search. A search that fails leaves a note, and so does a run without a
+    retriever; the run goes on with the documents that it has. Of a time budget, the searches get
+    half of what a correction leaves.
     """
     context, meter = runtime.context, UsageMeter()
     [*_, last], doubted = attempts_of(state), to_look_for(state, context)
@@ -78,7 +78,7 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             notes.append(f"looking further: {left} more claims are in doubt, and {most} looked for")
     found = [one for number in sorted(results) for one in results[number]]
     known = documents_of(state)
-    searches, documents = _taken(found, known, last.round)
+    searches, documents = _sorted_in(found, known, last.round)
     notes += [note for one in found for note in _notes(one)]
     runtime.stream_writer(
         {
@@ -100,13 +100,13 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     }
 
 
-def taken_back(state: RagState, documents: Sequence[Document], reason: str) -> dict[str, Any]:
-    """The update that leaves out again what the searches of this round found.
+def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dict[str, Any]:
+    """Undo the searches of this round: their documents are left out again.
 
     Args:
         state: The run's.
-        documents: What they found.
-        reason: Why.
+        documents: The documents that they found.
+        reason: Why they are left out.
     """
     names = {document.number: _name(document) for document in documents}
     searches = [
@@ -123,7 +123,7 @@ def taken_back(state: RagState, documents: Sequence[Document], reason: str) -> d
         for search in searches_of(state)
     ]
     kept = [d.to_json() for d in documents_of(state) if d.number not in names]
-    note = f"what was found further is left out again: {reason}"
+    note = f"documents found by looking further were left out again: {reason}"
     return {
         "documents": kept,
         "searches": [search.to_json() for search in searches],
@@ -134,7 +134,7 @@ def taken_back(state: RagState, documents: Sequence[Document], reason: str) -> d
 async def _searched(
     evidence: ClaimEvidence, state: RagState, context: RunContext, meter: UsageMeter
 ) -> list[_Found]:
-    """One claim's searches; what cannot be had is noted."""
+    """The searches of one claim; failures are noted."""
     claim, note = evidence.claim.text, None
     try:
         queries = await context.generator.ask(
@@ -168,10 +168,10 @@ async def _search(
     return _Found(evidence, query, documents, note, tuple(remarks))
 
 
-def _taken(
+def _sorted_in(
     found: Iterable[_Found], known: tuple[Document, ...], number: int
 ) -> tuple[list[FurtherSearch], list[Document]]:
-    """What becomes of the results, in their order: new documents, known ones, and too many."""
+    """Sort results, in their order, into new documents, known ones, and those over the limit."""
     documents, searches = list(known), list[FurtherSearch]()
     for one in found:
         new, old, left_out = list[int](), list[int](), list[str]()
@@ -202,7 +202,7 @@ def _taken(
 
 
 def _is_same(one: Document, other: Document) -> bool:
-    """Whether two documents are one witness: the same text, or other parts of one page."""
+    """Whether two documents are one source: the same text, or other parts of one page."""
     if one.url and other.url:
         a_page = one.url.startswith(("http://", "https://")) or "passage" in other.metadata
         return one.url == other.url and (a_page or one.text == other.text)

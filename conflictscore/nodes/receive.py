@@ -1,4 +1,4 @@
-"""receive: take an answer and documents that exist already."""
+"""receive: take the answer and the documents of the caller."""
 
 import asyncio
 from typing import Any

@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Sum up the attempts."""
+    """Sum up the run from its attempts."""
     attempts = attempts_of(state)
     if not attempts:
         return _empty(state)
@@ -26,17 +26,17 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         before, after = first.answer.text, last.answer.text
         flip = {"before": before, "after": after, "changes": applied}
         runtime.stream_writer({"event": "flip", **flip})
-    stands = last.report or first.report
-    if stands:
+    scores = last.report or first.report
+    if scores:
         send_feedback(
             {
-                "conflictscore.cs_c": stands.cs_c,
-                "conflictscore.cs_r": stands.cs_r,
-                "conflictscore.coverage": stands.coverage,
+                "conflictscore.cs_c": scores.cs_c,
+                "conflictscore.cs_r": scores.cs_r,
+                "conflictscore.coverage": scores.coverage,
                 "conflictscore.flipped": changed is not None,
             }
             | {
-                f"conflictscore.weighted.{name}": getattr(stands.weighted, name, None)
+                f"conflictscore.weighted.{name}": getattr(scores.weighted, name, None)
                 for name in ("cs_c", "cs_r")
             }
         )
@@ -69,7 +69,7 @@ def _empty(state: RagState) -> dict[str, Any]:
 
 
 def _checked(last: Attempt, runtime: RunRuntime, run_id: str) -> Checked:
-    """Whether the answer that stands was checked; whoever runs the service is warned if not."""
+    """Whether the final answer was checked; a warning is logged if it was not."""
     report, least = last.report, runtime.context.settings.min_coverage
     coverage = report.coverage if report else None
     if coverage == 1 or (report and not report.claims and not report.error):

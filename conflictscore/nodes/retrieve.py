@@ -21,20 +21,20 @@ __all__ = [
     "find_documents",
     "given_answer",
     "given_documents",
+    "read_question",
     "refuse_used_thread",
     "retrieve",
-    "what_is_asked",
 ]
 
 
 async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Find the documents, or take the ones that are given, and mark near-duplicates.
+    """Find documents, or take those of the caller, and mark near-duplicates.
 
     Raises:
-        InputError: What is given cannot be used; see :func:`what_is_asked`.
+        InputError: The input cannot be used; see :func:`read_question`.
         NoDocumentsError: The retriever found nothing.
     """
-    question, options = what_is_asked(state)
+    question, options = read_question(state)
     documents, notes = await _documents(state, runtime, question)
     runtime.stream_writer(
         {
@@ -70,18 +70,17 @@ async def _documents(
 async def find_documents(
     retriever: BaseRetriever, question: str
 ) -> tuple[tuple[Document, ...], list[str]]:
-    """Search, number what was found, and mark near-duplicates.
+    """Search, number the documents, and mark near-duplicates.
 
     Args:
         retriever: Any LangChain retriever.
         question: What to search for.
-        alike_by: How near-duplicates are found.
 
     Returns:
-        The documents, at least one, and what the reader should know of how they were found.
+        The documents, at least one, and notes on how they were found.
 
     Raises:
-        NoDocumentsError: The retriever found nothing; says what it noted on the way.
+        NoDocumentsError: The retriever found nothing; the message has its notes.
         ProviderError: The run's time was up.
     """
     with collecting() as left:
@@ -95,12 +94,12 @@ async def find_documents(
     return await asyncio.to_thread(mark_duplicates, documents), notes
 
 
-def what_is_asked(state: RagState) -> tuple[str, list[str]]:
-    """The question and its options, once all that the caller gave was checked.
+def read_question(state: RagState) -> tuple[str, list[str]]:
+    """The question and its options, after a check of all input.
 
     Raises:
-        InputError: The thread holds another question already, the question is empty, the options
-            are not two different texts, or the first answer is none of theirs.
+        InputError: The thread already holds another question, the question is empty, the options
+            are not two different texts, or the first answer is neither of them.
     """
     refuse_used_thread(state)
     question = str(encodable(state.get("question", ""))).strip()
@@ -111,7 +110,7 @@ def what_is_asked(state: RagState) -> tuple[str, list[str]]:
 
 
 def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
-    """The first answer that the caller brought; None where there is none.
+    """The first answer that the caller gave; None where there is none.
 
     Raises:
         InputError: It is empty, or neither of the two options.
@@ -130,16 +129,16 @@ def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
 
 
 def given_documents(state: RagState) -> tuple[Document, ...]:
-    """The documents that the caller brought, numbered from 1 in their order, unmarked.
+    """The documents that the caller gave, numbered from 1 in their order; copies are not marked.
 
     Raises:
-        InputError: They are no list; one has no text, or a field of the wrong type.
+        InputError: They are not a list, or one has no text or a field of the wrong type.
     """
     return as_documents(state.get("documents") or ())
 
 
 def refuse_used_thread(state: RagState) -> None:
-    """Refuse a second question on a checkpointer's thread: it would meet the first one's state."""
+    """Refuse a second question on a checkpointer's thread: it would inherit the first state."""
     if state.get("run_id"):
         raise InputError(
             "this thread holds another question; use a new thread_id, or resume with invoke(None)"
@@ -147,7 +146,7 @@ def refuse_used_thread(state: RagState) -> None:
 
 
 def check_question(question: str, options: Sequence[str]) -> None:
-    """Check what is asked, before anything is paid for.
+    """Check the question before anything is paid for.
 
     Raises:
         InputError: The question is empty, or the options are not two different texts.

@@ -11,7 +11,7 @@ __all__ = ["Change", "RevisionAction", "differs"]
 
 
 class RevisionAction(StrEnum):
-    """What happens to a disputed passage."""
+    """Action on a disputed passage."""
 
     KEEP = "keep"
     REPLACE = "replace"

@@ -1,4 +1,4 @@
-"""What answers are held against, and what came of it: documents, claims, labels, reports."""
+"""Documents, claims, labels and reports: the evidence for and against an answer."""
 
 import re
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ _MAY_HOLD_TEXT = frozenset({str, dict, list, tuple})
 
 
 def encodable(value: Any) -> Any:
-    """Plain JSON as UTF-8 can hold it: each lone surrogate in its texts becomes U+FFFD.
+    """Plain JSON that UTF-8 can hold: each lone surrogate in its texts becomes U+FFFD.
 
     JSON can spell half of a surrogate pair, and models and pages do. No file, database or terminal
-    takes one.
+    accepts one.
     """
     if isinstance(value, str):
         try:
@@ -47,9 +47,9 @@ def encodable(value: Any) -> Any:
 
 
 def first_fault(error: ValidationError) -> tuple[str, str]:
-    """The first field of some data that does not fit, dotted, and why; without what was read.
+    """The first invalid field, dotted, and why; the input itself is left out.
 
-    The field is empty where the fault is that of the whole.
+    The field is empty if the data as a whole is invalid.
     """
     fault = error.errors(include_url=False, include_input=False)[0]
     return ".".join(map(str, fault["loc"])), fault["msg"].removeprefix("Value error, ")
@@ -98,7 +98,7 @@ class Document(Record):
     url: str = ""
     """Where the document came from: a web address, or a file path of a local corpus."""
     metadata: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
-    """What else the retriever knew, such as a publication date."""
+    """Further facts from the retriever, such as a publication date."""
     duplicate_of: _Number | None = None
     """Number of the first document with nearly this text; None where that is this one."""
 
@@ -119,8 +119,8 @@ class Claim(Record):
     number: _Number
     text: str
     passage: tuple[int, int] | None = None
-    """Where the answer makes it, as offsets of its first character and after its last; None where
-    nobody looked, or it was not found."""
+    """Offsets in the answer of the first character that makes the claim, and after the last; None
+    where it was not looked for, or not found."""
 
 
 class EvidenceLabel(Record):
@@ -132,11 +132,11 @@ class EvidenceLabel(Record):
     snippet: str | None = None
     """The passage that decided, quoted by the judge; None where the judge quotes nothing."""
     snippet_found: bool | None = None
-    """Whether the snippet stands in the document, white space and case folded, all its parts in
-    order where it leaves something out."""
+    """Whether the document contains the snippet, white space and case folded; of a snippet that
+    leaves something out, all its parts in order."""
     passage: str | None = None
-    """What of the document is shown for a side that it takes, in the document's own words: the
-    snippet where it stands there, else the sentences nearest to the claim."""
+    """Passage of the document to show as its evidence, in its own words: the snippet if the
+    document contains it, else the sentences nearest to the claim."""
     reasoning: str | None = None
     score: Annotated[float, Field(ge=0, le=1)] | None = None
     """Probability in [0, 1] that the judge gives to its label; None where it gives none."""
@@ -212,19 +212,19 @@ class ClaimEvidence(Record):
         return bool(self.supports) and bool(self.contradicts)
 
     def excluding_zero_weight(self, weights: Mapping[int, float]) -> Self:
-        """The same without what documents of weight 0 say.
+        """The same claim without the labels of documents whose weight is 0.
 
         Args:
-            weights: By document; one that is not named has a weight.
+            weights: By document; one that is not named has weight 1.
         """
-        silent = {number for number, weight in weights.items() if not weight}
-        if silent.isdisjoint(pair.document for pair in self.labels):
+        distrusted = {number for number, weight in weights.items() if not weight}
+        if distrusted.isdisjoint(pair.document for pair in self.labels):
             return self
-        kept = tuple(pair for pair in self.labels if pair.document not in silent)
+        kept = tuple(pair for pair in self.labels if pair.document not in distrusted)
         return self.model_copy(update={"labels": kept})
 
     def disputed_by(self, duplicates: Mapping[int, int]) -> Disputed | None:
-        """What disputes it; None where only supporting documents speak to it, or nobody judged.
+        """Why the claim is disputed; None where documents only support it, or none was labelled.
 
         Args:
             duplicates: As for :meth:`independent`; copies never make a claim refuted.
@@ -288,7 +288,7 @@ class ConflictReport(Record):
         return self.weighted.weights if self.weighted else {}
 
     def why_disputed(self, claim: ClaimEvidence) -> Disputed | None:
-        """What disputes one of the claims, as the run counts its documents; None where nothing."""
+        """Why a claim is disputed, as the run counts its documents; None where it is not."""
         return claim.excluding_zero_weight(self.weights).disputed_by(self.duplicates)
 
     @property
@@ -298,7 +298,7 @@ class ConflictReport(Record):
 
     @property
     def independent_documents(self) -> int | None:
-        """How many documents the claims were held against, where near-duplicates count as one.
+        """How many documents the claims were labelled against; near-duplicates count as one.
 
         None where there are no claims.
         """
@@ -321,7 +321,7 @@ class ConflictReport(Record):
     def summary(self) -> dict[str, Any]:
         """The scores with every claim's sides spelled out, as plain JSON for readers.
 
-        Documents stand by their numbers. ``labels`` holds what each side was counted from.
+        Documents are given by number. ``labels`` has the verdicts that each side was counted from.
         """
         copies = self.duplicates
         weighted = {"weighted": self.weighted.to_json()} if self.weighted else {}

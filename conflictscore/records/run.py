@@ -1,4 +1,4 @@
-"""What happens to a question: answers, attempts, flips, and the run that holds them."""
+"""Answers, attempts, and the run that holds them."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
@@ -44,7 +44,7 @@ or too few."""
 
 
 class Answer(Record):
-    """What the model answered."""
+    """An answer of the model."""
 
     text: str
     """The answer; in multiple choice the full text of the chosen option."""
@@ -60,12 +60,12 @@ class Attempt(Record):
     """One pass of the loop: an answer and its score."""
 
     round: Annotated[int, Field(ge=0)]
-    """0 for the first answer, then 1 for each regeneration."""
+    """0 for the first answer; each correction adds 1."""
     answer: Answer
     report: ConflictReport | None = None
     """None where the answer was not scored, or not yet."""
     unclaimed: str | None = None
-    """What of the answer was not taken apart into claims, and so not checked, in words; None where
+    """The part of the answer that gave no claims, and so was not checked, in words; None where
     nothing is known to be missing."""
 
     @model_validator(mode="before")
@@ -75,29 +75,29 @@ class Attempt(Record):
 
 
 class FurtherSearch(Record):
-    """One more search, for a claim in doubt."""
+    """One more search, for a doubtful claim."""
 
     round: Annotated[int, Field(ge=0)]
-    """That of the answer which makes the claim."""
+    """Round of the answer that makes the claim."""
     claim: str
     supports: tuple[int, ...] = ()
     """D+ of that claim before the search."""
     contradicts: tuple[int, ...] = ()
     """D- of that claim before the search."""
     query: str = ""
-    """What was searched for; empty where nothing was."""
+    """The query; empty where nothing was searched for."""
     found: tuple[int, ...] = ()
-    """Numbers of the documents that it added."""
+    """Numbers of the documents that the search added."""
     known: tuple[int, ...] = ()
-    """Numbers of those it found that were there before it, ascending."""
+    """Numbers of found documents that the run already had, ascending."""
     left_out: tuple[str, ...] = ()
-    """Title or address of those it found that were not taken."""
+    """Titles or addresses of found documents that were not used."""
     note: str | None = None
-    """Why nothing was searched or found, or why what was found is left out."""
+    """Why nothing was searched or found, or why found documents were not used."""
 
 
 class Usage(Record):
-    """What a run cost; usages can be added and subtracted."""
+    """Calls and tokens of a run; usages can be added and subtracted."""
 
     calls: Annotated[int, Field(ge=0)] = 0
     """Model calls that reached a provider."""
@@ -105,8 +105,8 @@ class Usage(Record):
     """Model calls answered from a cache."""
     input_tokens: Annotated[int, Field(ge=0)] = 0
     cache_read_tokens: Annotated[int, Field(ge=0)] = 0
-    """Of the input tokens, those that the provider found in its prompt cache. More than there are
-    is no error: a difference of usages is taken field by field, each cut off at 0."""
+    """Input tokens that the provider found in its prompt cache. They may exceed ``input_tokens``:
+    usages are subtracted field by field, and each difference is cut off at 0."""
     output_tokens: Annotated[int, Field(ge=0)] = 0
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -124,7 +124,7 @@ class Usage(Record):
 
 
 class RunStatus(StrEnum):
-    """What a run resulted in."""
+    """Outcome of a run."""
 
     SCORED = "scored"
     """No claim of the first answer has evidence on both sides."""
@@ -133,17 +133,17 @@ class RunStatus(StrEnum):
     CORRECTED = "corrected"
     """The answer was changed."""
     KEPT = "kept"
-    """A claim has evidence on both sides, and the answer stands nevertheless."""
+    """A claim has evidence on both sides, and the answer was not changed."""
     ANNOTATED = "annotated"
     """The answer carries a note that says where its sources disagree."""
     OBSERVED = "observed"
-    """The answer went out untouched, and was scored afterwards."""
+    """The answer was sent unchanged, and was scored afterwards."""
     PASSED_THROUGH = "passed-through"
-    """The answer went out as it was given, unchecked."""
+    """The answer was passed on as it was given, unchecked."""
     FAILED = "failed"
     """The answer could not be checked, or there is none."""
     DROPPED = "dropped"
-    """The answer went out untouched and was never scored: too many others were waiting."""
+    """The answer was sent unchanged and never scored: too many others were waiting."""
     UNFINISHED = "unfinished"
     """The run was stopped before its end."""
 
@@ -157,35 +157,35 @@ _SHOWN_OF_A_SCORE = ("answer", "checked", "documents", "report", "usage", "run_i
 
 
 class Run(Record):
-    """What a run resulted in, whether or not its answer could be scored."""
+    """A finished or interrupted run, whether or not its answer could be scored."""
 
     question: str | None = None
     """The question, as it stands alone; None where an answer was scored without one."""
     asked: str | None = None
-    """The question as it was put, in its conversation."""
+    """The question as the user asked it, in its conversation."""
     options: tuple[str, ...] = ()
     """The two options of a multiple-choice question; none in free form."""
     method: Method | None = None
     """How the answer was produced; None where the loop never began."""
     answer: str | None = None
-    """The answer that stands; None where there is none."""
+    """The final answer; None where there is none."""
     first_answer: str | None = None
     justification: str | None = None
     """Why the answer was changed or confirmed, where the model gave a reason."""
     changes: tuple[Change, ...] = ()
-    """Every passage that was looked at again, by round and in the order of the answer: with what
-    was to change, on what evidence, and whether it was accepted."""
+    """Every passage that was looked at again, by round and in the order of the answer: the change
+    that was proposed, its evidence, and whether it was accepted."""
     checked: Checked | None = None
-    """Whether the answer that stands was checked; None where the run did not come to its end."""
+    """Whether the final answer was checked; None where the run did not finish."""
     documents: tuple[Document, ...] = ()
     searches: tuple[FurtherSearch, ...] = ()
-    """What was searched for after the first documents, where the run looks further."""
+    """Searches after the first one, where the run looks further."""
     attempts: tuple[Attempt, ...] = ()
     """Every scored answer, first to last."""
     reason: str | None = None
-    """Why the loop ended where it did."""
+    """Why the loop ended."""
     notes: tuple[str, ...] = ()
-    """What the reader of the answer should know, such as documents that were cut."""
+    """Notes for the reader of the answer, such as documents that were cut."""
     usage: Usage = Usage()
     timings: dict[str, float] = Field(default_factory=dict)
     """Seconds that each step took, all its rounds together."""
@@ -199,12 +199,12 @@ class Run(Record):
 
     @property
     def flipped(self) -> bool:
-        """Whether the answer that stands differs from the first."""
+        """Whether the final answer differs from the first."""
         return differs(self.first_answer or "", self.answer or "")
 
     @property
     def applied_changes(self) -> tuple[Change, ...]:
-        """Those of ``changes`` that changed the answer."""
+        """The changes that were made to the answer."""
         return tuple(change for change in self.changes if change.applied)
 
     @property
@@ -214,20 +214,20 @@ class Run(Record):
 
     @property
     def final_report(self) -> ConflictReport | None:
-        """The scores of the answer that stands, where that was regenerated; None elsewhere."""
+        """The final answer's scores, where a correction was scored; None elsewhere."""
         last = self.attempts[-1] if self.attempts else None
         return last.report if last and last.round and last.answer.text == self.answer else None
 
     @property
     def is_partial(self) -> bool:
-        """Whether claims or labels are missing of the answer that stands."""
+        """Whether claims or labels of the final answer are missing."""
         report = self.final_report or self.report
         if self.attempts and self.attempts[-1].unclaimed:
             return True
         return report is not None and report.coverage is not None and report.coverage < 1
 
     def unchecked(self, answer: str, reason: str) -> Self:
-        """The same run with an answer that was passed on as it was given, and why."""
+        """The same run with an answer that was passed on unchecked, and the reason."""
         answer, reason = encodable((answer, reason))
         update: dict[str, Any] = {"answer": answer, "first_answer": answer, "reason": reason}
         update |= {"notes": (*self.notes, reason), "status": RunStatus.PASSED_THROUGH}
@@ -257,4 +257,4 @@ class Run(Record):
 
 
 RUN_DETAILS = tuple(name for name in Run.model_fields if name not in {*_SHOWN, "status"})
-"""The fields of a run that its summary shows only where they are asked for."""
+"""Fields of a run that its summary shows only on request."""

@@ -289,7 +289,7 @@ def test_documents_of_which_no_pair_could_be_labelled_are_left_out_again(
     assert (state["answer"], state["checked"], len(state["documents"])) == (LONG, "fully", 2)
     [why] = {search["note"] for search in state["searches"]}
     assert why.startswith("none of their pairs could be labelled (unreadable reply")
-    assert f"what was found further is left out again: {why}" in state["notes"]
+    assert f"documents found by looking further were left out again: {why}" in state["notes"]
 
 
 def test_a_second_round_has_new_evidence_to_find(

@@ -303,14 +303,3 @@ async def test_turns_that_there_is_no_room_for_are_counted_in_a_note() -> None:
         "the 1 oldest turns of the conversation were left out: they are longer than its share of"
         " the context window"
     ]
-
-
-async def test_in_the_middle_of_a_run_the_question_is_what_was_asked_at_its_start() -> None:
-    """An agent's turn goes on with the question as it was put; it is not checked anew."""
-    state = state_of(attempt(DISPUTED), asked="When?", question="When was it lit?", run_id="r")
-
-    update = await contextualize(
-        state, running(setting(generator=Says("x"), answerer=Answers(), prompts=PROMPTS))
-    )
-
-    assert (update["question"], update["asked"]) == ("When?", "When?")

@@ -152,14 +152,19 @@ async def test_where_no_new_pair_can_be_labelled_the_documents_are_left_out_agai
             "note": why,
         }
     ]
-    assert update["notes"] == ["the first note", f"what was found further is left out again: {why}"]
+    assert update["notes"] == [
+        "the first note",
+        f"documents found by looking further were left out again: {why}",
+    ]
 
 
 async def test_a_budget_that_ends_with_what_was_found_further_leaves_it_out_again() -> None:
     update = await label(further(claim_with("+-", "a")), running(setting(labeler=Judge())))
 
     assert sides(update) == ["+-"]
-    assert update["notes"][1:] == [f"what was found further is left out again: {SPENT}"]
+    assert update["notes"][1:] == [
+        f"documents found by looking further were left out again: {SPENT}"
+    ]
     assert update["searches"][0]["note"] == str(SPENT)
 
 

@@ -13,9 +13,9 @@ from conflictscore.nodes.retrieve import (
     check_question,
     find_documents,
     given_answer,
+    read_question,
     refuse_used_thread,
     retrieve,
-    what_is_asked,
 )
 from conflictscore.retrieval.search_notes import note
 from tests.nodes.steps import running, setting
@@ -152,14 +152,14 @@ def test_a_question_that_cannot_be_asked_is_refused(
         check_question(question, options)
     assert str(refused.value) == why
     with pytest.raises(InputError, match=f"^{why}$"):
-        what_is_asked({"question": question, "options": options})
+        read_question({"question": question, "options": options})
 
 
 def test_half_a_character_of_a_question_becomes_its_replacement() -> None:
-    asked = what_is_asked({"question": "When \ud83d?", "options": ["a\ud83d", "b"]})
+    asked = read_question({"question": "When \ud83d?", "options": ["a\ud83d", "b"]})
     assert asked == ("When \ufffd?", ["a\ufffd", "b"])
     with pytest.raises(InputError, match=r"^the question is empty$"):
-        what_is_asked({})
+        read_question({})
 
 
 def test_a_thread_that_holds_a_question_takes_no_other() -> None:
