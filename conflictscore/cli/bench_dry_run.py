@@ -22,7 +22,9 @@ from conflictscore.benchmarks.harness.dry_run import (
     estimate,
 )
 from conflictscore.benchmarks.harness.setup import Setup
+from conflictscore.benchmarks.harness.statistics import questions_needed
 from conflictscore.benchmarks.harness.store import RunStore
+from conflictscore.benchmarks.paper_figures import paper_figures
 from conflictscore.cli.common import OpenLabeler, chosen_labeler, run_async
 from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.nli.by_claim import NliByClaim
@@ -33,7 +35,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.prices import PriceTable
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim
-from conflictscore.reporting.figure_text import counted, money, one_line, percent
+from conflictscore.reporting.figure_text import counted, money, one_line, percent, points
 from conflictscore.reporting.plain_table import add_row, heading, plain_table
 
 __all__ = ["dry_run", "dry_run_detection", "print_estimate"]
@@ -74,6 +76,15 @@ def dry_run(
         retry_failed=settings["retry_failed"],
     )
     _print(expected, "question", settings)
+    paper = paper_figures(benchmark.name, benchmark.form)
+    if paper and (told := paper.transitions) and not settings["as_json"]:
+        changed, gain = told.revised / paper.questions, (told.corrections - told.harms)
+        needed = questions_needed(changed, gain / paper.questions)
+        click.echo(
+            f"To show the paper's gain of {points(gain / paper.questions)} points over rag, where"
+            f" {percent(changed)} % of answers change, takes {needed:,} questions (McNemar, 5 %,"
+            f" power 80 %); this run has {len(benchmark.questions):,}."
+        )
 
 
 def dry_run_detection(

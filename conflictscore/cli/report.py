@@ -28,6 +28,7 @@ _EXPORT_EXAMPLES = """\b
 Examples:
   conflictscore export runs/mc --to answers.csv
   conflictscore export runs/mc runs/free --to answers.parquet
+  conflictscore export runs/mc --figures figures.tex
   conflictscore export runs/mc --label-studio review/
   conflictscore export flips.jsonl --label-studio review/
 """
@@ -106,6 +107,12 @@ def report(
     help="A table with a row for every question and method: .csv, .parquet or .jsonl.",
 )
 @click.option(
+    "--figures",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Every table of figures: .csv, a cell a row, or .tex, a LaTeX table each (booktabs).",
+)
+@click.option(
     "--label-studio",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
@@ -118,25 +125,30 @@ def report(
 def export(
     runs: tuple[Path, ...],
     to: Path | None,
+    figures: Path | None,
     label_studio: Path | None,
     annotations: Path | None,
     compare: tuple[str, ...],
     prices: Path | None,
 ) -> None:
-    """Export the answers of RUNs as a table, or their flips as tasks for reviewers.
+    """Export the answers of RUNs, their figures, or their flips as tasks for reviewers.
 
     A RUN is the folder of a benchmark, a file of `--log`, or a `--runs-file` of `serve`.
     """
     from conflictscore.benchmarks.harness.report.exports import export_table
+    from conflictscore.benchmarks.harness.report.figure_exports import export_figures
     from conflictscore.benchmarks.harness.report.label_studio import export_tasks
     from conflictscore.reporting.figure_text import counted
 
-    if to is None and label_studio is None:
-        raise InputError("nothing to export: give --to FILE or --label-studio DIR")
+    if to is None and figures is None and label_studio is None:
+        raise InputError("nothing to export: give --to FILE, --figures FILE or --label-studio DIR")
     shown = read_report_runs(runs, prices, annotations, compared_pairs(compare))
     if to is not None:
         export_table(shown, to)
         click.echo(f"Wrote {to}")
+    if figures is not None:
+        count = export_figures(shown, figures)
+        click.echo(f"Wrote {counted(count, 'table')} to {figures}")
     if label_studio is not None:
         count = export_tasks(shown, label_studio)
         click.echo(f"Wrote {counted(count, 'task')} to {label_studio}")

@@ -66,6 +66,7 @@ def test_labels_are_counted_as_the_labeler_makes_them(server: OpenAIServer, tmp_
     cascade = f"cascade:model={model}"
     assert least_calls(server, "--labeler", cascade) == 2 * (1 + 3)
     assert "upper bound" in bench(server, "--dry-run", "--labeler", cascade).stderr
+    assert "To show the paper's gain of +1.0 points over rag" in bench(server, "--dry-run").stdout
     assert not server.requests
 
 

@@ -1,6 +1,7 @@
-"""What a run cost, and each method beyond the baseline.
+"""Cost of a run, as paid and as if no reply came from a cache, and of each method.
 
-What a method cost beyond the baseline, which the cost per net correction is counted by:
+The cost per net correction is that of a method beyond the baseline, as if no reply came from a
+cache: what is cached depends on the runs before, and not on the method. Counted are, for
 
 - ``regenerated-rag`` and ``guarded-rag``: what the loop cost beyond its first answer, so claims,
   labels and the second answer, of all questions, those without conflict included;
@@ -44,17 +45,23 @@ def run_cost(
     """
     priced = money or _no_price
     usage = _sum(models for result in results for models in result.usage.values())
-    dollars, unknown = priced(usage)
-    paid = [step for step in steps() if any(step in result.usage for result in results)]
-    spent = {method: _beyond_baseline(results, method, first_usage) for method in net_corrections}
+    paid = {
+        step: _sum(result.usage.get(step, {}) for result in results)
+        for step in steps()
+        if any(step in result.usage for result in results)
+    }
+    cold = [_cold(models, usage) for models in paid.values()]
+    cold_money, unknown = priced(_sum(models or {} for models in cold))
+    spent = {}
+    for method in net_corrections:
+        beyond = _beyond_baseline(results, method, first_usage)
+        spent[method] = None if beyond is None else _cold(beyond, usage)
     return Cost(
         usage=usage,
-        by_step={
-            step: _all_models(_sum(result.usage.get(step, {}) for result in results))
-            for step in paid
-        },
-        money=dollars,
-        unknown_prices=unknown,
+        by_step={step: _all_models(models) for step, models in paid.items()},
+        money=priced(usage)[0],
+        cold_money=None if None in cold else cold_money,
+        unknown_prices=tuple(dict.fromkeys((*priced(usage)[1], *unknown))),
         seconds=fsum(seconds for result in results for seconds in result.seconds.values()),
         net_corrections=dict(net_corrections),
         money_per_net_correction={
@@ -85,6 +92,27 @@ def _beyond_baseline(
                 return None
             parts.append(_less(result.usage[LOOP], first))
     return _sum(parts)
+
+
+def _cold(models: _ByModel, all_steps: _ByModel) -> dict[str, Usage] | None:
+    """The usage had every reply of a cache been a call; None where a model made no call at all.
+
+    A cache keeps no token counts, so its replies count as much as the mean of the calls made.
+    """
+    cold: dict[str, Usage] = {}
+    for model, used in models.items():
+        made = used if used.calls else all_steps[model]
+        total = used.calls + used.cached_calls
+        if not made.calls and total:
+            return None
+        share = total / max(1, made.calls)
+        cold[model] = Usage(
+            calls=total,
+            input_tokens=round(made.input_tokens * share),
+            cache_read_tokens=round(made.cache_read_tokens * share),
+            output_tokens=round(made.output_tokens * share),
+        )
+    return cold
 
 
 def _sum(parts: Iterable[_ByModel]) -> dict[str, Usage]:

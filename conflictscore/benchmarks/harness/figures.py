@@ -165,17 +165,22 @@ class Cost(Record):
     """By the model's name."""
     by_step: dict[str, Usage]
     money: float | None
-    """US dollars; None where the price of a model that was called is not known."""
+    """US dollars that were paid; None where the price of a model that was called is not known."""
+    cold_money: float | None = None
+    """US dollars had no reply come from a cache. A reply that did is priced as the mean of the
+    model's calls in the same step, or in all steps where that has none; None where a price is not
+    known, or a model was not called at all."""
     unknown_prices: tuple[str, ...] = ()
-    """Models that were called and whose price is not known."""
+    """Models whose price is not known, called or answered for by a cache."""
     seconds: float
     """Seconds of all steps together; with questions in parallel, more than what passed."""
     net_corrections: dict[str, int] = Field(default_factory=dict)
     """Corrected less harmed against the baseline, by the benchmark's first measure."""
     money_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
-    """What the method cost beyond the baseline, over its net corrections; None where these are
-    not above 0 or the money is not known."""
+    """Cost of the method beyond the baseline, over its net corrections, as if no reply came from a
+    cache; None where these are not above 0 or the money is not known."""
     tokens_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
+    """The same in tokens, in and out."""
 
 
 class Figures(Record):

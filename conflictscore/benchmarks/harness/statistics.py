@@ -6,7 +6,7 @@ Every function depends on its values alone, not on their order, and gives the sa
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from importlib.util import find_spec
-from math import fsum
+from math import ceil, fsum, sqrt
 from typing import Literal
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
@@ -134,6 +134,24 @@ def mcnemar(corrected: int, harmed: int) -> float:
     from statsmodels.stats.contingency_tables import mcnemar as test
 
     return float(test([[0, corrected], [harmed, 0]], exact=True).pvalue)
+
+
+def questions_needed(discordant: float, gain: float) -> int | None:
+    """The questions with which McNemar's test shows a gain in 80 % of runs, at a two-sided 5 %.
+
+    By Connor (1987): n = (z_a sqrt(d) + z_b sqrt(d - g^2))^2 / g^2.
+
+    Args:
+        discordant: The share d of questions that only one of the two methods gets right, in (0, 1].
+        gain: The difference g of their shares of right answers, in [-d, d]; None comes back for 0.
+    """
+    if not gain or not abs(gain) <= discordant <= 1:
+        return None
+    require_statistics()
+    from scipy.stats import norm
+
+    spread = norm.isf(0.025) * sqrt(discordant) + norm.isf(0.2) * sqrt(discordant - gain**2)
+    return ceil(float((spread / gain) ** 2))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

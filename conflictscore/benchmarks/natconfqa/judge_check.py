@@ -22,8 +22,8 @@ _CHECKED: tuple[Measure, ...] = (
     "conflict_recall",
     "conflict_precision",
 )
-_FEWEST = 3
-"""Two points lie on a line whatever they are."""
+_FEWEST = 4
+"""Of three points without any correlation, Pearson's |r| is above .9 in 29 % of draws."""
 
 _Natural = Annotated[int, Field(ge=0)]
 
@@ -51,7 +51,7 @@ class Correlation(Record):
     people_mean: float | None
     judge_mean: float | None
     pearson: Coefficient | None
-    """None where there are fewer than 3 answers, or one side gives all of them the same value."""
+    """None where there are fewer than 4 answers, or one side gives all of them the same value."""
     spearman: Coefficient | None
     kendall: Coefficient | None
     """Tau-b."""

@@ -306,6 +306,32 @@ class TestCost:
         cost = summed([q], [both], methods=(RAG, REGENERATED), money=a_dollar_each).cost
         assert (cost.money, cost.money_per_net_correction[REGENERATED]) == (400, 370)
 
+    def test_a_reply_of_a_cache_costs_nothing_now_and_has_its_price_all_the_same(self) -> None:
+        q = choice("one")
+        attempts = attempt(option(q, 1), SPLIT), attempt(option(q, 0), SUPPORTED, after=SPLIT)
+        half = {MODEL: Usage(calls=2, cached_calls=2, input_tokens=100)}
+        both = loop(q, *attempts, first_usage={MODEL: Usage(calls=1, input_tokens=50)}, usage=half)
+        cached = answered(q, CONTROL, option(q, 0), usage={MODEL: Usage(cached_calls=1)})
+        cost = summed([q], [both, cached], methods=(RAG, CONTROL, REGENERATED)).cost
+        # 2 of 4 calls were paid, at 50 each, and the one of control-rag was not
+        assert (cost.money, cost.cold_money) == (100, 250)
+        assert cost.money_per_net_correction == {CONTROL: 50, REGENERATED: 150}
+        assert cost.unknown_prices == ()
+
+    def test_without_a_single_call_the_price_is_unknown_and_never_nothing(self) -> None:
+        q = choice("one")
+        kept = {MODEL: Usage(cached_calls=4)}
+        both = loop(
+            q,
+            attempt(option(q, 1), SPLIT),
+            attempt(option(q, 0), SUPPORTED, after=SPLIT),
+            first_usage={MODEL: Usage(cached_calls=1)},
+            usage=kept,
+        )
+        cost = summed([q], [both], methods=(RAG, REGENERATED)).cost
+        assert (cost.money, cost.cold_money) == (0, None)
+        assert cost.money_per_net_correction == {REGENERATED: None}
+
     def test_grading_is_in_the_bill_and_counted_to_no_method(self) -> None:
         questions, records = self.run()
         bill = record(questions[0], GRADE, None, key="?", error="x", usage=tokens(5000))

@@ -161,27 +161,30 @@ def test_a_judge_that_decides_as_people_do_has_a_correlation_of_one(tmp_path: Pa
         people_row(),
         people_row(model="b", **{RECALL: "[0]", CONFLICT_RECALL: None}),
         people_row(model="c", **{RECALL: "[0,1,2]", CONFLICT_RECALL: "(0, 1),(0, 2)"}),
+        people_row(model="d"),
     )
     judged = [
         judgement([True, True, False], [True, False]),
         judgement([True, False, False], [False, False]),
         judgement([True, True, True], [True, True]),
+        judgement([True, True, False], [True, False]),
     ]
+    assert agreement(rows[:3], judged[:3]).measures["answer_recall"].pearson is None, "too few"
     figures = agreement(rows, judged)
     for measure in ("answer_recall", "conflict_recall"):
         found = figures.measures[measure]
-        assert found.n == 3
+        assert found.n == 4
         for coefficient in (found.pearson, found.spearman, found.kendall):
             assert coefficient is not None
             assert coefficient.value == pytest.approx(1)
-    assert figures.references.agreement.count == figures.references.agreement.n == 9
+    assert figures.references.agreement.count == figures.references.agreement.n == 12
     assert figures.references.cohen_kappa == 1
-    assert figures.reference_conflicts.agreement.n == 6
+    assert figures.reference_conflicts.agreement.n == 8
     precision = figures.measures["answer_precision"]
-    assert (precision.n, precision.people_mean, precision.judge_mean) == (3, 0.5, 0.5)
+    assert (precision.n, precision.people_mean, precision.judge_mean) == (4, 0.5, 0.5)
     assert precision.pearson is None
     unseen = figures.measures["conflict_precision"]
-    assert (unseen.n, unseen.undefined) == (0, 3)
+    assert (unseen.n, unseen.undefined) == (0, 4)
 
 
 def test_failures_and_uncounted_answers_are_counted_and_in_no_figure(tmp_path: Path) -> None:

@@ -51,6 +51,9 @@ def cost_cards(cost: Cost, *, verbose: bool, changes: tuple[str, str] = _CHANGES
         yield Card("Cost", after=("no model was called",))
         return
     told = [f"dollars: {money(cost.money, cost.unknown_prices)}"]
+    if any(used.cached_calls for used in cost.usage.values()):
+        cold = money(cost.cold_money)
+        told.append(f"dollars had no reply come from a cache: {cold}")
     if found := sum(used.cache_read_tokens for used in cost.usage.values()):
         told.insert(0, f"of the tokens in, {found:,} were in a provider's prompt cache")
     told.append(f"time of all steps together: {seconds(cost.seconds)}")

@@ -7,6 +7,7 @@ from conflictscore.benchmarks.harness.definition import ACCURACY, SCORES
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
+from conflictscore.benchmarks.harness.statistics import questions_needed
 from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.reporting.figure_text import counted, p_value, percent, points, span
@@ -159,12 +160,24 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> st
             f" {pairs} is too narrow, so go by p."
         )
         return " ".join(parts)
+    if not found and not graded and pair.difference.value:  # the observed gain always fits
+        parts.append(_needed(pair, paper))
     reported = paper.difference(pair.method, pair.measure, other) if paper else None
     if paper is not None and reported is not None and pair.difference.low is not None:
         fits = _holds(pair.difference, reported)
         told = f"{paper.whose} {points(reported)} points"
         parts.append(_against_paper(told, fits=fits, holds_zero=holds_zero))
     return " ".join(parts)
+
+
+def _needed(pair: Paired, paper: PaperFigures | None) -> str:
+    """How many questions would show a gain, where as many answers change as here."""
+    changing = (pair.corrected + pair.harmed) / pair.n
+    reported = paper.difference(pair.method, pair.measure, pair.against) if paper else None
+    gains = dict.fromkeys(g for g in (reported, pair.difference.value) if g)
+    known = [(gain, questions_needed(changing, gain)) for gain in gains]
+    told = [f"{points(gain)} points in {n:,} questions" for gain, n in known if n is not None]
+    return f"At this rate of change, 80 % of runs would show a gain of {' or of '.join(told)}."
 
 
 def _against_paper(told: str, *, fits: bool, holds_zero: bool) -> str:

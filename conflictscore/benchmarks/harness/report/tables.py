@@ -14,15 +14,15 @@ from conflictscore.benchmarks.harness.figures import (
     CategoryFigures,
     Figures,
     Interval,
-    Paired,
     Proportion,
     Transitions,
     TypeAccuracy,
 )
-from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
+from conflictscore.benchmarks.harness.methods.registry import method_of
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.cost import cost_cards, failure_cards
 from conflictscore.benchmarks.harness.report.findings import findings
+from conflictscore.benchmarks.harness.report.pairs import pair_cards
 from conflictscore.benchmarks.paper_figures import (
     PaperFigures,
     PaperTransitions,
@@ -32,9 +32,7 @@ from conflictscore.benchmarks.paper_figures import (
 from conflictscore.reporting.figure_text import (
     counted,
     one_line,
-    p_value,
     percent,
-    points,
     published,
     span,
 )
@@ -51,7 +49,6 @@ _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...]
 )
 """Rows of the transitions, and the paper's count and total of each; it does not tell the last."""
 
-_PAPERS = "regenerated-rag"
 _FEW = range(2, 7)
 """So many categories stand side by side, and are shown without being asked for."""
 _NAME_WIDTH = 11
@@ -73,14 +70,14 @@ def print_figures(
         console: Where to.
         title: What was run.
         paper: A paper's figures for the same form, to stand beside; None where it has none.
-        results: The questions, for the reasons of failures; without them only their count shows.
+        results: The questions, for the reasons of failures.
         verbose: Also the categories where they are many, the cost of each step, a paper's tables,
             and what became of answers with conflict under the methods that do not look at it.
     """
     console.print(Text(f"\n{one_line(title)}", style="bold underline"))
     ended = f"{figures.ended:,} of {counted(figures.questions, 'question')} ended"
     console.print(Text(f"{ended}, {figures.failed:,} failed for at least one method"))
-    for card in _cards(figures, paper, results, verbose):
+    for card in figure_cards(figures, paper, results, verbose=verbose):
         print_card(card, console)
 
 
@@ -90,9 +87,14 @@ def told_types(told: TypeAccuracy) -> list[ConflictType]:
     return [kind for kind in ConflictType if kind in known]
 
 
-def _cards(
-    figures: Figures, paper: PaperFigures | None, results: Sequence[QuestionResult], verbose: bool
+def figure_cards(
+    figures: Figures,
+    paper: PaperFigures | None,
+    results: Sequence[QuestionResult],
+    *,
+    verbose: bool = True,
 ) -> Iterator[Card]:
+    """The tables of a run in order; the arguments are those of :func:`print_figures`."""
     for measure in figures.measures:
         yield _measure(figures, measure, paper)
     yield from _claims(figures)
@@ -166,56 +168,6 @@ def _claims(figures: Figures) -> Iterator[Card]:
             ("method", "claims", "labelled %", "n"),
             tuple(rows),
             "means over answers that were taken apart; labelled: of pairs with a document",
-        )
-
-
-def pair_cards(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
-    """Pairs of methods, a table for each other method and measure; a paper's stand below theirs."""
-    groups: dict[tuple[str, str], list[Paired]] = {}
-    for pair in figures.tests:
-        groups.setdefault((pair.against, pair.measure), []).append(pair)
-    adjusted = any(pair.p_holm is not None for pair in figures.tests)
-    for (other, measure), pairs in groups.items():
-        graded = figures.is_graded(measure)
-        counts: tuple[str, ...] = ("both\nright", "both\nwrong", "corrected", "harmed")
-        if graded:
-            counts = ("n", *figures.change_words(measure))
-        rows: list[tuple[str, ...]] = []
-        faint = set()
-        for pair in pairs:
-            before = [pair.n] if graded else [pair.both_right, pair.both_wrong]
-            given = (*before, pair.corrected, pair.harmed)
-            rows.append(
-                (
-                    pair.method,
-                    *("" if n is None else f"{n:,}" for n in given),
-                    p_value(pair.p_value),
-                    *([p_value(pair.p_holm)] if adjusted else []),
-                    points(pair.difference.value),
-                    span(points(pair.difference.low), points(pair.difference.high)),
-                )
-            )
-            reported = paper.difference(pair.method, measure, other) if paper else None
-            if paper is not None and reported is not None:
-                known = [""] * (4 if adjusted else 3)
-                # the counts are known for regenerated-rag against rag in multiple choice alone
-                if (told := paper.transitions) and (pair.method, other) == (_PAPERS, BASELINE):
-                    known[:3] = [f"{told.corrections}", f"{told.harms}", p_value(told.p_value)]
-                faint.add(len(rows))
-                rows.append(("in the paper", *[""] * len(before), *known, points(reported), ""))
-        test = "Wilcoxon signed-rank test, Pratt's zeros" if graded else "exact McNemar test"
-        family = f"Holm: p adjusted over all {len(figures.tests)} tests of the run"
-        yield Card(
-            f"Against {other}, question by question: {one_line(measure)}",
-            ("method", *counts, "p", *(["Holm"] if adjusted else []), "points", "95 % interval"),
-            tuple(rows),
-            "\n".join(
-                (
-                    f"p: {test}, two-sided; interval of the difference: bootstrap",
-                    *([family] if adjusted else []),
-                )
-            ),
-            faint=frozenset(faint),
         )
 
 

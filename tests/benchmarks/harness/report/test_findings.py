@@ -43,6 +43,7 @@ def test_an_interval_that_holds_0_says_so() -> None:
     text = said(figures(paired=(paired(6, 4, p=0.754, bounds=(-0.04, 0.08)),)))
     assert "(95 % interval -4.0 to +8.0, which holds 0)" in text
     assert "Chance alone could do that." in text
+    assert "80 % of runs would show a gain of +2.0 points in 1,960 questions." in text
 
 
 def test_the_papers_gain_is_placed_against_the_interval() -> None:

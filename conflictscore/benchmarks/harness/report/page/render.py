@@ -21,7 +21,8 @@ from conflictscore.benchmarks.harness.report.page.tables import (
     review_tables,
     settings,
 )
-from conflictscore.benchmarks.harness.report.tables import pair_cards, told_types
+from conflictscore.benchmarks.harness.report.pairs import pair_cards
+from conflictscore.benchmarks.harness.report.tables import told_types
 from conflictscore.benchmarks.paper_figures import own_tables, published_types
 from conflictscore.errors import InputError
 from conflictscore.reporting.files import write_whole
