@@ -1,8 +1,53 @@
-"""What is known of a model at an endpoint: found out once, and shared by the whole process."""
+"""What an endpoint can do with a model: found out once, and shared by the whole process.
 
-from typing import ClassVar
+Endpoints differ in the ways to ask for JSON, in the name of the limit of a reply, and in the
+parameters that a model takes. A call that is refused for one of these is sent again in the next
+way, and the way that was answered is the one of all later calls.
+"""
 
-__all__ = ["Capabilities"]
+import asyncio
+import re
+from collections.abc import Collection
+from contextlib import suppress
+from typing import ClassVar, Literal, NamedTuple, get_args
+from weakref import WeakKeyDictionary
+
+from conflictscore.models.provider_errors import ProviderFault, fault_of
+
+__all__ = ["Capabilities", "JsonForm", "RequestStyle"]
+
+JsonForm = Literal["json_schema", "json_object", "tool", "prompt"]
+"""How a JSON object is asked for: by a schema that the server enforces, by its JSON mode, as the
+arguments of a tool call, or in the prompt alone."""
+_FORMS: tuple[JsonForm, ...] = get_args(JsonForm)
+
+_REFUSED = frozenset({400, 422})
+_NOT_OFFERED = frozenset({400, 404, 405, 415, 422, 500, 501})
+_ABOUT_JSON = re.compile(
+    r"(?i)response.?format|json|schema|structured|guided|grammar|\btools?\b|function"
+)
+_ABOUT_ELSE = re.compile(
+    r"(?i)context|too long|token|moderat|flagged|filter|policy|safety|quota|credit|billing|key"
+)
+_DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool_calls")
+_LENGTHS = ("max_completion_tokens", "max_tokens")
+_SCOUT_S = 1.0
+"""A request in a form that a server does not know is refused at once; one that is not refused by
+then has been taken."""
+
+
+class RequestStyle(NamedTuple):
+    """How a request is put.
+
+    Attributes:
+        json_form: How a JSON object is asked for.
+        dropped: Parameters that the model does not take.
+        length: What the limit of a reply is called; empty for the client's own name.
+    """
+
+    json_form: JsonForm = "json_schema"
+    dropped: frozenset[str] = frozenset()
+    length: str = ""
 
 
 class Capabilities:
@@ -10,14 +55,84 @@ class Capabilities:
 
     Attributes:
         answered: Whether any call was answered, so that its key and its name are right.
+        style: How requests are put.
     """
 
     _known: ClassVar[dict[tuple[str, str], "Capabilities"]] = {}
 
-    def __init__(self) -> None:
+    def __init__(self, style: RequestStyle | None = None) -> None:
         self.answered = False
+        self.style = style or RequestStyle()
+        self._json_answered = self._all_forms_failed = False
+        self._scouts: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Event]
+        self._scouts = WeakKeyDictionary()
 
     @classmethod
     def of(cls, endpoint: str, model: str) -> "Capabilities":
         """The process-wide record of a model at an endpoint."""
         return cls._known.setdefault((endpoint, model), cls())
+
+    def learn(self, style: RequestStyle, *, json: bool) -> None:
+        """Report a request that was answered."""
+        self.answered = True
+        self._json_answered = self._json_answered or json
+        form = style.json_form if json else self.style.json_form
+        self.style = RequestStyle(
+            form, self.style.dropped | style.dropped, style.length or self.style.length
+        )
+
+    def other_style(
+        self, style: RequestStyle, error: Exception, *, json: bool, sent: Collection[str]
+    ) -> RequestStyle | None:
+        """How a refused request may be put instead; None where that would not help.
+
+        Args:
+            style: How it was put.
+            error: The client's exception.
+            json: Whether a JSON object was asked for.
+            sent: The names of the parameters that were sent.
+        """
+        fault = fault_of(error)
+        if fault is None or fault.status is None:
+            return None
+        named = f"{getattr(error, 'param', None) or ''} {fault.words}"
+        if fault.status in _REFUSED:
+            for name in _DROPPABLE:
+                if name in sent and name in named and name not in style.dropped:
+                    return style._replace(dropped=style.dropped | {name})
+            length = style.length or next((name for name in _LENGTHS if name in sent), "")
+            if length and length in named and not style.length:
+                [other] = {*_LENGTHS} - {length}
+                return style._replace(length=other)
+        if json and self._lacks_form(fault):
+            at = _FORMS.index(style.json_form) + 1
+            if at < len(_FORMS):
+                return style._replace(json_form=_FORMS[at])
+            self._all_forms_failed = True  # it was about something else
+        return None
+
+    def _lacks_form(self, fault: ProviderFault) -> bool:
+        """Whether an endpoint may have refused the way in which JSON was asked for."""
+        if self._json_answered or self._all_forms_failed or fault.status not in _NOT_OFFERED:
+            return False
+        about_json = _ABOUT_JSON.search(fault.words) is not None
+        unclear = fault.status in _REFUSED and not _ABOUT_ELSE.search(fault.words)
+        return about_json or unclear
+
+    async def scout(self) -> asyncio.Event | None:
+        """Let the first call for JSON go ahead of all others, for a moment.
+
+        Returns:
+            What the first call sets once it has ended; None for the others, which have waited.
+        """
+        if self._json_answered:
+            return None
+        loop = asyncio.get_running_loop()
+        if loop not in self._scouts:
+            self._scouts[loop] = asyncio.Event()
+            return self._scouts[loop]
+        with suppress(TimeoutError):
+            # wait_for of Python 3.11 loses a cancellation that comes with the event
+            async with asyncio.timeout(_SCOUT_S):
+                await self._scouts[loop].wait()
+        return None

@@ -1,11 +1,11 @@
 """How clients of providers differ: in saying that a reply was cut, in asking for JSON."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from math import inf
+from math import exp, fsum, inf, log
 from typing import Any
 
 import openai
@@ -32,16 +32,17 @@ __all__ = [
     "clean_reply",
     "completes",
     "for_purpose",
-    "held_to_length",
     "hidden_config",
+    "letter_logprobs",
     "response_format",
     "secrets_of",
-    "top_logprobs",
     "total_tokens",
     "with_handler",
+    "with_max_tokens",
     "without_retries",
 ]
 
+_LEAST_PROBABILITY = 1e-9
 _NO_LOGPROBS = "its log-probabilities are not numbers up to 0, each with a token"
 _ROUNDED = 0.01
 """What servers' rounding may add to a log-probability of 0."""
@@ -118,7 +119,7 @@ def total_tokens(reply: Any) -> int:
     return usage["input_tokens"] + usage["output_tokens"] if usage else 0
 
 
-def top_logprobs(message: BaseMessage) -> dict[str, float]:
+def _top_logprobs(message: BaseMessage) -> dict[str, float]:
     """Natural log-probabilities of the likeliest first tokens; empty where none were given.
 
     Raises:
@@ -140,6 +141,25 @@ def top_logprobs(message: BaseMessage) -> dict[str, float]:
     return known
 
 
+def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, float] | None:
+    """The natural log-probability of each letter as the first token; None where none were given.
+
+    All are finite: a letter too improbable to be reported gets an upper bound.
+
+    Raises:
+        ValueError: What was given cannot be read, or the reply is none of the letters.
+    """
+    top = _top_logprobs(message)
+    if not top:
+        return None
+    if not any(letter in top for letter in letters):
+        raise ValueError(f"it was none of {', '.join(letters)}")
+    # a letter that is not reported has at most what the reported tokens leave over
+    left = max(_LEAST_PROBABILITY, 1 - fsum(exp(value) for value in top.values()))
+    floor = min(log(left), *top.values())
+    return {letter: top.get(letter, floor) for letter in letters}
+
+
 def completes(chat: BaseChatOpenAI) -> bool:
     """Whether it calls chat completions, whose fields the Responses API refuses.
 
@@ -159,7 +179,7 @@ def response_format(schema: str) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": form}
 
 
-def held_to_length(
+def with_max_tokens(
     chat: BaseChatModel, parameters: Mapping[str, Any]
 ) -> tuple[BaseChatModel, dict[str, Any]]:
     """A chat model and call parameters, as its client knows how to limit a reply's tokens.

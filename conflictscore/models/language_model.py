@@ -10,69 +10,52 @@ from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from math import exp, fsum, log
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import RunnableConfig
 from langchain_openai.chat_models.base import BaseChatOpenAI
 
-from conflictscore.errors import ConfigurationError, ProviderError, UnreadableReplyError
+from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.calls import call, dispatch, joined
 from conflictscore.models.capabilities import Capabilities
 from conflictscore.models.clients import (
     completes,
-    held_to_length,
     hidden_config,
-    response_format,
+    letter_logprobs,
     secrets_of,
-    top_logprobs,
+    with_max_tokens,
     without_retries,
 )
-from conflictscore.models.direct import DirectPath, JudgeClient, direct_path
+from conflictscore.models.direct import JudgeClient
 from conflictscore.models.failures import Retries, clear_error, without_logprobs
 from conflictscore.models.json_replies import json_reply
 from conflictscore.models.limits import ConcurrencyLimit, Gate
 from conflictscore.models.replies import (
-    abnormal_ending,
     reply_text,
-    was_cut,
+    require_whole,
     without_reasoning,
 )
+from conflictscore.models.request_forms import RequestForm
+from conflictscore.models.styled_requests import StyledRequests
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, neutral
 from conflictscore.records import encodable
 from conflictscore.storage.cache import ContentCache, content_key
 from conflictscore.threads import in_time
 
-__all__ = ["LanguageModel"]
+__all__ = ["THINKING_TOKENS", "LanguageModel"]
 
 T = TypeVar("T")
 
 _TOP_LOGPROBS = 20
 """The most that OpenAI gives; a letter that is not among them has a probability near zero."""
-_LEAST_PROBABILITY = 1e-9
-_ENDING_CHARS = 60
-
-
-class _Form(NamedTuple):
-    """What is asked for, the prompt aside."""
-
-    name: str
-    max_tokens: int
-    writer: Runnable[Any, Any]
-    """What is called."""
-    parameters: Mapping[str, Any]
-    """What it is called with."""
-    terms: str = ""
-    """What tells replies in forms of one name and length apart."""
-    repeatable: bool = True
-    """Whether a reply may be given to somebody else who asks the same."""
-    verdict: bool = True
-    """Whether a judge asks, whose calls may take the direct path."""
+_OPENAI_URL = "https://api.openai.com"
+THINKING_TOKENS = 8192
+"""Room that a reasoning model gets on top of the length of its reply."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +96,8 @@ class LanguageModel:
     """What holds calls back besides the limit: the pace and the budget of a run."""
     judge_client: JudgeClient = "langchain"
     """By which path a judge's calls go."""
+    capabilities: Capabilities | None = None
+    """What its endpoint can do, where the user says so; None to find out."""
 
     def __post_init__(self) -> None:
         """Turn streaming off, unless the model was told to stream whoever calls.
@@ -164,9 +149,9 @@ class LanguageModel:
             key["after"] = [[message.type, message.text] for message in history]
         repeatable = self.deterministic and self.identity is not None and not parameters
         cache = self.cache if repeatable else None
-        asked_for = {"max_tokens": max_tokens + self.thinking_tokens, **(parameters or {})}
-        writer, asked_for = held_to_length(self._sender, asked_for)
-        form = _Form("text", max_tokens, writer, asked_for, "", repeatable, verdict=False)
+        form = RequestForm(
+            "text", max_tokens, parameters or {}, repeatable=repeatable, verdict=False
+        )
         stored = None if cache is None else await _stored_text(cache, key)
         if isinstance(stored, str):
             with suppress(ValueError):  # what was readable to another reader is asked for again
@@ -175,7 +160,7 @@ class LanguageModel:
                 return value
 
         def taken(reply: AIMessage) -> T:
-            self._require_whole(reply, (parameters or {}).get("max_tokens", max_tokens))
+            require_whole(reply, self.name, (parameters or {}).get("max_tokens", max_tokens))
             text = str(reply.text)
             try:
                 text = reply_text(reply)
@@ -217,13 +202,14 @@ class LanguageModel:
 
         def taken(result: Any) -> T:
             raw = result["raw"] if isinstance(result, Mapping) else result
-            self._require_whole(raw, max_tokens)
+            require_whole(raw, self.name, max_tokens)
             try:
                 return read(json_reply(raw, fields, listed=listed))
             except ValueError as error:
                 raise self._unreadable(str(error), str(raw.text)) from error
 
-        return self._ask(prompt, self._json_form(schema, max_tokens), taken, prompts, meter)
+        form = RequestForm("json", max_tokens, {}, json.dumps(schema))
+        return self._ask(prompt, form, taken, prompts, meter)
 
     def ask_letter(
         self,
@@ -250,23 +236,17 @@ class LanguageModel:
         """
         if isinstance(self.chat, BaseChatOpenAI) and not completes(self.chat):
             raise without_logprobs(self.name)  # the Responses API has them in another form
-        asked_for = {"max_tokens": 1, "logprobs": True, "top_logprobs": _TOP_LOGPROBS}
-        asked_for |= self.choice_parameters
-        form = _Form("letter", 1, self._sender, asked_for, json.dumps(self.choice_parameters))
+        asked_for = {"logprobs": True, "top_logprobs": _TOP_LOGPROBS, **self.choice_parameters}
+        form = RequestForm("letter", 1, asked_for)
 
         def taken(reply: AIMessage) -> T:
             try:
-                top = top_logprobs(reply)
+                known = letter_logprobs(reply, letters)
             except ValueError as error:
                 raise self._unreadable(str(error), reply.text) from None
-            if not top:
+            if known is None:
                 raise without_logprobs(self.name)
-            if not any(letter in top for letter in letters):
-                raise self._unreadable(f"it was none of {', '.join(letters)}", reply.text)
-            # a letter that is not reported has at most what the reported tokens leave over
-            left = max(_LEAST_PROBABILITY, 1 - fsum(exp(value) for value in top.values()))
-            floor = min(log(left), *top.values())
-            return read({letter: top.get(letter, floor) for letter in letters})
+            return read(known)
 
         return self._ask(prompt, form, taken, prompts, meter)
 
@@ -286,32 +266,12 @@ class LanguageModel:
             parameters: Call parameters, such as ``tools``.
             config: As of any runnable.
         """
-        sender, known = held_to_length(self._sender, parameters)
+        sender, known = with_max_tokens(self._sender, parameters)
         send = partial(call, sender, [*messages], config, **known)
         kind = ("reply", "tools" in parameters)
         async with in_time(self.name):
             message: AIMessage = await self._dispatched(send, messages, object(), kind)
         return message
-
-    def _json_form(self, schema: Mapping[str, Any], max_tokens: int) -> _Form:
-        """What is called for such an object; it gives a message, or that and the parsed object."""
-        chat, terms = self._sender, json.dumps(schema)
-        if isinstance(chat, BaseChatOpenAI) and completes(chat):
-            # not by with_structured_output, whose chain costs twice the processor time of a call
-            body = {"response_format": response_format(terms)}
-            asked_for = {
-                "extra_body": {**(chat.extra_body or {}), **body},
-                "max_tokens": max_tokens + self.thinking_tokens,
-            }
-            return _Form("json", max_tokens, chat, asked_for, terms)
-        strictly = {"strict": True} if isinstance(chat, BaseChatOpenAI) else {}
-        try:
-            writer = chat.with_structured_output(dict(schema), include_raw=True, **strictly)
-        except NotImplementedError:
-            raise ConfigurationError(
-                f"{self.name} gives no structured output, which is needed here; use another model"
-            ) from None
-        return _Form("json", max_tokens, writer, {}, terms)
 
     @cached_property
     def _sender(self) -> BaseChatModel:
@@ -320,12 +280,12 @@ class LanguageModel:
 
     @cached_property
     def _capabilities(self) -> Capabilities:
-        return Capabilities.of(self.endpoint, self.name)
+        return self.capabilities or Capabilities.of(self.endpoint, self.name)
 
     async def _ask(
         self,
         prompt: str,
-        form: _Form,
+        form: RequestForm,
         read: Callable[[Any], T],
         prompts: PromptSet,
         meter: UsageMeter,
@@ -339,14 +299,13 @@ class LanguageModel:
         async with AsyncExitStack() as asking_again:
             while True:
                 said = [*asked]
-                send = self._attempt(form, said, config)
-                work = partial(self._dispatched, send, said, meter, kind, last)
+                go = partial(self._dispatched, messages=said, caller=meter, kind=kind, again=last)
+                work = partial(self._requests.reply, form, said, config, prompts, go)
                 try:
                     with self._clear_errors():
                         made = joined(self._joinable(asked, form), work)
                         async with in_time(self.name), made as (reply, ours):
                             result = await reply
-                    self._capabilities.answered = True
                     if not ours:
                         meter.cached()
                     value = read(result)
@@ -363,7 +322,7 @@ class LanguageModel:
                 asked += [AIMessage(neutral(unreadable.reply) or "(nothing)"), again]
                 await asking_again.enter_async_context(breaker.again(unreadable))
 
-    def _joinable(self, messages: Sequence[BaseMessage], form: _Form) -> Hashable | None:
+    def _joinable(self, messages: Sequence[BaseMessage], form: RequestForm) -> Hashable | None:
         """The key by which equal calls are one; None for a call that is not shared."""
         if self.cache is None or not (self.deterministic and form.repeatable) or not self.identity:
             return None
@@ -376,18 +335,17 @@ class LanguageModel:
     def _own_key(self) -> str:
         return json.dumps(self.identity, sort_keys=True)
 
-    def _attempt(
-        self, form: _Form, messages: list[BaseMessage], config: RunnableConfig
-    ) -> Callable[[], Awaitable[Any]]:
-        """What makes one attempt at a call."""
-        direct = self._direct if form.verdict else None
-        if direct and (meters := direct.meters(config)) is not None:
-            return partial(direct.reply, messages, config, form.parameters, meters)
-        return partial(call, form.writer, messages, config, **form.parameters)
-
     @cached_property
-    def _direct(self) -> DirectPath | None:
-        return None if self.retries is None else direct_path(self._sender, self.judge_client)
+    def _requests(self) -> StyledRequests:
+        takes_schemas = self.is_local or self.endpoint.startswith(_OPENAI_URL)
+        return StyledRequests(
+            self._sender,
+            self._capabilities,
+            thinking_tokens=self.thinking_tokens,
+            spare_tokens=min(THINKING_TOKENS, self.context_window // 2),
+            judge_client=None if self.retries is None else self.judge_client,
+            scouts=not takes_schemas,
+        )
 
     def _dispatched(
         self,
@@ -420,22 +378,6 @@ class LanguageModel:
                 secrets=secrets_of(self.chat),
                 answered=self._capabilities.answered,
             ) from None
-
-    def _require_whole(self, reply: AIMessage, max_tokens: int) -> None:
-        """Refuse a reply that ended before its end, by the provider's name for why."""
-        ending = abnormal_ending(reply)
-        if ending is None:
-            return
-        if was_cut(reply):
-            raise self._unreadable(f"it was cut off after {max_tokens} tokens", str(reply.text))
-        if ending == "refusal":
-            raise self._unreadable("it was a refusal", str(reply.text))
-        # a filter or a failure is no fault of form that the model could mend
-        raise UnreadableReplyError(
-            f"it did not end normally but by “{ending[:_ENDING_CHARS]}”",
-            provider=self.name,
-            again=False,
-        )
 
     def _unreadable(self, reason: str, reply: str) -> UnreadableReplyError:
         return UnreadableReplyError(reason, provider=self.name, reply=reply)

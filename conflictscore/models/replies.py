@@ -11,10 +11,13 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from conflictscore.errors import UnreadableReplyError
+
 __all__ = [
     "INTERRUPTED_REASONING",
     "abnormal_ending",
     "reply_text",
+    "require_whole",
     "unfenced",
     "was_cut",
     "without_reasoning",
@@ -53,6 +56,7 @@ _LENGTH_ENDINGS = frozenset(
         "model_length",
     }
 )
+_ENDING_CHARS = 60
 
 
 def abnormal_ending(message: BaseMessage) -> str | None:
@@ -82,6 +86,30 @@ def was_cut(message: BaseMessage) -> bool:
     """Whether a reply ended at a limit of tokens."""
     ending = abnormal_ending(message)
     return ending is not None and ending.lower() in _LENGTH_ENDINGS
+
+
+def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
+    """Refuse a reply that ended before its end.
+
+    Args:
+        message: The reply.
+        model: Whose it is.
+        max_tokens: The most tokens that it was allowed.
+
+    Raises:
+        UnreadableReplyError: It did not end normally; names the provider's reason.
+    """
+    ending, text = abnormal_ending(message), str(message.text)
+    if ending is None:
+        return
+    if was_cut(message):
+        reason = f"it was cut off after {max_tokens} tokens"
+        raise UnreadableReplyError(reason, provider=model, reply=text)
+    if ending == "refusal":
+        raise UnreadableReplyError("it was a refusal", provider=model, reply=text)
+    # a filter or a failure is no fault of form that the model could mend
+    reason = f"it did not end normally but by “{ending[:_ENDING_CHARS]}”"
+    raise UnreadableReplyError(reason, provider=model, again=False)
 
 
 # The text of a reply.

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 from urllib.parse import urlsplit, urlunsplit
 
 from langchain_core.language_models import BaseChatModel
@@ -19,6 +19,14 @@ from conflictscore.models.direct import SETTING, JudgeClient
 from conflictscore.models.failures import Retries
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.models.profiles import (
+    ReasoningEffort,
+    known_profile,
+    split_spec,
+    thinking_room,
+    told_effort,
+    with_options,
+)
 from conflictscore.storage.cache import ContentCache
 
 __all__ = [
@@ -29,9 +37,6 @@ __all__ = [
     "open_model",
     "require_effort",
 ]
-
-ReasoningEffort = Literal["low", "medium", "high"]
-"""How much a model that reasons is to reason before it replies."""
 
 OPENAI_DEFAULT = "gpt-4.1-mini"
 """The model of the paper's TruthfulQA study (section 6.1)."""
@@ -44,7 +49,6 @@ _LOCAL_TIMEOUT_S = 900.0
 _CLIENTS_RETRIES = 4
 """For those who call the chat model itself; a language model tries again by its own rules."""
 _LOCAL_ATTEMPTS = 2
-_THINKING_TOKENS = 8192
 _EFFORT = "reasoning_effort"
 """How LangChain's chat models call it."""
 _LETTERS_GRAMMAR = 'root ::= "A" | "B" | "C"'
@@ -73,7 +77,10 @@ def open_model(
             other providers of LangChain's ``init_chat_model`` (extra ``langchain``, and the
             provider's package); ``local`` for the embedded model, ``local:NAME`` for one of
             ``conflictscore model list``, ``local:/path/to/any.gguf`` for a file of one's own. The
-            embedded model is fetched on first use.
+            embedded model is fetched on first use. Options may follow a question mark, for a model
+            that is not what its name says: ``temperature=none`` or a number, ``json=`` one of
+            ``json_schema``, ``json_object``, ``tool`` and ``prompt``, ``length=max_tokens`` or
+            ``max_completion_tokens``, and ``reasoning=yes`` or ``no``.
         base_url: An OpenAI-compatible endpoint, which ends in ``/v1`` as a rule. Its key, where it
             needs one, is ``OPENAI_API_KEY``.
         context_window: Tokens of prompt and reply together; by default what is known of the model,
@@ -81,15 +88,28 @@ def open_model(
         cache: Where replies are kept.
         max_calls: The most calls in flight at an endpoint; by default 16. The embedded model
             computes as many at once as it has room for.
-        most_reply_bytes: The most bytes of a reply, streamed or not; a longer one is not read to
-            its end, and fails the call.
-        reasoning_effort: How much it reasons, where it is not known to take no such thing; what it
-            was told is in its ``parameters``. The embedded model is told nothing. None leaves it
-            to the provider.
+        most_reply_bytes: The most bytes of a reply, streamed or not; a longer one fails the call.
+        reasoning_effort: How much it reasons, unless it is known to have no such setting, as the
+            embedded model. None leaves it to the provider.
 
     Raises:
         ConfigurationError: The spec names no model, or its key or runtime is missing.
     """
+    name, options = split_spec(spec)
+    given = (base_url, context_window, cache, max_calls, most_reply_bytes, reasoning_effort)
+    model = _open(name, *given)
+    return with_options(model, options) if options else model
+
+
+def _open(
+    spec: str,
+    base_url: str | None,
+    context_window: int | None,
+    cache: ContentCache | None,
+    max_calls: int | None,
+    most_reply_bytes: int,
+    reasoning_effort: ReasoningEffort | None,
+) -> LanguageModel:
     provider, _, name = spec.partition(":")
     if provider != "local":
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
@@ -179,7 +199,7 @@ def from_chat_model(
     Its verdicts are cached only where its settings are plain JSON, since nothing else tells two
     models apart for sure.
     """
-    told = _told_effort(chat, reasoning_effort)
+    told = told_effort(chat, reasoning_effort)
     if told:
         chat = chat.model_copy(update=told)
     settings = {**chat._identifying_params, **told}
@@ -193,7 +213,7 @@ def from_chat_model(
         context_window=(window := context_window or _known_window(chat)),
         limit=ConcurrencyLimit.shared(endpoint, max_calls or _REMOTE_CALLS),
         parameters=_plain(settings) if settings else None,
-        thinking_tokens=_thinking_room(chat, window, told),
+        thinking_tokens=thinking_room(chat, window, told),
         cache=cache,
     )
 
@@ -210,14 +230,6 @@ def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> No
             f"no reasoning effort {effort!r} can be set for {names}; leave reasoning_effort out, or"
             " name a model that takes it"
         )
-
-
-def _told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str, Any]:
-    """The setting that tells a chat model; empty where it is known to have none such."""
-    profile: Mapping[str, Any] = chat.profile or {}
-    known = profile.get("reasoning_effort_levels") or get_args(ReasoningEffort)
-    reasons = profile.get("reasoning_output", True) and _EFFORT in type(chat).model_fields
-    return {_EFFORT: effort} if effort in known and reasons else {}
 
 
 def _open_openai(
@@ -254,9 +266,10 @@ def _open_openai(
         most_reply_bytes=most_reply_bytes,
         stream_usage=True,
         use_responses_api=False,
+        profile=known_profile(name) or None,
     )
     profile: Mapping[str, Any] = chat.profile or {}
-    told = _told_effort(chat, reasoning_effort)
+    told = told_effort(chat, reasoning_effort)
     # what takes a temperature while it does not reason takes none while it does
     steady = bool(profile.get("temperature", True)) and not (told and profile)
     chat = chat.model_copy(update=told | ({"temperature": 0.0} if steady else {}))
@@ -269,7 +282,7 @@ def _open_openai(
         limit=ConcurrencyLimit.shared(endpoint, max_calls or _REMOTE_CALLS),
         parameters=({"temperature": 0} if steady else {}) | told,
         deterministic=steady,
-        thinking_tokens=_thinking_room(chat, window, told),
+        thinking_tokens=thinking_room(chat, window, told),
         cache=cache,
         retries=Retries(),
         judge_client=_judge_client(),
@@ -357,12 +370,6 @@ def _own_name(chat: BaseChatModel) -> str:
 
 def _known_window(chat: BaseChatModel) -> int:
     return int((chat.profile or {}).get("max_input_tokens") or _UNKNOWN_WINDOW)
-
-
-def _thinking_room(chat: BaseChatModel, window: int, told: Mapping[str, Any]) -> int:
-    if (chat.profile or {}).get("reasoning_output"):
-        return _THINKING_TOKENS
-    return min(_THINKING_TOKENS, window // 2) if told else 0
 
 
 def _without_credentials(url: str) -> str:

@@ -8,7 +8,7 @@ from langchain_core.language_models import FakeListChatModel, FakeMessagesListCh
 from langchain_core.messages import AIMessage
 
 from conflictscore.errors import UnreadableReplyError
-from conflictscore.models.clients import held_to_length
+from conflictscore.models.clients import with_max_tokens
 from conflictscore.models.replies import was_cut
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
@@ -62,6 +62,6 @@ class Gemini(FakeListChatModel):
 def test_a_client_that_calls_the_limit_of_a_reply_otherwise_is_told_it_so() -> None:
     gemini, plain = Gemini(responses=[]), FakeListChatModel(responses=[])
 
-    assert held_to_length(gemini, {"max_tokens": 9})[1] == {"max_output_tokens": 9}
-    assert held_to_length(gemini, {"stop": ["x"]})[1] == {"stop": ["x"]}
-    assert held_to_length(plain, {"max_tokens": 9}) == (plain, {"max_tokens": 9})
+    assert with_max_tokens(gemini, {"max_tokens": 9})[1] == {"max_output_tokens": 9}
+    assert with_max_tokens(gemini, {"stop": ["x"]})[1] == {"stop": ["x"]}
+    assert with_max_tokens(plain, {"max_tokens": 9}) == (plain, {"max_tokens": 9})

@@ -266,10 +266,9 @@ class TestJson:
         assert meter.usage == Usage(calls=2, input_tokens=10, output_tokens=6)
         assert caught.value.reply == '{"year'
 
-    async def test_a_model_without_structured_output_is_named(self) -> None:
+    async def test_a_model_without_structured_output_is_asked_by_the_prompt_alone(self) -> None:
         model = from_chat_model(FakeListChatModel(responses=['{"year": 1871}']))
-        with pytest.raises(ConfigurationError, match="fake-list-chat-model gives no structured"):
-            await ask_json(model)
+        assert await ask_json(model) == 1871
 
 
 def responding(*replies: Mapping[str, Any]) -> Handler:

@@ -1,0 +1,124 @@
+"""What is known of a model beforehand: its profile by name, and what a user says in its spec."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, get_args
+from urllib.parse import parse_qsl
+
+from langchain_core.language_models import BaseChatModel, ModelProfile
+from langchain_openai.chat_models.base import _MODEL_PROFILES
+
+from conflictscore.errors import ConfigurationError
+from conflictscore.models.capabilities import Capabilities, JsonForm, RequestStyle
+from conflictscore.models.language_model import THINKING_TOKENS, LanguageModel
+
+__all__ = [
+    "ReasoningEffort",
+    "known_profile",
+    "split_spec",
+    "thinking_room",
+    "told_effort",
+    "with_options",
+]
+
+ReasoningEffort = Literal["low", "medium", "high"]
+"""How much a model that reasons is to reason before it replies."""
+
+_EFFORT = "reasoning_effort"
+"""How LangChain's chat models call it."""
+_DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest|preview)$")
+_LENGTHS = ("max_tokens", "max_completion_tokens")
+_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "temperature": ("none", "a number from 0 to 2"),
+    "json": get_args(JsonForm),
+    "length": _LENGTHS,
+    "reasoning": ("yes", "no"),
+}
+_MOST_TEMPERATURE = 2.0
+
+
+def known_profile(name: str) -> ModelProfile:
+    """LangChain's profile of an OpenAI model; empty where there is none.
+
+    It is looked up without a vendor's prefix (``openai/o3``), a date (``o3-2025-04-16``) or an
+    addition at either end, as in the names of deployments (``prod-gpt-5-mini``).
+    """
+    bare = re.split(r"[:@]", name.lower().rpartition("/")[2])[0]
+    for candidate in (name, bare, _DATED.sub("", bare)):
+        if candidate in _MODEL_PROFILES:
+            return _MODEL_PROFILES[candidate]
+    within = [known for known in _MODEL_PROFILES if _names(bare, known)]
+    return _MODEL_PROFILES[max(within, key=len)] if within else {}
+
+
+def _names(bare: str, known: str) -> bool:
+    """Whether a name is that of a known model with additions."""
+    if known.startswith("gpt-"):
+        return re.search(rf"(?<![a-z0-9]){re.escape(known)}(?![a-z0-9.])", bare) is not None
+    return bare.startswith(f"{known}-")  # o3 within a longer name may be anything
+
+
+def split_spec(spec: str) -> tuple[str, dict[str, str]]:
+    """A model's spec without its options, and these: ``NAME?temperature=none&json=prompt``.
+
+    Raises:
+        ConfigurationError: An option or its value is unknown.
+    """
+    name, mark, query = spec.partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    if mark and not options:
+        raise ConfigurationError(f"{spec!r} has no option after its question mark")
+    for key, value in options.items():
+        if key not in _OPTIONS:
+            known = ", ".join(_OPTIONS)
+            raise ConfigurationError(f"unknown option {key!r} of a model; one of {known}")
+        if value not in _OPTIONS[key] and (key != "temperature" or _number(value) is None):
+            known = ", ".join(_OPTIONS[key])
+            raise ConfigurationError(f"the option {key} of a model is {value!r}; one of {known}")
+    return name, options
+
+
+def with_options(model: LanguageModel, options: Mapping[str, str]) -> LanguageModel:
+    """The model as a user says that it is; what its endpoint can do is then not found out."""
+    style, update = RequestStyle(), dict[str, Any]()
+    parameters = dict(model.parameters or {})
+    if (said := options.get("temperature")) is not None:
+        temperature = _number(said)
+        update["chat"] = model.chat.model_copy(update={"temperature": temperature})
+        parameters.pop("temperature", None)
+        parameters |= {} if temperature is None else {"temperature": temperature}
+        update["deterministic"] = temperature == 0
+    if form := options.get("json"):
+        [form_name] = [known for known in get_args(JsonForm) if known == form]
+        style = style._replace(json_form=form_name)
+    if length := options.get("length"):
+        style = style._replace(length=length)
+    if reasons := options.get("reasoning"):
+        room = min(THINKING_TOKENS, model.context_window // 2)
+        update["thinking_tokens"] = room if reasons == "yes" else 0
+    own = Capabilities(style)
+    return replace(model, parameters=parameters, capabilities=own, **update)
+
+
+def _number(said: str) -> float | None:
+    try:
+        value = float(said)
+    except ValueError:
+        return None
+    return value if 0 <= value <= _MOST_TEMPERATURE else None
+
+
+def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str, Any]:
+    """The setting that tells a chat model; empty where it is known to have none such."""
+    profile: Mapping[str, Any] = chat.profile or {}
+    known = profile.get("reasoning_effort_levels") or get_args(ReasoningEffort)
+    reasons = profile.get("reasoning_output", True) and _EFFORT in type(chat).model_fields
+    return {_EFFORT: effort} if effort in known and reasons else {}
+
+
+def thinking_room(chat: BaseChatModel, window: int, told: Mapping[str, Any]) -> int:
+    """The tokens of room for reasoning that a reply gets, by the model's profile and setting."""
+    if (chat.profile or {}).get("reasoning_output"):
+        return THINKING_TOKENS
+    return min(THINKING_TOKENS, window // 2) if told else 0

@@ -1,0 +1,175 @@
+"""What an endpoint can do is found out by the first call, and remembered for all others."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conflictscore.errors import ConfigurationError, ProviderError
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.profiles import known_profile, split_spec
+from conflictscore.models.spec import open_model
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
+from tests.models.calling import KEY
+
+PROMPTS = PromptSet.load()
+SCHEMA = {
+    "title": "dating",
+    "type": "object",
+    "properties": {"year": {"type": "integer"}},
+    "required": ["year"],
+    "additionalProperties": False,
+}
+Refuses = Callable[[dict[str, Any]], Fault | None]
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def endpoint(refuses: Refuses) -> OpenAIServer:
+    """An endpoint that refuses some requests, and answers all others as they are put."""
+
+    def answer(request: ChatRequest) -> Reply | Fault:
+        return refuses(request.body) or Reply('{"year": 1871}')
+
+    return OpenAIServer(answer)
+
+
+def refusing(field: str, message: str, status: int = 400) -> Refuses:
+    return lambda body: Fault(status, message=message) if field in json.dumps(body) else None
+
+
+async def year(model: LanguageModel) -> object:
+    return await model.ask_json(
+        "When?", SCHEMA, lambda o: o["year"], prompts=PROMPTS, meter=UsageMeter(), max_tokens=20
+    )
+
+
+async def text(model: LanguageModel) -> str:
+    return await model.ask("When?", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=20)
+
+
+def only(*forms: str) -> Refuses:
+    """Takes JSON only in some forms; refuses as DeepSeek, vLLM and others do."""
+
+    def refuses(body: dict[str, Any]) -> Fault | None:
+        form = (body.get("response_format") or {}).get("type")
+        form = form or ("tool" if "tools" in body else "prompt")
+        return None if form in forms else Fault(400, message=f"This {form} is unavailable now")
+
+    return refuses
+
+
+@pytest.mark.parametrize(
+    ("forms", "refused"),
+    [
+        (("json_schema",), 0),
+        (("json_object", "prompt"), 1),
+        (("tool", "prompt"), 2),
+        (("prompt",), 3),
+    ],
+)
+async def test_json_is_asked_for_in_the_first_way_that_an_endpoint_takes(
+    forms: tuple[str, ...], refused: int
+) -> None:
+    with endpoint(only(*forms)) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        assert [await year(model), await year(model)] == [1871, 1871]
+        assert await year(open_model("test-model", base_url=server.base_url)) == 1871
+    assert len(server.requests) == refused + 3, "it was found out once"
+    stated = [json.dumps(SCHEMA["properties"]) in r.prompt for r in server.requests]
+    assert stated == [number > 0 for number in range(refused)] + [refused > 0] * 3
+
+
+async def test_many_first_calls_wait_for_what_the_first_one_finds_out() -> None:
+    import asyncio
+
+    with endpoint(only("prompt")) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        assert await asyncio.gather(*(year(model) for _ in range(8))) == [1871] * 8
+    assert len(server.requests) == 3 + 8
+
+
+async def test_a_refusal_that_has_nothing_to_do_with_the_form_is_reported_as_it_was() -> None:
+    def refuses(body: dict[str, Any]) -> Fault:
+        return Fault(400, message="no GPU" if "response_format" in body else "still none")
+
+    with endpoint(refuses) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        for _ in range(2):
+            with pytest.raises(ProviderError, match="no GPU"):
+                await year(model)
+    assert len(server.requests) == 4 + 1
+
+
+async def test_a_prompt_that_is_too_long_is_sent_once() -> None:
+    long = refusing("model", "This model's maximum context length is 10 tokens")
+    with endpoint(long) as server, pytest.raises(ProviderError, match="maximum context"):
+        await year(open_model("test-model", base_url=server.base_url))
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("ask", [year, text])
+async def test_a_parameter_that_a_refusal_names_is_left_out_from_then_on(ask: Any) -> None:
+    refuses = refusing('"temperature"', "Unsupported value: 'temperature' does not support 0")
+    with endpoint(refuses) as server:
+        model = open_model("a-deployment", base_url=server.base_url)
+        await ask(model)
+        await ask(model)
+    first, second, third = (r.body for r in server.requests)
+    assert "temperature" in first
+    assert "temperature" not in {**second, **third}
+    assert second["max_completion_tokens"] > 20, "it reasons, and so has room for that"
+
+
+@pytest.mark.parametrize("status", [400, 422])
+async def test_the_limit_of_a_reply_is_called_as_the_endpoint_calls_it(status: int) -> None:
+    refuses = refusing("max_completion_tokens", "body.max_completion_tokens: Extra inputs", status)
+    with endpoint(refuses) as server:
+        model = open_model("mistral-small", base_url=server.base_url)
+        assert [await text(model), await year(model)] == ['{"year": 1871}', 1871]
+    first, second, third = (r.body for r in server.requests)
+    assert first["max_completion_tokens"] == second["max_tokens"] == third["max_tokens"] == 20
+    assert "response_format" in third
+
+
+@pytest.mark.parametrize(
+    ("name", "profile"),
+    [
+        ("gpt-5-2025-08-07", "GPT-5"),
+        ("o3-2025-04-16", "o3"),
+        ("openai/o3", "o3"),
+        ("openai/o4-mini:free", "o4-mini"),
+        ("prod-gpt-5-mini", "GPT-5 Mini"),
+        ("gpt-4o-2024-05-13", "GPT-4o (2024-05-13)"),
+        ("openai/gpt-oss-20b", None),
+        ("marco-o1", None),
+        ("qwen3-30b", None),
+    ],
+)
+def test_a_profile_is_found_without_date_vendor_and_alias(name: str, profile: str | None) -> None:
+    assert known_profile(name).get("name") == profile
+
+
+async def test_what_the_user_says_of_a_model_is_not_found_out() -> None:
+    spec = "alias?temperature=none&json=json_object&length=max_tokens&reasoning=yes"
+    with endpoint(only("json_object")) as server:
+        model = open_model(spec, base_url=server.base_url, context_window=4000)
+        await year(model)
+    [request] = server.requests
+    assert (model.name, model.parameters, model.deterministic) == ("alias", {}, False)
+    assert request.body["max_tokens"] == 20 + 2000
+    assert "temperature" not in request.body
+
+
+@pytest.mark.parametrize(
+    "spec", ["m?", "m?temprature=0", "m?temperature=hot", "m?json=xml", "m?reasoning=1"]
+)
+def test_an_option_that_no_model_has_is_refused(spec: str) -> None:
+    with pytest.raises(ConfigurationError, match="option"):
+        split_spec(spec)
