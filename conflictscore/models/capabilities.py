@@ -104,20 +104,23 @@ class Capabilities:
             if length and length in named and not style.length:
                 [other] = {*_LENGTHS} - {length}
                 return style._replace(length=other)
-        if json and self._lacks_form(fault):
-            at = _FORMS.index(style.json_form) + 1
-            if at < len(_FORMS):
-                return style._replace(json_form=_FORMS[at])
-            self._all_forms_failed = True  # it was about something else
-        return None
+        return self._other_form(style, fault) if json else None
 
-    def _lacks_form(self, fault: ProviderFault) -> bool:
-        """Whether an endpoint may have refused the way in which JSON was asked for."""
+    def _other_form(self, style: RequestStyle, fault: ProviderFault) -> RequestStyle | None:
+        """Another way to ask for JSON, if the endpoint may have refused this one.
+
+        One that says so is asked in the next way; one that does not say what it refuses, by the
+        prompt alone, which needs nothing of it.
+        """
         if self._json_answered or self._all_forms_failed or fault.status not in _NOT_OFFERED:
-            return False
-        about_json = _ABOUT_JSON.search(fault.words) is not None
-        unclear = fault.status in _REFUSED and not _ABOUT_ELSE.search(fault.words)
-        return about_json or unclear
+            return None
+        if style.json_form == _FORMS[-1]:
+            self._all_forms_failed = True  # it was about something else
+        elif _ABOUT_JSON.search(fault.words):
+            return style._replace(json_form=_FORMS[_FORMS.index(style.json_form) + 1])
+        elif fault.status in _REFUSED and not _ABOUT_ELSE.search(fault.words):
+            return style._replace(json_form=_FORMS[-1])
+        return None
 
     async def scout(self) -> asyncio.Event | None:
         """Let the first call for JSON go ahead of all others, for a moment.
