@@ -59,15 +59,15 @@ def create_self_correcting_rag(
     ```python
     graph = create_self_correcting_rag("openai:gpt-4.1-mini", my_retriever, effort="thorough")
     state = graph.invoke({"question": "Is it safe to reheat rice?"})
-    print(state["answer"], state["flips"])
+    print(state["answer"], state["changes"])
     ```
 
     Invoke it, sync or async, with ``{"question": …}``, and for binary multiple choice with
     ``"options": [a, b]``. ``"documents"`` (a list of texts, LangChain ``Document``s or mappings
     ``{"text": …}``) replaces retrieval, ``"draft_answer"`` the first answer, and
     ``"history": [{"role": …, "content": …}, …]`` is the conversation before the question
-    (``asked`` keeps the question as it was put). The final state has ``answer``, ``first_answer``,
-    ``flipped``, ``justification``, ``flip``, ``flips``, ``documents``, ``report``,
+    (``asked`` keeps the question as the user asked it). The final state has ``answer``,
+    ``first_answer``, ``flipped``, ``changes``, ``justification``, ``documents``, ``report``,
     ``final_report``, ``attempts``, ``searches``, ``checked``, ``notes``, ``usage`` and ``run_id``.
     Streaming with ``stream_mode="custom"`` gives an event for every step.
 

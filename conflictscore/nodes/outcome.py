@@ -1,4 +1,4 @@
-"""From the state of the loop, or of scoring alone, to a ``Run``."""
+"""Make a ``Run`` of the state of the loop, or of scoring alone."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,7 @@
-"""What flows through the graph, and what a run is given to work with.
+"""The state of the graph, and the context of a run.
 
-The state holds plain JSON values only, so that any checkpointer can store it. Clients, prompts
-and limits stand in the run's context, which is never stored.
+The state holds only plain JSON, so that any checkpointer can store it. Clients, prompts and limits
+are in the run's context, which is never stored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,27 +54,27 @@ __all__ = [
 ]
 
 Decision = Literal["look_further", "correct", "justify", "record"]
-"""Where the loop goes after an answer was scored."""
+"""Next step after an answer was scored."""
 
 
 class RagInput(TypedDict, total=False):
-    """What a run starts from."""
+    """Input of the loop."""
 
     question: str
     options: list[str]
     """The two options of a binary multiple-choice question; absent or empty in free form."""
     documents: Sequence[DocumentLike]
-    """Documents that exist already: texts, LangChain ``Document``s, or mappings with ``text`` and
-    as known ``title`` and ``url``; with them nothing is retrieved."""
+    """Texts, LangChain ``Document``s, or mappings with ``text`` and optional ``title`` and ``url``;
+    they take the place of retrieval."""
     history: list[dict[str, str]]
     """The conversation before the question, oldest turn first: ``role``, which is
     ``system``, ``user`` or ``assistant``, and ``content``."""
     draft_answer: str
-    """A first answer that exists already; it is scored, and nothing is generated in its place."""
+    """A first answer, which is scored in place of a generated one."""
 
 
 class ScorerInput(TypedDict, total=False):
-    """What scoring alone starts from."""
+    """Input of scoring alone."""
 
     answer: str
     documents: Sequence[DocumentLike]
@@ -84,7 +84,7 @@ class RagState(RagInput, total=False):
     """The state of one question; JSON forms of the records."""
 
     asked: str
-    """The question as it was asked; ``question`` can be understood without the conversation."""
+    """The question as the user asked it; ``question`` stands alone, without the conversation."""
     run_id: str
     method: str
     draft: dict[str, Any]
@@ -95,33 +95,33 @@ class RagState(RagInput, total=False):
     """The draft's claims, as Claim."""
     decomposition_error: str | None
     unclaimed: str | None
-    """What of the draft was not taken apart into claims, in words."""
+    """The part of the draft that gave no claims, in words."""
     evidence: list[dict[str, Any]]
     """The draft's claims with their labels, as ClaimEvidence."""
     attempts: list[dict[str, Any]]
     """Every scored answer so far, as Attempt."""
     searches: list[dict[str, Any]]
-    """What was searched for after the first documents, as FurtherSearch."""
+    """Searches after the first one, as FurtherSearch."""
     decision: Decision
     reason: str
-    """Why the loop went where it went."""
+    """Reason for the decision."""
     regeneration_error: str
-    """Why an answer could not be regenerated; absent where there was no failure."""
+    """Why an answer could not be corrected; absent where there was no failure."""
     notes: list[str]
-    """What the reader of the answer should know, such as documents that were cut."""
+    """Notes for the reader of the answer, such as documents that were cut."""
     usage: dict[str, int]
     timings: dict[str, float]
-    """Seconds that each node took, all its rounds together."""
+    """Seconds by node, over all rounds."""
     answer: str
     first_answer: str
     flipped: bool
     justification: str | None
     checked: str
-    """Whether the answer that stands was checked, as Checked."""
+    """Whether the final answer was checked, as Checked."""
     report: dict[str, Any]
     """The first answer's scores, as ConflictReport.summary(); None where it has no text."""
     final_report: dict[str, Any] | None
-    """The last answer's scores; None where nothing was regenerated."""
+    """The last answer's scores; None where nothing was corrected."""
 
 
 @dataclass(frozen=True)
@@ -165,16 +165,16 @@ class RunContext:
         }
 
 
-def _unheard(event: Any) -> None:
-    """Drop an event."""
+def _discard(event: Any) -> None:
+    """Discard an event."""
 
 
 @dataclass(frozen=True)
 class RunRuntime:
-    """The surroundings of a node: its run's context, and the stream of its events."""
+    """A node's context and event stream."""
 
     context: RunContext
-    stream_writer: Callable[[Any], None] = _unheard
+    stream_writer: Callable[[Any], None] = _discard
 
 
 def documents_of(state: RagInput) -> tuple[Document, ...]:
@@ -188,13 +188,13 @@ def attempts_of(state: RagState) -> tuple[Attempt, ...]:
 
 
 def weights_of(state: RagState) -> Mapping[int, float]:
-    """How far documents are trusted by the last answer's scores; empty where all are alike."""
+    """Weights of documents by the last answer's scores; empty where all count alike."""
     last = attempts_of(state)[-1:]
     return last[0].report.weights if last and last[0].report else {}
 
 
 def searches_of(state: RagState) -> tuple[FurtherSearch, ...]:
-    """What was searched for after the first documents."""
+    """Searches after the first one."""
     return tuple(FurtherSearch.model_validate(item) for item in state.get("searches", []))
 
 
@@ -219,11 +219,11 @@ def changes_in(state: RagState, number: int) -> tuple[Change, ...]:
 
 
 def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, Any]]:
-    """All changes of the run, for the state update, with these as those of their round.
+    """All changes of the run, for the state update; these replace those of their round.
 
     Args:
         state: The run's.
-        changes: The changes of one round, or none.
+        changes: The changes of one round; may be empty.
     """
     rounds = {change.round for change in changes}
     others = [one for one in state.get("changes", []) if one["round"] not in rounds]
@@ -232,9 +232,9 @@ def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, A
 
 
 def may_be_given_up(state: RagState, context: RunContext) -> bool:
-    """Whether the answer that is being checked may be refused for an answer before it.
+    """Whether the answer that is being checked may be refused in favour of the one before it.
 
-    Then a budget that is used up costs that answer alone, and not the run: nothing is lost.
+    A budget that is used up then costs that answer alone, and the run goes on.
     """
     in_place = context.settings.regeneration == "revise" and not state.get("options")
     return bool(state.get("changes")) and (context.settings.guard or in_place)
@@ -246,19 +246,19 @@ def evidence_of(state: RagState) -> tuple[ClaimEvidence, ...]:
 
 
 def time_left(state: RagState, context: RunContext) -> float | None:
-    """Seconds left of the run's time budget, from 0; None where it has none."""
+    """Seconds left of the run's time budget, at least 0; None where it has none."""
     if context.settings.budget_seconds is None:
         return None
     return max(0.0, context.settings.budget_seconds - sum(state.get("timings", {}).values()))
 
 
 def timed(state: RagState, node: str, seconds: float) -> dict[str, float]:
-    """The run's timings with this node's added, for the state update."""
+    """The run's timings plus this node's, for the state update."""
     timings = state.get("timings", {})
     return {**timings, node: timings.get(node, 0.0) + seconds}
 
 
 def spent(state: RagState, usage: Usage) -> dict[str, int]:
-    """The run's usage with this step's added, for the state update."""
+    """The run's usage plus this step's, for the state update."""
     before: Mapping[str, int] = state.get("usage", {})
     return (Usage.model_validate(before) + usage).model_dump()

@@ -188,7 +188,7 @@ class Run(Record):
     """Notes for the reader of the answer, such as documents that were cut."""
     usage: Usage = Usage()
     timings: dict[str, float] = Field(default_factory=dict)
-    """Seconds that each step took, all its rounds together."""
+    """Seconds by step, over all rounds."""
     run_id: str | None = None
     status: RunStatus = RunStatus.UNFINISHED
 
