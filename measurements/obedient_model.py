@@ -1,9 +1,10 @@
 """A model that does what the evidence says: how far labels alone can carry a second look.
 
 Its first answers name every right answer of a question's documents and, by a draw, half of the
-wrong ones and of those that all documents deny, a sentence each. Asked again, it follows the side
-with more documents: it gives the answers that their passages hold in place of the claim, and hedges
-a tie where it may. So whatever goes wrong then is due to the labels, the documents or the method.
+wrong ones and of those that all documents deny, a sentence each. Asked for a whole new answer, it
+follows the side with more documents; asked about one document, it gives that document's answer; and
+it finds no ground to prefer a side. So whatever goes wrong then is due to the labels, the documents
+or the method.
 Its queries are the question with the answer that is in doubt, and the question without it.
 """
 
@@ -38,7 +39,7 @@ def obedient_model(
     def reply(name: str, fields: Mapping[str, Any]) -> str:
         match name:
             case "free_form_rag":
-                asked = by_question[" ".join(fields["question"].split())]
+                asked = by_question[_folded(fields["question"])]
                 return first_answer(asked, fields["documents"] if from_shown else None)
             case "decompose" | "decompose_passage" | "decompose_with_places":
                 said = sentences(fields["answer"], known)
@@ -47,23 +48,25 @@ def obedient_model(
                     ["Claims:", *(f"{one} || {one}" if placed else one for one in said)]
                 )
             case "free_form_regenerate" | "free_form_regenerate_typed":
-                asked = by_question[" ".join(fields["question"].split())]
+                asked = by_question[_folded(fields["question"])]
                 return settled(fields["answer"], [(fields["claim"], fields["evidence"])], asked)
-            case "revise":
-                made = [
-                    (filled["claim"], filled["evidence"])
-                    for text, (template, filled) in prompts.rendered.items()
-                    if template == "revise_claim" and text in fields["disputes"]
-                ]
-                asked, passage = (
-                    by_question[" ".join(fields["question"].split())],
-                    fields["passage"],
-                )
-                return _revision(passage, settled(passage, made, asked, hedge=True))
+            case "decompose_short":
+                return str(fields["answer"])
+            case "ask_document":
+                asked, shown = by_question[_folded(fields["question"])], _folded(fields["document"])
+                documents = ((_folded(d["text"])[:200], d) for d in asked.question.documents)
+                gives = next(d["metadata"]["gives"] for text, d in documents if text in shown)
+                return _SAID.format(gives) if gives else "The document does not say."
+            case "claim_question":
+                return str(fields["question"])
+            case "weigh":
+                return "SIDE: NEITHER\nGROUND: NUMBER\nREASON: Nothing tells them apart."
+            case "put_in":
+                return str(fields["passage"])
             case "classify_conflict":
                 return "TYPE: misinformation\nREASON: Some have it wrong."
             case "look_further":
-                asked = by_question[" ".join(fields["question"].split())]
+                asked = by_question[_folded(fields["question"])]
                 statement = " ".join(asked.stated(fields["claim"]))
                 return f"FOR: {fields['question']} {statement}\nAGAINST: {fields['question']}"
             case _:
@@ -94,8 +97,6 @@ def settled(
     text: str,
     disputes: Iterable[tuple[str, str]],
     asked: LabelledQuestion,
-    *,
-    hedge: bool = False,
 ) -> str:
     """A text in which what more documents contradict than support gives way to what they say."""
     for claim, evidence in disputes:
@@ -105,15 +106,8 @@ def settled(
             others = (_SAID.format(answer) for answer in asked.stated(contradicts))
             new = [one for one in others if one not in text]
             text = text.replace(claim, " ".join(new))
-        elif more == 0 and hedge:
-            text = text.replace(claim, claim.replace(_SAID[:13], _HEDGED[:33]))
     return " ".join(text.split()) or NOTHING
 
 
-def _revision(before: str, after: str) -> str:
-    reason = "REASON: More documents say so (Doc 1)."
-    if before == after:
-        return f"WAY: KEEP\n{reason}"
-    if after == NOTHING:
-        return f"WAY: REMOVE\n{reason}"
-    return f"WAY: REPLACE\n{reason}\nPASSAGE:\n{after}"
+def _folded(text: object) -> str:
+    return " ".join(str(text).split())

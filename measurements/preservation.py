@@ -59,42 +59,30 @@ _OUTCOMES = ("right", "hedged", "kept", "harmed")
 _ACTIONS = {
     RevisionAction.REPLACE: "replaced",
     RevisionAction.HEDGE: "hedged",
-    RevisionAction.REMOVE: "removed",
 }
-_OF_A_MODEL = ("replaced", "hedged", "kept", "removed")
+_OF_A_MODEL = ("replaced", "hedged", "kept")
 _BULLET = re.compile(r"(?:^|(?<=\n))- $")
-_ROW = "{:<14}{:>8}{:>9}{:>9}{:>8}{:>8}{:>8}{:>9}{:>8}{:>9}"
 
 
 Behaviour = Callable[[LongAnswer, str], str]
-"""Replies of a scripted model that is asked to revise a passage."""
+"""A scripted model's reply where a document is asked that contradicts a sentence."""
 
 
-def obey(answer: LongAnswer, passage: str) -> str:
-    """Deny what is refuted, and hedge what documents disagree about."""
-    wrong = [one for one in answer.disputed if one in passage]
-    for sentence in wrong:
-        said = DENIED if answer.refuted(sentence) else HEDGED
-        passage = passage.replace(sentence, said + sentence)
-    return _revision("REPLACE" if any(map(answer.refuted, wrong)) else "HEDGE", passage)
-
-
-def _revision(way: str, text: str) -> str:
-    return f"WAY: {way}\nREASON: The documents say so (Doc 1).\nPASSAGE:\n{text}"
+def obey(answer: LongAnswer, sentence: str) -> str:
+    """Say what the document says: that the sentence is wrong."""
+    return DENIED + sentence
 
 
 def misbehaviours() -> Iterator[Behaviour]:
-    """In turn: no form, the whole answer, another passage, broken Markdown, the same, a fancy."""
+    """In turn: no answer, the whole answer, another sentence, bad Markdown, an image, a fancy."""
     return cycle(
         (
-            lambda answer, passage: "I would rather not.",
-            lambda answer, passage: _revision("REPLACE", answer.text),
-            lambda answer, passage: _revision(
-                "REPLACE", next(s for s in answer.labels if s not in passage)
-            ),
-            lambda answer, passage: _revision("REPLACE", f"**{passage}\n```"),
-            lambda answer, passage: _revision("REPLACE", f"Indeed, and twice over: {passage}"),
-            lambda answer, passage: _revision("REPLACE", "The moon is made of green cheese."),
+            lambda answer, sentence: "I would rather not.",
+            lambda answer, sentence: answer.text,
+            lambda answer, sentence: next(s for s in answer.labels if s != sentence),
+            lambda answer, sentence: f"{DENIED}{sentence}** ```",
+            lambda answer, sentence: f"{DENIED}{sentence[:-1]} ![x](https://a.test/q).",
+            lambda answer, sentence: "The moon is made of green cheese.",
         )
     )
 
@@ -109,8 +97,26 @@ def _scripted(answer: LongAnswer, behave: Behaviour) -> ScriptedModel:
                 placed = (f"- {text} || {' '.join(text.split()[:5])}" for text in told)
                 plain = (f"- {text}" for text in told)
                 return "\n".join(["Claims:", *(placed if name.endswith("places") else plain)])
-            case "revise":
-                return behave(answer, fields["passage"])
+            case "claim_question":
+                return "What of this?"
+            case "ask_document":
+                return next(
+                    (
+                        behave(answer, one)
+                        for one in answer.disputed
+                        if _denies(answer, one, fields)
+                    ),
+                    "The document does not say.",
+                )
+            case "weigh":
+                first = DENIED in fields["statement_a"]
+                said = fields["statement_b" if first else "statement_a"]
+                side = (
+                    ("A" if first else "B") if answer.refuted(_known(answer, said)) else "NEITHER"
+                )
+                return f"SIDE: {side}\nGROUND: PRIMARY\nREASON: The documents say so (Doc 1)."
+            case "put_in":
+                return str(fields["passage"])
             case "free_form_regenerate":
                 sentence = next(one for one in answer.disputed if one in fields["claim"])
                 return f"{DENIED if answer.refuted(sentence) else HEDGED}{sentence}"
@@ -118,6 +124,18 @@ def _scripted(answer: LongAnswer, behave: Behaviour) -> ScriptedModel:
                 return "The documents say so (Doc 1)."
 
     return ScriptedModel(prompts=NotedPrompts(PromptSet.load()), reply=reply)
+
+
+def _denies(answer: LongAnswer, sentence: str, fields: Mapping[str, Any]) -> bool:
+    """Whether the document that is asked contradicts a sentence."""
+    shown = " ".join(fields["document"].split())
+    labels = answer.labels[sentence].items()
+    denying = [text for text, label in labels if label is Label.CONTRADICTS]
+    return any(" ".join(text.split())[:200] in shown for text in denying)
+
+
+def _known(answer: LongAnswer, statement: str) -> str:
+    return next(sentence for sentence in answer.disputed if sentence in statement)
 
 
 def _told(text: str) -> list[str]:
@@ -214,12 +232,18 @@ class Tally:
         self.usage += usage
 
 
+def _row(name: str, *cells: object) -> str:
+    return f"{name:<14}{''.join(f'{cell:>10}' for cell in cells)}"
+
+
 def _outcome(answer: LongAnswer, sentence: str, now: str) -> str:
     if re.fullmatch(re.escape(sentence) + CITED, now.strip()):
         return "kept"
-    if HEDGED + sentence in now:
+    if "ources disagree" in now and sentence.rstrip(".") in now:
         return "hedged"
-    return "right" if DENIED + sentence in now and answer.refuted(sentence) else "harmed"
+    labels = [*answer.labels[sentence].values()]
+    outvoted = labels.count(Label.CONTRADICTS) > labels.count(Label.SUPPORTS)
+    return "right" if DENIED + sentence.rstrip(".") in now and outvoted else "harmed"
 
 
 def _outcome_by(revisions: Iterable[Change], sentence: str) -> str:
@@ -327,7 +351,7 @@ def main(
     wrong = sum(len(answer.disputed) for answer in made)
     click.echo(f"{len(made)} answers with {wrong} disputed sentences")
     kinds = _OUTCOMES if model is None else _OF_A_MODEL
-    click.echo(_ROW.format("", "kept", "all kept", *kinds, "length", "calls", "tokens"))
+    click.echo(_row("", "kept", "all kept", *kinds, "length", "calls", "tokens"))
     for name, way in ways.items():
         tally = way()
         outcomes = [tally.outcomes[kind] for kind in kinds]
@@ -336,7 +360,7 @@ def main(
             tokens = spent.input_tokens + spent.output_tokens
             cost = [f"{spent.calls / len(made):.1f}", f"{tokens / len(made):,.0f}"]
         click.echo(
-            _ROW.format(
+            _row(
                 name,
                 f"{100 * mean_interval(tally.kept).value:.1f} %",
                 f"{tally.kept.count(1.0)}",

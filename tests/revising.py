@@ -12,7 +12,7 @@ from tests.fakes.openai_server import ChatRequest, Fault, Reply
 from tests.middleware.agents import AgentWorld
 from tests.world import World
 
-__all__ = ["DOCUMENTS", "LONG", "RevisingAgentWorld", "RevisingWorld", "passage_in", "revision"]
+__all__ = ["DOCUMENTS", "LONG", "RevisingAgentWorld", "RevisingWorld", "passage_in"]
 
 DOCUMENTS = [
     {"text": "The lamp was lit in 1874, says the log.", "title": "Log"},
@@ -41,52 +41,73 @@ See [the log](https://log.test/a(b)) for more."""
 """The documents are two to one against the lamp's year, and one against the tower's."""
 
 _YEAR = re.compile(r"\b1[89]\d\d\b")
-_REVISE = "Decide what becomes of this passage"
-
-
-def revision(
-    way: str, text: str = "", reason: str = "The log was kept at the time (Doc 1)."
-) -> str:
-    """A reply in the form that is asked for."""
-    return f"WAY: {way}\nREASON: {reason}" + (f"\nPASSAGE:\n{text}" if text else "")
+_PUT_IN = "Write the passage again with this corrected"
+_OWN_QUESTION = "Write the question that a statement answers"
+_SAID = {"lamp": "The lamp was lit in {}.", "tower": "The tower was built in {}."}
 
 
 def passage_in(prompt: str) -> str:
-    """The passage that a revision is asked for."""
+    """The passage that is to be written again."""
     return prompt.rpartition('<answer part="passage">')[2].partition("</answer>")[0].strip()
 
 
 @dataclass
 class RevisingWorld(World):
-    """What the model says; a passage is revised by ``revised``, whose argument is the passage."""
+    """What the model says of the lamp and the tower.
+
+    A document is read by ``read``, whose arguments are the topic and the document. A passage that
+    needs a writer is written again by ``written``, whose argument is the passage.
+    """
 
     answer: str = LONG
-    revised: Callable[[str], str | Fault] = field(
-        default=lambda passage: revision(
-            "REPLACE", passage.replace("1871", "1874").replace("1850", "1840")
+    read: Callable[[str, str], str | Fault] = field(
+        default=lambda topic, document: (
+            _SAID[topic].format(_YEAR.findall(document)[0])
+            if topic in document and _YEAR.search(document)
+            else "The document does not say."
         )
+    )
+    written: Callable[[str], str | Fault] = field(
+        default=lambda passage: passage.replace("1871", "1874").replace("1850", "1840")
     )
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         asked = [m["content"] for m in request.messages if m["role"] == "user"]
-        prompt = next((p for p in asked if _REVISE in p), asked[0])
-        if _REVISE in prompt:
-            return self.revision_of(prompt)
+        prompt = next((p for p in asked if _PUT_IN in p), asked[0])
+        if _PUT_IN in prompt:
+            return self.written_again(prompt)
+        if _OWN_QUESTION in prompt:
+            topic = "tower" if "tower" in _inside(prompt, "claim") else "lamp"
+            question = "When was the tower built?" if topic == "tower" else "When was the lamp lit?"
+            return self._noted("claim_question", prompt, lambda: question)
+        if "Answer a question from the one document below" in prompt:
+            question = prompt.rpartition("Question: ")[2].partition("\n")[0]
+            topic = "tower" if "tower" in question else "lamp"
+            document = _inside(prompt, "document")
+            return self._noted("ask_document", prompt, lambda: self.read(topic, document))
         anew = "Take a passage of an answer apart" in prompt
         if (anew or self.decomposition is None) and "separate claims that it makes" in prompt:
             self.asked["decompose"] += 1
-            asked = prompt.rpartition("<answer>")[2].partition("</answer>")[0].strip()
-            claims = claims_of(asked)
+            passage = prompt.rpartition("<answer>")[2].partition("</answer>")[0].strip()
+            claims = claims_of(passage)
             return self.broken.get("decompose") or (
                 claims if "two bars" in prompt else re.sub(r" \|\| .*", "", claims)
             )
         return super().__call__(request)
 
-    def revision_of(self, prompt: str) -> str | Fault:
-        """The reply to a request for a revision."""
-        self.asked["revise"] += 1
-        self.prompts.setdefault("revise", []).append(prompt)
-        return self.broken.get("revise", self.revised(passage_in(prompt)))
+    def written_again(self, prompt: str) -> str | Fault:
+        """The reply to a request to write a passage again."""
+        return self._noted("put_in", prompt, lambda: self.written(passage_in(prompt)))
+
+    def _noted(self, step: str, prompt: str, reply: Callable[[], str | Fault]) -> str | Fault:
+        self.asked[step] += 1
+        self.prompts.setdefault(step, []).append(prompt)
+        return self.broken[step] if step in self.broken else reply()
+
+
+def _inside(prompt: str, mark: str) -> str:
+    [*_, inside] = ["", *re.findall(rf"<{mark}\b[^>]*>(.*?)</{mark}\b[^>]*>", prompt, re.DOTALL)]
+    return str(inside).strip()
 
 
 @dataclass

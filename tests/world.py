@@ -64,7 +64,7 @@ class World:
     asked: Counter[str] = field(default_factory=Counter)
     prompts: dict[str, list[str]] = field(default_factory=dict)
 
-    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:  # noqa: C901
         prompt = next(m["content"] for m in request.messages if m["role"] == "user")
         step = _step(prompt)
         self.asked[step] += 1
@@ -72,6 +72,10 @@ class World:
         if step in self.broken:
             return self.broken[step]
         match step:
+            case "decompose" if prompt.endswith("Sentence:"):
+                [*_, short] = re.findall(r"^Answer: (.*)$", prompt, re.MULTILINE)
+                said = re.findall(r"^- (.*?)(?: \|\|.*)?$", self.decomposition or "", re.MULTILINE)
+                return said[0] if said else str(short)
             case "decompose":
                 return self.decomposition or f"Claims:\n- {_between(prompt, 'answer')}"
             case "label":
@@ -88,13 +92,28 @@ class World:
                 if isinstance(self.regenerated, str):
                     return self.regenerated
                 return self.regenerated[self.asked["regenerate"] - 1]
-            case "revise":
-                return f"WAY: REPLACE\nREASON: {self.reason}\nPASSAGE:\n{self.regenerated}"
+            case "ask_document":
+                return self.reading(_between(prompt, "document"))
+            case "weigh":
+                return self.ruling(_between(prompt.partition("Statement B:")[0], "claim"))
             case "justify":
                 return self.reason
             case "look_further":
                 return self.queries
         return self.answer
+
+    def reading(self, document: str) -> str:
+        """A document's answer: the first one, or another where it gives another year."""
+        years, told = _YEAR.findall(document), _YEAR.findall(self.answer)
+        other = self.regenerated if isinstance(self.regenerated, str) else self.regenerated[0]
+        if not years:
+            return "The document does not say."
+        return self.answer if set(years) & set(told) else other
+
+    def ruling(self, statement: str) -> str:
+        """A verdict for the side that the first answer is not on, whichever is statement A."""
+        side = "B" if set(_YEAR.findall(statement)) <= set(_YEAR.findall(self.answer)) else "A"
+        return f"SIDE: {side}\nGROUND: PRIMARY\nREASON: {self.reason}"
 
 
 def scripted_model(server: OpenAIServer) -> ChatOpenAI:
@@ -109,6 +128,8 @@ def scripted_model(server: OpenAIServer) -> ChatOpenAI:
 
 
 def _step(prompt: str) -> str:
+    if prompt.endswith("Sentence:"):
+        return "decompose"
     marks = {
         "decompose": "the separate claims that it makes",
         "label": '"document_snippet"',
@@ -116,7 +137,8 @@ def _step(prompt: str) -> str:
         "choice": "Reply with the letter only",
         "justify": "Say why the answer changed",
         "look_further": "Write two search queries for it",
-        "revise": "Decide what becomes of this passage",
+        "ask_document": "Answer a question from the one document below",
+        "weigh": "Two statements answer the same question",
         "regenerate": "on which the documents disagree",
     }
     return next((step for step, mark in marks.items() if mark in prompt), "generate")

@@ -14,7 +14,15 @@ from conflictscore.nodes.state import (
     searches_of,
     time_left,
 )
-from conflictscore.records import Attempt, Change, ClaimEvidence, ConflictReport, Method, differs
+from conflictscore.records import (
+    Attempt,
+    Change,
+    ClaimEvidence,
+    ConflictReport,
+    Label,
+    Method,
+    differs,
+)
 
 __all__ = [
     "decide",
@@ -56,9 +64,11 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
     """The last answer's claims that the retriever is to be asked about, the disputed ones first.
 
     None where this is not wanted, where the answer is not given again, or once it was done in this
-    round; and no claim is looked for twice in a run.
+    round; and no claim is looked for twice in a run. Where it is off, ties are looked for all the
+    same if that is free: in a folder or corpus that has more documents than were found at first.
     """
-    if context.settings.look_further == "off":
+    ties_alone = context.settings.look_further == "off"
+    if ties_alone and not _has_more_at_hand(state, context):
         return ()
     last, done = attempts_of(state)[-1], searches_of(state)
     report = last.report
@@ -74,7 +84,23 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
     others = [e for e in report.claims if e.claim.number not in report.disputed]
     doubted += [e for e in others if report.why_disputed(e) in more]
     known = {search.claim for search in done}
+    if ties_alone:
+        doubted = [evidence for evidence in doubted if _is_tied(evidence, report)]
     return tuple(evidence for evidence in doubted if evidence.claim.text not in known)
+
+
+def _has_more_at_hand(state: RagState, context: RunContext) -> bool:
+    """Whether the retriever has further documents on this machine."""
+    at_hand = getattr(context.retriever, "at_hand", None) or 0
+    in_place = context.settings.regeneration == "revise" and not state.get("options")
+    return in_place and at_hand > len(state.get("documents", ()))
+
+
+def _is_tied(evidence: ClaimEvidence, report: ConflictReport) -> bool:
+    """Whether as many independent documents are on either side of a claim, at least one."""
+    both = (Label.SUPPORTS, Label.CONTRADICTS)
+    sides = [evidence.independent(side, report.duplicates) for side in both]
+    return sides[0] == sides[1] > 0
 
 
 def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float | None:

@@ -17,7 +17,8 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.claim_replies import read_claims, read_placed_claims
 from conflictscore.nodes.decide import may_look_again
 from conflictscore.nodes.replies import copied
-from conflictscore.nodes.second_look.statements import opposite
+from conflictscore.nodes.second_look.head_to_head import hedge_evidence, passed_over
+from conflictscore.nodes.second_look.statements import denies, restates
 from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
@@ -28,8 +29,8 @@ from conflictscore.nodes.state import (
     spent,
     with_changes,
 )
-from conflictscore.prompts import material
-from conflictscore.records import Answer, Change, Claim
+from conflictscore.prompts import material, material_line
+from conflictscore.records import Answer, Attempt, Change, Claim, SecondLook
 from conflictscore.scripts import words_in
 from conflictscore.threads import together
 from conflictscore.tokens import count_tokens
@@ -49,6 +50,7 @@ _TOKENS_PER_TOKEN = 4
 """Claims repeat names and so are longer than their answer; a reply beyond this rambles."""
 _SHORT = 6
 """Words of an answer that is too short to be checked without its question."""
+_AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
 _LEAST_WORDS = 3
 """Of a claim of a short answer: "False" alone is none."""
 _BEFORE_CHARS = 600
@@ -122,10 +124,17 @@ async def _claims_after(
     async def take_apart(number: int) -> None:
         change = changed[number]
         before = last.answer.text[: change.start]
+        hedges = [look for look in change.looks if look.decision == "hedge"]
         update: dict[str, Any]
         try:
-            texts = await _ask_for_passage(before, change.after, runtime, meter)
-            update = {"new_claims": texts}
+            if hedges:
+                update = await _claims_of_hedge(change, hedges, last, runtime, meter)
+            else:
+                texts = await _ask_for_passage(before, change.after, runtime, meter)
+                update = {"new_claims": texts}
+                left = passed_over(change.after, change.before, texts, state.get("question", ""))
+                if left and change.looks:
+                    update["note"] = f"it was not taken apart into claims as a whole: {left}"
         except (ProviderError, BudgetError) as failure:
             update = {"note": f"it could not be taken apart into claims: {failure}"}
         changed[number] = change.model_copy(update=update)
@@ -138,6 +147,33 @@ async def _claims_after(
     return claims_in_place(before, [c for c in changed if c.differs]), tuple(changed)
 
 
+async def _claims_of_hedge(
+    change: Change,
+    hedges: Sequence[SecondLook],
+    last: Attempt,
+    runtime: RunRuntime,
+    meter: UsageMeter,
+) -> dict[str, Any]:
+    """The claims of a passage that tells a dispute: the dispute, and what else is said in it.
+
+    Only the rival's statement is new in it. A document wrote that, so it is taken apart: more than
+    the answer to the question may be in it.
+    """
+    told, riders = [], list[str]()
+    for look in hedges:
+        statement = look.candidates[look.rival or 0].statement
+        texts = await _ask_for_passage("", statement, runtime, meter)
+        riders += [one for one in texts if not restates(one, statement, look.question)]
+        told.append(hedge_evidence(look).claim.text)
+        if left := passed_over(statement, change.before, texts, look.question):
+            return {"note": f"it was not taken apart into claims as a whole: {left}"}
+    disputed = {look.candidates[0].statement for look in hedges}
+    report = last.report
+    kept = [e.claim for e in report.claims if change.holds(e.claim)] if report else []
+    others = [claim.text for claim in kept if claim.text not in disputed]
+    return {"new_claims": tuple(dict.fromkeys([*others, *told, *riders]))}
+
+
 async def _ask_for_claims(
     answer: Answer, state: RagState, runtime: RunRuntime, meter: UsageMeter
 ) -> tuple[tuple[Claim, ...], str | None]:
@@ -148,9 +184,10 @@ async def _ask_for_claims(
     # an answer that is scored alone has no question, and is not given again
     in_place = runtime.context.settings.regeneration == "revise" and bool(state.get("question"))
     short = in_place and _is_short(answer.text)
+    asked = material_line(state.get("question", ""))
     if short:
-        prompt = f"{prompt}\n\n{_in_answer_to(state['question'], runtime)}"
-        ours = f"{ours}\n{_in_answer_to('', runtime)}"
+        prompt = render("decompose_short", question=asked, answer=material_line(answer.text))
+        ours = render("decompose_short", question="", answer="")
 
     async def ask(read: _Read[C], request: str = prompt) -> tuple[C, ...]:
         own = partial(_read_own, read, ours, answer.text)
@@ -166,7 +203,7 @@ async def _ask_for_claims(
         with suppress(UnreadableReplyError):  # then claims alone, which is the easier form
             placed = await ask(read_placed_claims, f"{prompt}\n\n{form}")
     if placed is None:
-        read: _Read[str] = _read_statements if short else read_claims
+        read: _Read[str] = partial(_read_statement, asked) if short else read_claims
         placed = tuple((text, "") for text in await ask(read))
     spans = [(text, _span(text, opening, answer.text)) for text, opening in placed]
     left, why = _unclaimed(answer.text, spans), ""
@@ -190,24 +227,22 @@ def _is_short(answer: str) -> bool:
     return 0 < len(words_in(answer)) <= _SHORT and len(passages(answer)) == 1
 
 
-def _in_answer_to(question: str, runtime: RunRuntime) -> str:
-    return runtime.context.prompts.render("decompose_in_answer_to", question=material(question))
-
-
-def _read_statements(reply: str, answer: str) -> tuple[str, ...]:
-    """The claims of a short answer, each written as a full statement.
+def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
+    """The statement that a short answer makes.
 
     Raises:
-        ValueError: A claim is as short as the answer, or a yes or no is said to claim nothing.
+        ValueError: It is no sentence, no longer than the answer, or turns a yes into a no.
     """
-    claims = read_claims(reply, answer)
-    if len(words_in(answer)) < _LEAST_WORDS:
-        for claim in claims:
-            if len(words_in(claim)) < _LEAST_WORDS:
-                raise ValueError(f"“{claim}” is no full statement in answer to the question")
-    if not claims and opposite(answer):
-        raise ValueError("a yes or a no claims something")
-    return claims
+    line = next(filter(None, map(str.strip, reply.splitlines())), "")
+    statement = line.removeprefix("Sentence:").strip('"“” ')
+    if len(words_in(statement)) < max(_LEAST_WORDS, len(words_in(answer))):
+        raise ValueError(f"“{statement}” is no full sentence in answer to the question")
+    first = words_in(answer)[0]
+    if first in _AFFIRMS and denies(statement) and not denies(question):
+        raise ValueError(f"“{statement}” denies what the answer affirms")
+    if first in _DENIES and not denies(statement) and not denies(question):
+        raise ValueError(f"“{statement}” affirms what the answer denies")
+    return (statement,)
 
 
 async def _ask_for_rest(

@@ -1,4 +1,4 @@
-"""guard: a change is accepted only where its evidence is better than that of the passage before."""
+"""guard: a change is accepted only where the evidence is on its side."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +9,7 @@ from conflictscore.nodes.answerer import announce
 from conflictscore.nodes.decompose import claims_in_place
 from conflictscore.nodes.label import renumbered
 from conflictscore.nodes.score import report_of
+from conflictscore.nodes.second_look.head_to_head import refusal
 from conflictscore.nodes.state import (
     RagState,
     RunContext,
@@ -27,11 +28,13 @@ _OUTNUMBERED = "more documents contradict than support"
 
 
 async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Refuse each change of the last answer whose claims have no better evidence than before.
+    """Refuse each change of the last answer that its evidence does not carry.
 
-    Refused is also a replacement that claims nothing, such as "None"; one of which no document
-    supports anything, since it may be an invention; and one with a new claim that more documents
-    contradict than support. Where documents are weighed, the weights of the new report decide.
+    What a second look proposed stands by the vote or the weighing, head to head; see
+    :func:`~conflictscore.nodes.second_look.head_to_head.refusal`. A whole answer that was written
+    anew has no rival: it stands where its evidence is better than that of the answer before, unless
+    it claims nothing, or a new claim is supported by none or contradicted by more documents than
+    support it. Where documents are weighed, the weights of the new report decide.
 
     No model is asked: the labels are there. The attempt is then the answer that stands, with its
     own scores, and ``changes`` has every verdict with its figures.
@@ -83,10 +86,17 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
     new = list(now.claims) if change.whole else [known[text] for text in change.new_claims]
     one = tuple(sorted(balance(claim, once, weights) for claim in old))
     other = tuple(sorted(balance(claim, once, weights) for claim in new))
+    figures: dict[str, Any] = {"balance_before": one, "balance_after": other}
+    if change.looks:
+        why = change.note or now.error
+        if why is None:
+            texts = (change.before, change.after)
+            why = refusal(*texts, change.looks, old, new, once=once, weights=weights)
+        return change.model_copy(update=figures | {"accepted": why is None, "note": why})
     refused = change.note or now.error
     if refused is None and new and (coverage(new) or 0.0) < (coverage(old) or 0.0):
         refused = "fewer of its pairs have a label than before"
-    if refused is None and not better_evidence(one, other) and not _admits_no_source(change, other):
+    if refused is None and not better_evidence(one, other):
         refused = f"its evidence is not better ({_shown(one)} before, {_shown(other)} after)"
     if refused is None and change.action is RevisionAction.REPLACE:
         if not new:
@@ -98,20 +108,12 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
         if any(balance(claim, once, weights) < 0 for claim in unsaid):
             what = "more trust stands against than behind" if weights else _OUTNUMBERED
             refused = f"{what} a claim that it makes instead"
-    figures = {"balance_before": one, "balance_after": other}
     return change.model_copy(update=figures | {"accepted": refused is None, "note": refused})
 
 
 def _invented(new: Sequence[ClaimEvidence]) -> bool:
     """Whether it makes claims, and no document supports any of them."""
     return bool(new) and not any(claim.supports for claim in new)
-
-
-def _admits_no_source(change: Change, after: Sequence[float]) -> bool:
-    """Whether it says that no source confirms what none did, and claims nothing that any denies."""
-    unsupported = all(claim.disputed_by({}) == "unsupported" for claim in change.claims)
-    hedges = change.action is RevisionAction.HEDGE
-    return hedges and unsupported and min(after, default=0.0) >= 0
 
 
 def _with_only(

@@ -9,10 +9,12 @@ from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.decide import spare_time
 from conflictscore.nodes.look_further import rollback
+from conflictscore.nodes.second_look.head_to_head import hedge_evidence
 from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
     attempts_of,
+    changes_in,
     claims_of,
     documents_of,
     may_be_given_up,
@@ -43,7 +45,7 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         return await _label_more(state, runtime)
     context, claims, meter = runtime.context, claims_of(state), UsageMeter()
     attempts, documents = attempts_of(state), documents_of(state)
-    known = _labelled_before(attempts, len(documents))
+    known = _labelled_before(attempts, len(documents)) | _labelled_in_looks(state)
     new = [claim for claim in claims if claim.text not in known]
     try:
         labelled = await label_table(
@@ -125,6 +127,18 @@ def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, C
         if Label.UNLABELLED not in {pair.label for pair in evidence.labels}
         and len(evidence.labels) == documents
     }
+
+
+def _labelled_in_looks(state: RagState) -> dict[str, ClaimEvidence]:
+    """The statements of second looks, and the disputes that they tell, with their labels."""
+    known: dict[str, ClaimEvidence] = {}
+    for change in changes_in(state, len(state.get("attempts", ()))):
+        for look in change.looks:
+            known |= {one.statement: one.evidence for one in look.candidates[1:]}
+            if look.decision == "hedge":
+                told = hedge_evidence(look)
+                known[told.claim.text] = told
+    return known
 
 
 def _unlabelled(claim: Claim, documents: Sequence[Document], reason: str) -> ClaimEvidence:

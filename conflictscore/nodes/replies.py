@@ -4,22 +4,18 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from conflictscore.models.json_replies import json_object
 from conflictscore.models.replies import unfenced
 from conflictscore.nodes.claim_replies import each_once, folded
 from conflictscore.prompts import material
-from conflictscore.records import RevisionAction
 
 __all__ = [
     "Choice",
-    "Revised",
     "cited_documents",
     "copied",
     "of_the_task",
     "read_choice",
     "read_queries",
     "read_reconsidered_choice",
-    "read_revision",
     "read_text",
     "unframed",
 ]
@@ -49,15 +45,6 @@ class Choice(NamedTuple):
     cited: tuple[int, ...] = ()
 
 
-class Revised(NamedTuple):
-    """A reply about a passage: what happens to it, why, and the new text."""
-
-    action: RevisionAction
-    reason: str | None = None
-    text: str = ""
-    """The new passage; empty where there is none."""
-
-
 def read_text(reply: str) -> str:
     """A free-form answer: any text.
 
@@ -81,45 +68,6 @@ def read_queries(reply: str) -> tuple[str, ...]:
     if not queries:
         raise ValueError('no query followed "FOR:" or "AGAINST:"')
     return queries
-
-
-def read_revision(reply: str, actions: Collection[RevisionAction]) -> Revised:
-    """``WAY: …``, ``REASON: …`` and, where there is a new passage, ``PASSAGE:`` and its text.
-
-    The action is as clear where a small model leaves the reason out.
-
-    Args:
-        reply: The reply.
-        actions: The actions that the model could choose from.
-
-    Raises:
-        ValueError: The reply has another form, names none of the actions, or has no text where
-            there has to be one; says what is wrong.
-    """
-    said, text = _fields_and_passage(unfenced(reply))
-    known = {action.name: action for action in actions}
-    action = known.get(said.pop("WAY", "").strip(" .*_").upper())
-    if action is None:
-        raise ValueError(f'its first line was not "WAY:" with one of {", ".join(known)}')
-    reason = " ".join(said.pop("REASON", "").split()) or None
-    if said:
-        raise ValueError('it had more than the lines "WAY:", "REASON:" and "PASSAGE:"')
-    if action in (RevisionAction.KEEP, RevisionAction.REMOVE):
-        return Revised(action, reason)
-    if not text:
-        raise ValueError(f'there was no text after "PASSAGE:", which {action.name} needs')
-    return Revised(action, reason, text)
-
-
-def _fields_and_passage(reply: str) -> tuple[dict[str, str], str]:
-    """The fields of a revision by name, and the new passage; they may stand in a JSON object."""
-    if reply.startswith("{"):
-        found = {name.upper(): str(value or "") for name, value in json_object(reply).items()}
-        return found, found.pop("PASSAGE", "").strip()
-    marker = _PASSAGE.search(reply)
-    head, text = (reply[: marker.start()], reply[marker.end() :]) if marker else (reply, "")
-    lines = [line.strip(" *_#") for line in head.splitlines() if line.strip(" *_#")]
-    return dict(_field(line) for line in lines), text.strip()
 
 
 def copied(text: str, request: str, own: str) -> bool:

@@ -4,20 +4,16 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from conflictscore.active_content import without_active_content
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError
 from conflictscore.markdown import Passage, misfit, passages, spliced
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import answerer_of, before_stop
-from conflictscore.nodes.conflict_details import sourced_details
-from conflictscore.nodes.replies import (
-    Revised,
-    cited_documents,
-    copied,
-    of_the_task,
-    read_revision,
-    unframed,
-)
-from conflictscore.nodes.state import RagState, RunContext, documents_of, weights_of
+from conflictscore.nodes.decide import spare_time
+from conflictscore.nodes.replies import cited_documents, copied, of_the_task, unframed
+from conflictscore.nodes.second_look.look import Looking
+from conflictscore.nodes.second_look.propose import Correction, propose
+from conflictscore.nodes.state import RagState, RunContext, attempts_of, documents_of
 from conflictscore.nodes.written import Written
 from conflictscore.prompts import material
 from conflictscore.records import (
@@ -34,30 +30,27 @@ from conflictscore.tokens import count_tokens
 
 __all__ = ["excerpt", "explained", "write_in_place"]
 
-_FEW = 2
-"""An answer of so few passages is looked at as a whole."""
 _AROUND_CHARS = 1500
-"""How much of the answer is shown before a passage, and after it."""
-_MOST_CLAIMS = 4
-"""The most disputed claims of a passage that are shown with their evidence."""
+"""How much of the answer is shown before a passage that is written again."""
 _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
 _EXCERPT_CHARS = 60
 
 
 class _Disputed(NamedTuple):
-    """A passage with its disputed claims, those with most at stake first."""
+    """A passage with its disputed claims, those with most at stake first, and its other claims."""
 
     passage: Passage
     claims: tuple[ClaimEvidence, ...]
+    others: tuple[str, ...]
 
 
 async def write_in_place(
     last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> Written:
-    """Ask for a replacement of each disputed passage, and put it in the passage's place.
+    """Look again at each disputed passage, and put what that comes to in the passage's place.
 
-    The passages are asked for side by side, the one with most at stake first. A replacement that
-    fails, does not fit, or comes after the run's time leaves the passage as it is, with a note.
+    The passages are looked at side by side, the one with most at stake first. A look that fails, or
+    a text that does not fit, leaves the passage as it is, with a note.
 
     Args:
         last: The answer to correct, with a report that disputes a claim.
@@ -74,7 +67,7 @@ async def write_in_place(
     async with together() as start:
         for number in range(len(disputed)):
             start(partial(look, number))
-    changes = _without_overlaps(looked.values())
+    changes = sorted(looked.values(), key=lambda change: change.start)
     notes = tuple(
         f"the passage “{excerpt(change.before)}” stands: {change.note}"
         for change in changes
@@ -84,42 +77,7 @@ async def write_in_place(
         return Written(tuple(changes), notes=notes if len(notes) > 1 else ())
     text = spliced(last.answer.text, [(c.start, c.end, c.after) for c in changes])
     answer = explained(Answer(text=text), changes, documents_of(state))
-    return Written(tuple(_with_kept_claims(changes)), answer, notes)
-
-
-def _without_overlaps(changes: Iterable[Change]) -> list[Change]:
-    """Changes in the order of the answer; white space that two would take goes with the first."""
-    apart: list[Change] = []
-    for one in sorted(changes, key=lambda change: change.start):
-        by = max(0, apart[-1].end - one.start) if apart else 0
-        update = {"start": one.start + by, "before": one.before[by:]}
-        apart.append(one.model_copy(update=update) if by else one)
-    return apart
-
-
-def _with_kept_claims(changes: Sequence[Change]) -> Iterable[Change]:
-    """Changes that are about the claims they change; of a whole answer, the others are kept.
-
-    A whole answer is shown with all its disputed claims. The statements that still stand in it,
-    letter by letter, are not what changed: their passages were looked at and kept.
-    """
-    for change in changes:
-        spans = [(claim, claim.claim.passage) for claim in change.claims]
-        kept = [
-            (claim, span)
-            for claim, span in spans
-            if change.whole and span and change.before[slice(*span)] in change.after
-        ]
-        if not change.differs or not kept or len(kept) == len(spans):
-            yield change
-            continue
-        about = tuple(claim for claim, span in spans if (claim, span) not in kept)
-        yield change.model_copy(update={"claims": about})
-        for claim, (start, end) in kept:
-            before = change.before[start:end]
-            span = {"start": start, "end": end, "before": before, "after": before}
-            update = {"action": RevisionAction.KEEP, "whole": False, "claims": (claim,)}
-            yield change.model_copy(update=span | update | {"reason": None})
+    return Written(tuple(changes), answer, notes)
 
 
 def explained(answer: Answer, changes: Sequence[Change], documents: Sequence[Document]) -> Answer:
@@ -139,28 +97,29 @@ def excerpt(passage: str) -> str:
 
 
 def _disputed(last: Attempt) -> list[_Disputed]:
-    """The passages with disputed claims, the one with most at stake first, or the whole answer.
+    """The passages with disputed claims, the one with most at stake first.
 
-    The whole is looked at where it is one or two passages, where the disputed ones are more than
-    half of it, and where no disputed claim was found in it.
+    Where none of these claims was found in the answer, it is looked at as a whole.
     """
     if last.report is None or not last.report.disputed:
         raise ValueError("an answer is written again only where a claim is disputed")
-    answer, weights = last.answer.text, last.report.weights
-    claims = [
-        last.report.evidence(number).excluding_zero_weight(weights)
-        for number in last.report.disputed
-    ]
-    whole = _Disputed(Passage(0, len(answer), "whole", (0, len(answer))), tuple(claims))
-    known = passages(answer)
-    held = {
-        p: tuple(c for c in claims if c.claim.passage and p.start <= c.claim.passage[0] < p.end)
-        for p in known
-    }
-    disputed = [_Disputed(passage, claims) for passage, claims in held.items() if claims]
-    length = sum(p.end - p.start for p, _ in disputed)
-    if len(known) <= _FEW or not disputed or 2 * length > sum(p.end - p.start for p in known):
-        return [whole]
+    answer, report = last.answer.text, last.report
+    claims = [report.evidence(n).excluding_zero_weight(report.weights) for n in report.disputed]
+    numbers = set(report.disputed)
+
+    def of(passage: Passage, claim: ClaimEvidence) -> bool:
+        at = claim.claim.passage
+        return at is not None and passage.start <= at[0] < passage.end
+
+    disputed = []
+    for passage in passages(answer):
+        if held := tuple(claim for claim in claims if of(passage, claim)):
+            others = [e for e in report.claims if e.claim.number not in numbers and of(passage, e)]
+            disputed.append(_Disputed(passage, held, tuple(e.claim.text for e in others)))
+    if not disputed:
+        rest = tuple(e.claim.text for e in report.claims if e.claim.number not in numbers)
+        whole = Passage(0, len(answer), "whole", (0, len(answer)))
+        return [_Disputed(whole, tuple(claims), rest)]
     return sorted(disputed, key=lambda one: claims.index(one.claims[0]))
 
 
@@ -168,56 +127,8 @@ async def _look(
     disputed: _Disputed, last: Attempt, state: RagState, context: RunContext, meter: UsageMeter
 ) -> Change:
     answer, passage = last.answer.text, disputed.passage
-    actions = _actions(passage, context)
-    fields = ("question", "before", "after", "passage", "disputes", "ways")
-    ours = context.prompts.render("revise", **dict.fromkeys(fields, ""))
-
-    def read(reply: str) -> Revised:
-        revised = read_revision(reply, actions)
-        text = unframed(revised.text, before := answer[passage.start : passage.end])
-        if copied(text, ours, before):
-            raise ValueError(f"the new passage, “{excerpt(text)}”, is copied from the request")
-        if of_the_task(text, before):
-            raise ValueError(f"the new passage, “{excerpt(text)}”, speaks of the passage itself")
-        text = before_stop(text, context.answer_parameters).rstrip()
-        if revised.text and not text:
-            raise ValueError("a stop word of the caller leaves nothing of it")
-        text = text.replace("\n", "\r\n") if "\r\n" in answer else text
-        keeps = revised.action is RevisionAction.KEEP
-        if not keeps and (problem := misfit(answer, passage, text)):
-            raise ValueError(problem)
-        return revised._replace(text=text)
-
-    length = count_tokens(answer[passage.start : passage.end], context.generator.name).n
-    try:
-        async with in_time("the model"):
-            revised = await answerer_of(context).reply(
-                state,
-                _prompt(disputed, actions, answer, state, context),
-                read,
-                meter,
-                max_tokens=min(_MOST_TOKENS, _LEAST_TOKENS + 2 * length),
-            )
-    except (ProviderError, ContextWindowError, BudgetError) as error:
-        return _kept(disputed, last, str(error))
-    kept = _kept(disputed, last, None)
-    # small models say REPLACE and repeat the passage
-    repeated = revised.action is not RevisionAction.REMOVE and not differs(
-        kept.before, revised.text
-    )
-    if revised.action is RevisionAction.KEEP or repeated:
-        return kept.model_copy(update={"reason": revised.reason})
-    removed = revised.action is RevisionAction.REMOVE
-    start, end = passage.cut if removed else (passage.start, passage.end)
-    update = {"start": start, "end": end, "before": answer[start:end], "after": revised.text}
-    return kept.model_copy(update=update | {"action": revised.action, "reason": revised.reason})
-
-
-def _kept(disputed: _Disputed, last: Attempt, note: str | None) -> Change:
-    """The passage as it stands, with the reason where its look failed."""
-    passage = disputed.passage
-    before = last.answer.text[passage.start : passage.end]
-    return Change(
+    before = answer[passage.start : passage.end]
+    kept = Change(
         round=last.round + 1,
         start=passage.start,
         end=passage.end,
@@ -226,56 +137,103 @@ def _kept(disputed: _Disputed, last: Attempt, note: str | None) -> Change:
         action=RevisionAction.KEEP,
         whole=passage.kind == "whole",
         claims=disputed.claims,
-        accepted=note is None,
-        note=note,
+    )
+    write = partial(_written, passage, last, state, context, meter)
+    looking = looking_of(last, state, context, meter)
+    try:
+        alone = before.strip() == answer.strip()
+        proposal = await propose(
+            before, disputed.claims, disputed.others, looking, write, alone=alone
+        )
+    except (ProviderError, ContextWindowError, BudgetError) as error:
+        return kept.model_copy(update={"accepted": False, "note": str(error)})
+    reason = without_active_content(proposal.reason)
+    looked = kept.model_copy(update={"looks": proposal.looks, "reason": reason})
+    text = before_stop(proposal.text, context.answer_parameters).rstrip()
+    text = text.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in answer else text
+    if not differs(before, text):
+        return looked
+    if problem := misfit(answer, passage, text):
+        return looked.model_copy(update={"accepted": False, "note": problem})
+    hedges = any(look.decision == "hedge" for look in proposal.looks)
+    action = RevisionAction.HEDGE if hedges else RevisionAction.REPLACE
+    return looked.model_copy(update={"after": text, "action": action})
+
+
+def looking_of(last: Attempt, state: RagState, context: RunContext, meter: UsageMeter) -> Looking:
+    """What second looks at an answer work with.
+
+    Args:
+        last: The answer, with its report.
+        state: The run's.
+        context: The run's.
+        meter: Counts the calls.
+    """
+    report = last.report
+    return Looking(
+        question=state["question"],
+        documents=documents_of(state),
+        duplicates=report.duplicates if report else {},
+        weights=report.weights if report else {},
+        unsettled=context.settings.unsettled,
+        reader=context.generator,
+        judge=context.decomposer,
+        labeler=context.labeler,
+        prompts=context.prompts,
+        meter=meter,
+        cache=context.cache,
+        seconds=spare_time(state, context, attempts_of(state)),
+        only_claim=report is not None and len(report.claims) == 1,
     )
 
 
-def _actions(passage: Passage, context: RunContext) -> list[RevisionAction]:
-    """The actions that the model may choose from; a whole answer is never removed."""
-    actions = [
-        RevisionAction.REPLACE,
-        RevisionAction.HEDGE,
-        RevisionAction.REMOVE,
-        RevisionAction.KEEP,
-    ]
-    if context.settings.unsettled == "keep":
-        actions.remove(RevisionAction.HEDGE)
-    if passage.kind == "whole":
-        actions.remove(RevisionAction.REMOVE)
-    return actions
-
-
-def _prompt(
-    disputed: _Disputed,
-    actions: Sequence[RevisionAction],
-    answer: str,
+async def _written(
+    passage: Passage,
+    last: Attempt,
     state: RagState,
     context: RunContext,
+    meter: UsageMeter,
+    text: str,
+    corrections: Iterable[Correction],
 ) -> str:
-    passage, prompts, documents = disputed.passage, context.prompts, documents_of(state)
-    before, after = answer[: passage.start], answer[passage.end :]
-    disputes = [
-        prompts.render(
-            "revise_claim",
-            claim=material(claim.claim.text),
-            evidence=sourced_details(claim, documents, prompts, weights_of(state)),
-        )
-        for claim in disputed.claims[:_MOST_CLAIMS]
-    ]
-    return prompts.render(
-        "revise",
+    """A passage with corrections, by whoever answers.
+
+    Raises:
+        ProviderError: There is no reply, or none that fits.
+        ContextWindowError: The window is too small for it.
+    """
+    answer, render = last.answer.text, context.prompts.render
+    fields = ("question", "before", "passage", "corrections")
+    ours = render("put_in", **dict.fromkeys(fields, ""))
+    prompt = render(
+        "put_in",
         question=material(state["question"]),
-        before=material(before[-_AROUND_CHARS:]),
-        after=material(after[:_AROUND_CHARS]),
-        passage=material(answer[passage.start : passage.end]),
-        disputes="\n\n".join(disputes),
-        ways="\n".join(
-            prompts.render(
-                "revise_keep_unsettled"
-                if action is RevisionAction.KEEP and RevisionAction.HEDGE not in actions
-                else f"revise_{action}"
-            )
-            for action in actions
+        before=material(answer[: passage.start][-_AROUND_CHARS:]),
+        passage=material(text),
+        corrections="\n\n".join(
+            render("put_in_correction", wrong=material(one.wrong), right=material(one.right))
+            for one in corrections
         ),
     )
+
+    def read(reply: str) -> str:
+        new = unframed(reply.strip(), text)
+        if copied(new, ours, text):
+            raise ValueError(f"the new passage, “{excerpt(new)}”, is copied from the request")
+        if of_the_task(new, text):
+            raise ValueError(f"the new passage, “{excerpt(new)}”, speaks of the passage itself")
+        if not new:
+            raise ValueError("it was empty")
+        if problem := misfit(answer, passage, new):
+            raise ValueError(problem)
+        return new
+
+    length = count_tokens(text, context.generator.name).n
+    async with in_time("the model"):
+        return await answerer_of(context).reply(
+            state,
+            prompt,
+            read,
+            meter,
+            max_tokens=min(_MOST_TOKENS, _LEAST_TOKENS + 2 * length),
+        )

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from conflictscore.records.evidence import Claim, ClaimEvidence, Record
+from conflictscore.records.second_look import SecondLook
 
 __all__ = ["Change", "RevisionAction", "differs"]
 
@@ -41,6 +42,9 @@ class Change(Record):
     """Whether the passage is the whole answer."""
     claims: tuple[ClaimEvidence, ...] = ()
     """The disputed claims that it is about, with the evidence that was shown."""
+    looks: tuple[SecondLook, ...] = ()
+    """The second look at each of these claims: its rivals, their votes, and what was weighed; none
+    where the answer was written anew."""
     new_claims: tuple[str, ...] = ()
     """Claims of the new passage; empty where the whole answer was taken apart instead."""
     reason: str | None = None

@@ -101,3 +101,36 @@ class SecondLook(Record):
     """The candidate that the claim was held against in the end; None where no rival counted."""
     why: str = ""
     """The decision in one sentence."""
+
+    def told(self) -> tuple[str, ...]:
+        """The story of the look, a line each: who stands for what, what was weighed, and why."""
+        lines = []
+        for place, one in enumerate(self.candidates):
+            whose = "the answer" if place == 0 else _documents(one.given_by, "asked alone")
+            against = tuple(n for n in one.evidence.contradicts if n not in one.votes)
+            votes = f"{_documents(one.votes, 'for it')}, {_documents(against, 'against it')}"
+            lines.append(f"“{one.statement}” (from {whose}): {votes}")
+        lines += map(self._ruled, self.weighing.rulings if self.weighing else ())
+        lines += [
+            f"document {one.document}, asked alone, does not count: {one.why}"
+            + (f" (“{one.reply}”)" if one.reply else "")
+            for one in self.dropped
+        ]
+        return (*lines, self.why)
+
+    def _ruled(self, ruling: Ruling) -> str:
+        first = self.candidates[ruling.shown[0]].statement
+        if ruling.error:
+            return f"weighed with “{first}” first: {ruling.error}"
+        chosen = "neither" if ruling.chosen is None else self.candidates[ruling.chosen].statement
+        ground = ruling.ground.value if ruling.ground else "no ground that counts"
+        reason = f": {ruling.reason}" if ruling.reason else ""
+        return f"weighed with “{first}” first, the judge chose “{chosen}” ({ground}){reason}"
+
+
+def _documents(numbers: tuple[int, ...], what: str) -> str:
+    """Documents by number: "documents 1, 2 for it"."""
+    if not numbers:
+        return f"no document {what}"
+    noun = "document" if len(numbers) == 1 else "documents"
+    return f"{noun} {', '.join(map(str, numbers))} {what}"

@@ -55,6 +55,7 @@ def print_run(run: Run, console: Console) -> None:
             table.add_row("now", _text(change.after or "(nothing)"))
             table.add_row("why", _text(change.reason or "no reason was given"))
         console.print(Padding(table, (0, 2), expand=False))
+        _second_looks(run, console)
     elif run.flipped:
         _heading(console, "Changed after a second look")
         table = _columns()
@@ -65,6 +66,7 @@ def print_run(run: Run, console: Console) -> None:
     elif run.final_report is not None:
         _heading(console, "Kept after a second look")
         _indented(console, run.justification or "The answer is the same.")
+        _second_looks(run, console)
     if run.searches:
         _heading(console, "Looked further")
         for search in run.searches:
@@ -76,6 +78,20 @@ def print_run(run: Run, console: Console) -> None:
     elif first:
         _print_claims("Claims", first, run.documents, console)
     _print_sources(run, console)
+
+
+def _second_looks(run: Run, console: Console) -> None:
+    """Who stands for what in each disputed claim, and what was refused."""
+    changes = [change for change in run.changes if change.looks]
+    if not changes:
+        return
+    _heading(console, "How the documents were weighed")
+    for change in changes:
+        for look in change.looks:
+            for line in look.told():
+                _indented(console, line)
+        if change.note:
+            _indented(console, f"refused: {change.note}")
 
 
 def looked_further(search: FurtherSearch) -> str:

@@ -39,6 +39,11 @@ class TopKRetriever(BaseRetriever):
 
     k: int = 10
 
+    @property
+    def at_hand(self) -> int | None:
+        """How many documents lie on this machine to be searched for free; None where none do."""
+        return None
+
     @abstractmethod
     def search(self, query: str, k: int) -> list[Document]:
         """At most ``k`` documents for this question, best first; thread-safe."""
@@ -88,6 +93,11 @@ class WrappingRetriever(TopKRetriever):
     @abstractmethod
     async def achange(self, query: str, found: list[Document]) -> list[Document]:
         """As ``change``, without blocking the event loop."""
+
+    @property
+    def at_hand(self) -> int | None:
+        """See the base."""
+        return getattr(self.retriever, "at_hand", None)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -65,6 +65,11 @@ class CorpusRetriever(TopKRetriever):
         self._ranker = BM25Ranker(texts)
         return self
 
+    @property
+    def at_hand(self) -> int | None:
+        """See the base."""
+        return len(self.documents)
+
     def search(self, query: str, k: int) -> list[Retrieved]:
         """See the class."""
         if not query.strip():

@@ -18,7 +18,7 @@ from tests.fakes.openai_server import ChatRequest, Fault, Handler, OpenAIServer,
 from tests.golden.shape import rows_shape, run_shape
 from tests.middleware.agents import AgentWorld, agent_of
 from tests.middleware.service.serving import ChatWorld, serving, user
-from tests.revising import DOCUMENTS, RevisingWorld, revision
+from tests.revising import DOCUMENTS, RevisingWorld
 from tests.talking import Shelf
 from tests.world import DISAGREEING, PAPER, PAPER_OPTIONS, World, scripted_model
 
@@ -53,10 +53,9 @@ def flip_in_place(folder: Path) -> Golden:
 
 
 def refused_flip(folder: Path) -> Golden:
-    """The model wants to change a claim to one that no document supports."""
-    world = RevisingWorld(
-        revised=lambda passage: revision("REPLACE", passage.replace("1871", "1860"))
-    )
+    """A reader gives a statement that brings in an image."""
+    said = "The lamp was lit in 1874 ![x](https://a.test/q?n=7)."
+    world = RevisingWorld(read=lambda topic, document: said)
     return _loop(world, DOCUMENTS)
 
 

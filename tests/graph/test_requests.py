@@ -13,7 +13,7 @@ from conflictscore.graph.create import run_context
 from conflictscore.nodes.state import RagInput
 from conflictscore.tokens import count_tokens
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
-from tests.revising import DOCUMENTS, LONG, RevisingWorld
+from tests.revising import DOCUMENTS, RevisingWorld
 from tests.talking import LAMP, Shelf, Talk
 from tests.world import DISAGREEING, PAPER, World, scripted_model
 
@@ -60,7 +60,7 @@ def answered(world: World, asked: RagInput, **settings: Any) -> dict[str, Any]:
             RevisingWorld(),
             {**QUESTION, "documents": DOCUMENTS},
             {"regeneration": "revise", "disputed": ("conflict", "refuted")},
-            ("decompose", "revise"),
+            ("decompose", "ask_document"),
         ),
     ],
     ids=["paper", "conversation", "revise"],
@@ -165,18 +165,20 @@ def test_a_longer_question_has_more_room_to_be_rewritten_in() -> None:
 
 
 def test_a_passage_has_room_to_become_twice_as_long() -> None:
-    world = RevisingWorld()
+    both = "Lit in 1871 | the lamp was lit in 1871"
+    world = RevisingWorld(answer=f"{both}\n\nIt is bright, and it reaches far.")
+    world.decomposition = f"Claims:\n- The lamp was lit in 1871. || {both[:11]}"
     with OpenAIServer(world) as server:
         graph = create_self_correcting_rag(
             scripted_model(server), cache=False, disputed=("conflict",), look_further="disputed"
         )
         graph.invoke({**QUESTION, "documents": DOCUMENTS})
 
-    [body] = [r.body for r in server.requests if "what becomes of this passage" in r.prompt]
-    lamp = count_tokens("**The lamp was lit in 1871.**", "scripted").n
+    [body] = [r.body for r in server.requests if "Write the passage again" in r.prompt]
+    lamp = count_tokens(both, "scripted").n
     assert body["max_completion_tokens"] == 320 + 2 * lamp
     placed = [r.body for r in server.requests if "first three to six words" in r.prompt]
-    assert placed[0]["max_completion_tokens"] == 160 + 4 * count_tokens(LONG, "scripted").n
+    assert placed[0]["max_completion_tokens"] == 160 + 4 * count_tokens(world.answer, "scripted").n
 
 
 def test_queries_have_room_for_two_lines() -> None:

@@ -9,12 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from conflictscore.markdown import passages
-from conflictscore.records import Usage
+from conflictscore.records import Label, Usage
 from measurements import preservation
-from measurements.long_answers import DENIED, HEDGED, LongAnswer, long_answers
+from measurements.long_answers import DENIED, LongAnswer, long_answers
 from measurements.preservation import Tally, revised
 from tests.fakes.openai_server import ChatRequest, OpenAIServer
-from tests.revising import passage_in, revision
 
 IN_PLACE: dict[str, Any] = {"regeneration": "revise", "guard": True}
 
@@ -70,8 +69,8 @@ def test_whatever_a_model_replies_the_undisputed_text_stays_byte_for_byte(
 ) -> None:
     tally = revised(made, behaviours=preservation.misbehaviours(), **IN_PLACE)
     assert tally.kept == [1.0] * len(made)
-    assert tally.outcomes["right"] == tally.outcomes["hedged"] == 0
-    assert tally.outcomes["kept"] > tally.outcomes["harmed"]
+    assert tally.outcomes["harmed"] == 0
+    assert tally.outcomes["kept"] > tally.outcomes["right"]
 
 
 def test_asked_for_as_a_whole_an_answer_loses_what_nobody_disputed(made: list[LongAnswer]) -> None:
@@ -82,7 +81,8 @@ def test_asked_for_as_a_whole_an_answer_loses_what_nobody_disputed(made: list[Lo
 
 def test_what_becomes_of_a_disputed_sentence_is_told_apart() -> None:
     wrong, aside = "The lamp is red.", "The tower is tall."
-    answer = LongAnswer(f"So. {wrong} [1] {aside}", (), {wrong: {}}, (wrong,))
+    labels = {wrong: {"log": Label.CONTRADICTS}}
+    answer = LongAnswer(f"So. {wrong} [1] {aside}", (), labels, (wrong,))
 
     def counted(now: str) -> tuple[float, dict[str, int]]:
         tally = Tally()
@@ -91,7 +91,7 @@ def test_what_becomes_of_a_disputed_sentence_is_told_apart() -> None:
 
     assert counted(answer.text) == (1.0, {"kept": 1})
     assert counted(f"So. {DENIED}{wrong} {aside}") == (1.0, {"right": 1})
-    assert counted(f"So. {HEDGED}{wrong} [1] {aside}") == (1.0, {"hedged": 1})
+    assert counted(f"So. Sources disagree: {wrong} [1] {aside}") == (1.0, {"hedged": 1})
     assert counted(f"So. The moon is cheese. {aside}") == (1.0, {"harmed": 1})
     assert counted(f"{DENIED}{wrong}") == (0.0, {"right": 1})
 
@@ -112,15 +112,15 @@ def test_the_command_prints_a_line_for_each_way_and_names_files_that_do_not_do(
 def test_a_real_models_changes_are_printed_and_its_replies_are_kept(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server in the real model's place keeps the first passage it is asked about, and hedges."""
+    """A server in the real model's place reads off every document that the harbour is closed."""
     asked: list[str] = []
 
     def reply(request: ChatRequest) -> str:
         [message] = request.messages
-        asked.append(passage_in(message["content"]))
-        if asked[-1] == asked[0]:
-            return revision("KEEP")
-        return revision("HEDGE", f"Sources disagree on this: {asked[-1]}")
+        asked.append(message["content"])
+        if "Write the question" in asked[-1]:
+            return "Was the harbour opened?"
+        return "The harbour was never opened to any ship."
 
     command = [str(file), "--answers", "4", "--model", "openai:any", "--out", str(tmp_path)]
     monkeypatch.setenv("OPENAI_API_KEY", "none")
@@ -131,8 +131,7 @@ def test_a_real_models_changes_are_printed_and_its_replies_are_kept(
         again = CliRunner().invoke(preservation.main, command)
 
     assert shown.exit_code == 0, shown.output
-    assert "hedge: " in shown.stdout
-    assert "-> 'Sources disagree on this: " in shown.stdout
+    assert calls
     assert "4 of 4 answers" in shown.stderr
     assert len(asked) == calls, "what is kept is not asked again"
     assert again.stdout.splitlines()[3:] == shown.stdout.splitlines()[3:]

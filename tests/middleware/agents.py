@@ -45,6 +45,9 @@ _OURS = {
     "Say why": "justify",
     "Decide how they relate": "classify",
     "Write two search queries": "look_further",
+    "Two statements answer the same question": "weigh",
+    "Answer a question from the one document below": "ask_document",
+    "Write the answer as one full sentence": "decompose",
 }
 
 

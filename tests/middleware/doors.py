@@ -169,8 +169,8 @@ def _function(asynchronous: bool, *, in_pieces: bool = False) -> Ask:
         world: AgentWorld, server: OpenAIServer, sources: Sources, settings: dict[str, Any]
     ) -> tuple[str, Mapping[str, Any]]:
         def answer(question: str, documents: Any) -> str:
-            if isinstance(world, RevisingAgentWorld) and "Decide what becomes" in question:
-                said = world.revision_of(question)
+            if isinstance(world, RevisingAgentWorld) and "Write the passage again" in question:
+                said = world.written_again(question)
                 assert isinstance(said, str)
                 return said
             step = "regenerate" if "on which the documents disagree" in question else "generate"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.openai_server import OpenAIServer
-from tests.revising import RevisingAgentWorld, revision
+from tests.revising import RevisingAgentWorld
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -22,7 +22,7 @@ def test_an_example_prints_the_answer_and_how_it_came_about(
     world = RevisingAgentWorld(
         tools=tools,
         answer="It was lit in 1874.",
-        revised=lambda passage: revision("REPLACE", "It was lit in 1871.", "So it says (Doc 1)."),
+        read=lambda topic, document: f"It was lit in {'1871' if '1871' in document else '1874'}.",
     )
     with OpenAIServer(world, api_key="sk-test") as server:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
@@ -31,9 +31,7 @@ def test_an_example_prints_the_answer_and_how_it_came_about(
 
         runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
 
-    assert capsys.readouterr().out.splitlines() == [
-        "It was lit in 1871.",
-        "At first: It was lit in 1874.",
-        "Why: So it says (Doc 1).",
-    ]
+    answer, first, why = capsys.readouterr().out.splitlines()
+    assert (answer, first) == ("It was lit in 1871.", "At first: It was lit in 1874.")
+    assert why.startswith("Why: By the documents' vote: “It was lit in 1871” (Docs ")
     assert {request.model for request in server.requests} == {"gpt-4.1-mini"}

@@ -11,7 +11,7 @@ from conflictscore.middleware import SelfCorrectingChatModel, self_correct
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.doors import DOORS, Door
 from tests.middleware.service.serving import serving
-from tests.revising import DOCUMENTS, LONG, RevisingAgentWorld, revision
+from tests.revising import DOCUMENTS, LONG, RevisingAgentWorld
 from tests.talking import Shelf
 from tests.world import applied, scripted_model
 
@@ -34,9 +34,8 @@ class Scenario:
     answer: str
     becomes: str | None = None
     """None where the answer stays as it is."""
-    revised: Callable[[str], str] = field(
-        default=lambda passage: revision("REPLACE", right(passage))
-    )
+    read: Callable[[str, str], str] | None = None
+    """How a document is read; None for as it says."""
     decomposition: str | None = None
     broken: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -59,6 +58,7 @@ LIST = AROUND.format("1. *The* lamp was lit in 1871;\n2. the horn is loud.\n   -
 HEADING = AROUND.format("## The lamp of 1871 ##\n\nIt shines.")
 CHINESE = "灯塔在西边的海角上。灯 lamp 在 1871 年点亮。它的光照得很远。塔是白色的。"
 BOTH = AROUND.format("The lamp was lit in 1871, the tower built in 1850. So it is.")
+TWICE = AROUND.format("Lit in 1871 | the lamp was lit in 1871")
 REFUTED = AROUND.format("The tower was built in 1850 by hand.")
 WINDOWS = LONG.replace("\n", "\r\n")
 
@@ -78,22 +78,21 @@ SCENARIOS = {
     ),
     "a refuted claim": Scenario(REFUTED, right(REFUTED)),
     "a short answer": Scenario("The lamp was lit in 1871.", "The lamp was lit in 1874."),
-    "a refused revision": Scenario(
+    "a reader that invents": Scenario(
+        LONG, read=lambda topic, document: f"The {topic} was lit or built in 1816."
+    ),
+    "a statement with a link": Scenario(
         LONG,
-        revised=lambda passage: revision("REPLACE", passage.replace("18", "19")),
-        note="was refused: its evidence is not better",
+        read=lambda topic, document: "The lamp [was](https://a.test/7) lit in 1874.",
+        note="was refused: it brings in",
     ),
     "a table that trusts one document more than two": Scenario(
         "The lamp was lit in 1871.",
         documents=[{**one, "url": f"https://{one['title'].lower()}.test"} for one in DOCUMENTS],
-        settings={"trust": {"domains": {"gazette.test": 3}}},
-        note="was refused: its evidence is not better (+0.20 before, -0.20 after)",
+        settings={"trust": {"domains": {"gazette.test": 3}}, "unsettled": "keep"},
+        broken={"weigh": "SIDE: NEITHER"},
     ),
-    "an answerer that misbehaves": Scenario(
-        LONG,
-        revised=lambda passage: revision("REPLACE", LONG),
-        note="it repeats another part of the answer",
-    ),
+    "a reader that repeats the answer": Scenario(LONG, read=lambda topic, document: LONG),
     "a failing judge": Scenario(LONG, broken={"label": "Hm."}, checked="no", note="have no label"),
     "a draft that tools back": Scenario(LONG, right(LONG), by_tools=True),
     "a tie that a further search settles": Scenario(
@@ -110,7 +109,7 @@ SCENARIOS = {
         settings={"look_further": "disputed"},
     ),
     "a budget used up once the first answer is checked": Scenario(
-        LONG, judge_calls=2 + 2 * len(DOCUMENTS), note="could not be taken apart into claims: the"
+        LONG, judge_calls=2 + 2 * len(DOCUMENTS), note="could not be regenerated: the"
     ),
     "only some claims labelled": Scenario(
         LONG, settings={"max_claims": 1, "max_rounds": 0}, checked="partly", note="have no label"
@@ -130,10 +129,10 @@ def test_what_is_disputed_changes_and_all_else_stays(
     world = RevisingAgentWorld(
         tools=(),
         answer=scenario.answer,
-        revised=scenario.revised,
         decomposition=scenario.decomposition,
         broken=dict(scenario.broken),
     )
+    world.read = scenario.read or world.read
     with caplog.at_level(logging.WARNING):
         got = door.answered(
             world,
@@ -161,7 +160,9 @@ def test_a_revision_is_asked_for_with_the_callers_parameters_and_ends_at_a_stop_
     wishes = {"temperature": 0.3, "seed": 7, "stop": ["END"], "max_tokens": 900}
     world = RevisingAgentWorld(
         tools=(),
-        revised=lambda passage: revision("REPLACE", f"{right(passage)} END of it"),
+        answer=TWICE,
+        decomposition="Claims:\n- The lamp was lit in 1871. || Lit in 1871",
+        written=lambda passage: f"{right(passage)} END of it",
     )
     with OpenAIServer(world) as server:
         if name == "service":
@@ -174,10 +175,10 @@ def test_a_revision_is_asked_for_with_the_callers_parameters_and_ends_at_a_stop_
                 scripted_model(server), Shelf(found=DOCUMENTS), content_cache=False, **OURS
             )
             said = chat.bind(**wishes).invoke("When was the lamp lit?").text
-        asked = [r.body for r in server.requests if "Decide what becomes" in r.prompt]
+        asked = [r.body for r in server.requests if "Write the passage again" in r.prompt]
 
-    assert said == right(LONG)
-    assert len(asked) == 2
+    assert said.strip() == right(TWICE).strip()
+    assert len(asked) == 1
     for body in asked:  # the reply's own lines come before the passage: no stop word may cut them
         assert (body["temperature"], body["seed"], body.get("stop")) == (0.3, 7, None)
         assert 900 not in (body.get("max_tokens"), body.get("max_completion_tokens"))

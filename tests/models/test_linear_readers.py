@@ -25,11 +25,12 @@ from conflictscore.nodes.replies import (
     read_choice,
     read_queries,
     read_reconsidered_choice,
-    read_revision,
     unframed,
 )
+from conflictscore.nodes.second_look.statements import answers_nothing, opposite, same_answer
+from conflictscore.nodes.second_look.weigh import read_ruling
 from conflictscore.prompts import material, neutral
-from conflictscore.records import RevisionAction
+from conflictscore.records import Ground
 
 _ANSWER = "The gate opens at nine."
 READERS: dict[Callable[[str], object], tuple[str, ...]] = {
@@ -48,10 +49,11 @@ READERS: dict[Callable[[str], object], tuple[str, ...]] = {
     (lambda text: read_choice(text, ("yes", "no"))): ("", "(A"),
     (lambda text: read_reconsidered_choice(text, ("yes", "no"), [1])): ("A\nJustification:",),
     read_queries: ("", "FOR:"),
-    (lambda text: unframed(read_revision(text, [*RevisionAction]).text, "It was.")): (
-        "",
-        "WAY: REPLACE\nPASSAGE: <answer>",
-    ),
+    (lambda text: unframed(text, "It was.")): ("", "<answer>"),
+    (lambda text: read_ruling(text, Ground)): ("", "SIDE: A\nREASON:"),
+    (lambda text: answers_nothing(text, "When?")): ("", "the document "),
+    (lambda text: same_answer(text, "It was.", "When?")): ("", "not "),
+    (lambda text: opposite(text)): ("", "it is "),
     (lambda text: of_the_task(text, "It was.")): ("the ",),
     (lambda text: cited_documents(text, [1])): ("(docs 1",),
     (lambda text: inline_citations(text, [1])): ("", "[1"),

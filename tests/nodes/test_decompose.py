@@ -180,14 +180,15 @@ IN_PLACE: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("answer", "replies", "claimed"),
     [
-        ("Yes.", ["Claims:\n- The lamp was lit in 1871."], ["The lamp was lit in 1871."]),
+        ("Yes.", ["The lamp was lit in 1871."], ["The lamp was lit in 1871."]),
         (
             "False",
-            ["Claims:\n- False", "Claims:\n- It was not lit then."],
+            ["False", "It was not lit then."],
             ["It was not lit then."],
         ),
-        ("No!", ["Claims:", "Claims:\n- The lamp was not lit."], ["The lamp was not lit."]),
-        ("The second", ["Claims:\n- The second lamp was lit."], ["The second lamp was lit."]),
+        ("Yes", ["It was not lit in 1871.", "It was lit in 1871."], ["It was lit in 1871."]),
+        ("No!", [" ", "Sentence: The lamp was not lit."], ["The lamp was not lit."]),
+        ("The second", ["The second lamp was lit."], ["The second lamp was lit."]),
     ],
 )
 async def test_a_short_answer_becomes_a_statement_in_answer_to_its_question(

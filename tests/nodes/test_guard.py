@@ -10,7 +10,6 @@ from tests.nodes.steps import attempt, claim_with, revision, running, scored, se
 
 OLD, NEW = "It was lit in 1871.", "It was lit in 1874."
 NOT_BETTER = "its evidence is not better"
-HEDGE = RevisionAction.HEDGE
 
 
 async def guarded(
@@ -115,47 +114,6 @@ async def test_copies_count_once_where_the_run_counts_them_so() -> None:
 
     assert (once.accepted, once.balance_before, once.balance_after) == (True, (-1.0,), (0.0,))
     assert not each.accepted
-
-
-@pytest.mark.parametrize(
-    ("change", "after", "stands"),
-    [
-        (
-            whole(action=HEDGE, claims=(claim_with("00"),)),
-            claims("00", said="new"),
-            True,
-        ),
-        (
-            whole(action=HEDGE, claims=(claim_with("00"),)),
-            claims("0-", said="new"),
-            False,
-        ),
-        (
-            whole(action=HEDGE, claims=(claim_with("+0"),)),
-            claims("00", said="new"),
-            False,
-        ),
-        (
-            whole(action=HEDGE, claims=(claim_with("00"), claim_with("+-"))),
-            claims("00", said="new"),
-            False,
-        ),
-        (whole(claims=(claim_with("00"),)), claims("00", said="new"), False),
-        (whole(action=HEDGE, claims=(claim_with("00"),)), claims(), True),
-        (whole(action=HEDGE), claims("+-", said="new"), True),
-    ],
-)
-async def test_to_say_that_nothing_confirms_it_needs_no_better_evidence(
-    change: Change, after: ConflictReport, stands: bool
-) -> None:
-    judged, _ = await verdict(claims("00"), after, change)
-
-    assert judged.accepted is stands
-
-
-async def test_a_hedge_may_say_what_more_documents_deny_where_it_is_better_than_before() -> None:
-    judged, _ = await verdict(claims("---"), claims("+--", said="new"), whole(action=HEDGE))
-    assert judged.accepted
 
 
 async def test_what_could_not_be_checked_is_refused_for_that_reason() -> None:

@@ -1,6 +1,5 @@
 """Reading replies: the asked form is read, and anything else is refused."""
 
-import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -16,18 +15,15 @@ from conflictscore.nodes.replies import (
     read_choice,
     read_queries,
     read_reconsidered_choice,
-    read_revision,
     read_text,
     unframed,
 )
-from conflictscore.records import RevisionAction
 
 T = TypeVar("T")
 
 OPTIONS = ("Nothing happens", "You lose a tooth.")
 DOCUMENTS = range(1, 6)
 NOT_ALL = r"^not all of its lines were claims with a bullet or a number, as the first was$"
-REPLACED = (RevisionAction.REPLACE, "So (Doc 2).", "It was.")
 
 
 # Free form
@@ -167,42 +163,6 @@ def test_claims_come_back_as_they_were_listed(claims: list[str], line: str, mark
 
 
 # A passage's replacement
-
-WAYS = (RevisionAction.KEEP, RevisionAction.REPLACE, RevisionAction.REMOVE)
-
-
-@pytest.mark.parametrize(
-    ("reply", "revised"),
-    [
-        ("WAY: KEEP\nREASON: It stands.", (RevisionAction.KEEP, "It stands.", "")),
-        ("**WAY:** replace.\n# REASON:  So  (Doc 2). *\n\nPASSAGE:\n It was.\n", REPLACED),
-        ("way: _REMOVE_\nPASSAGE: none", (RevisionAction.REMOVE, None, "")),
-        ("REASON: *so*\nWAY: Keep *", (RevisionAction.KEEP, "so", "")),
-        ("WAY: REPLACE\nPASSAGE: WAY: of old.", (RevisionAction.REPLACE, None, "WAY: of old.")),
-    ],
-)
-def test_a_revision_is_a_way_with_its_reason_and_its_text(
-    reply: str, revised: tuple[RevisionAction, str | None, str]
-) -> None:
-    assert read_revision(reply, WAYS) == revised
-
-
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
-        ("", 'its first line was not "WAY:" with one of KEEP, REPLACE, REMOVE'),
-        ("WAY: HEDGE", 'its first line was not "WAY:" with one of KEEP, REPLACE, REMOVE'),
-        (
-            "WAY: KEEP\nNOTE: so\nREASON: so",
-            'it had more than the lines "WAY:", "REASON:" and "PASSAGE:"',
-        ),
-        ("WAY: REPLACE", 'there was no text after "PASSAGE:", which REPLACE needs'),
-        ("WAY: REPLACE\nPASSAGE: \n", 'there was no text after "PASSAGE:", which REPLACE needs'),
-    ],
-)
-def test_a_revision_in_another_form_is_refused_with_what_is_wrong(reply: str, reason: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(reason)}$"):
-        read_revision(reply, WAYS)
 
 
 def test_the_marks_around_a_replacement_are_taken_off_and_refused_anywhere_else() -> None:

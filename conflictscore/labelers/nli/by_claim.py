@@ -91,6 +91,9 @@ def _most_likely_pair(known: dict[int, dict[Label, float]]) -> tuple[float, int,
 class NliByClaim:
     """The NLI labeler whose conflicts are decided by the claim; verdicts are cached by pair."""
 
+    embedded = True
+    """As of the labeler within it."""
+
     def __init__(self, nli: NliLabeler) -> None:
         """Decide on the verdicts of this labeler."""
         self.nli = nli

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from conflictscore.errors import BudgetError, ProviderError, brief_reason
+from conflictscore.errors import ProviderError
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.table import label_table, telling
 from conflictscore.models.language_model import LanguageModel
@@ -59,6 +59,7 @@ class Looking:
         meter: Counts the calls.
         cache: Where verdicts are kept.
         seconds: The most time for labelling rivals; None for no limit.
+        only_claim: Whether the answer makes one claim, which then answers the user's question.
     """
 
     question: str
@@ -73,6 +74,7 @@ class Looking:
     meter: UsageMeter
     cache: ContentCache | None = None
     seconds: float | None = None
+    only_claim: bool = False
 
 
 class _Rivals(NamedTuple):
@@ -82,18 +84,19 @@ class _Rivals(NamedTuple):
     dropped: tuple[DroppedReply, ...]
 
 
-async def look_again_at(
-    claim: ClaimEvidence, passage: str, looking: Looking, *, others: Sequence[str] = ()
-) -> SecondLook:
+async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) -> SecondLook:
     """Find the rivals of a disputed claim, let the documents vote, and weigh what that leaves open.
 
     Args:
         claim: The claim with its labels.
         passage: The passage of the answer that makes it.
         looking: What to work with.
-        others: Further statements that compete, such as the other option of a choice.
+
+    Raises:
+        ProviderError: No document could be asked, or no rival be labelled.
+        BudgetError: The budget is used up.
     """
-    rivals = await _rivals(claim, passage, looking, others)
+    rivals = await _rivals(claim, passage, looking)
     candidates = tallied(
         (claim, *rivals.evidence),
         rivals.given_by,
@@ -126,49 +129,45 @@ def _decided(
     look: SecondLook, counted: Outcome, weighing: Weighing | None, looking: Looking
 ) -> SecondLook:
     """The look with its decision and the sentence that says why."""
-    claim, rival = look.candidates[0], look.candidates[counted.rival or 0]
-    behind = [f"{_documents(side)} for “{side.statement}”" for side in (rival, claim)]
-    count = ", ".join(behind)
+    if counted.rival is None:
+        why = "No document gives another answer that it supports."
+        return look.model_copy(update={"why": why})
+    claim, rival = look.candidates[0], look.candidates[counted.rival]
+    sides = f"{_told(rival)} against {_told(claim)}"
     update: dict[str, object] = {"weighing": weighing}
     if counted.kind == "replace":
-        update |= {"decision": "replace", "decided_by": "vote", "why": f"by the vote: {count}"}
+        update |= {"decision": "replace", "decided_by": "vote"}
+        update["why"] = f"By the documents' vote: {sides}."
+    elif counted.kind == "keep":
+        update["why"] = f"A single dissenter changes nothing: {sides}."
     elif weighing is not None and weighing.chosen is not None:
-        by = "date" if weighing.by_date else "weighing"
-        how = "newer documents" if weighing.by_date else f"the evidence ({weighing.ground})"
-        reasons = [ruling.reason for ruling in weighing.rulings if ruling.reason]
-        said = f"; {reasons[0]}" if reasons else ""
-        update |= {"decided_by": by, "why": f"by {how}, not by number: {count}{said}"}
-        update["decision"] = "replace" if weighing.chosen == counted.rival else "keep"
-    elif weighing is not None and looking.unsettled == "hedge" and claim.evidence.supports:
-        update |= {"decision": "hedge", "why": f"nothing settles it: {count}"}
-    elif weighing is not None:
-        told = "" if claim.evidence.supports else "; the answer's own side has none to name"
-        update["why"] = f"nothing settles it: {count}{told}"
-    elif counted.rival is not None:
-        update["why"] = f"a single dissenter is no reason to change: {count}"
+        by_rival = weighing.chosen == counted.rival
+        update |= {"decision": "replace" if by_rival else "keep"}
+        update |= {"decided_by": "date" if weighing.by_date else "weighing"}
+        how = "By the documents' dates" if weighing.by_date else "By the evidence, not by number"
+        reason = next((ruling.reason for ruling in weighing.rulings if ruling.reason), "")
+        outcome_ = "" if by_rival else " the second stands."
+        update["why"] = f"{how}: {sides}{';' if outcome_ else '.'}{outcome_} {reason}".strip()
+    elif looking.unsettled == "hedge" and claim.evidence.supports:
+        update |= {"decision": "hedge", "why": f"Nothing settles it: {sides}."}
     else:
-        update["why"] = "no document gives another answer that it supports"
+        update["why"] = f"Nothing settles it, so it stays: {sides}."
     return look.model_copy(update=update)
 
 
-def _documents(candidate: Candidate) -> str:
-    votes = ", ".join(map(str, candidate.votes))
-    if not votes:
-        return "no document"
-    return f"{'document' if len(candidate.votes) == 1 else 'documents'} {votes}"
+def _told(candidate: Candidate) -> str:
+    """A candidate with the documents that vote for it, in the form of our citations."""
+    numbers = ", ".join(map(str, candidate.votes))
+    behind = f"Doc{'s' if len(candidate.votes) > 1 else ''} {numbers}" if numbers else "no document"
+    return f"“{candidate.statement.rstrip('.')}” ({behind})"
 
 
-async def _rivals(
-    claim: ClaimEvidence, passage: str, looking: Looking, others: Sequence[str]
-) -> _Rivals:
+async def _rivals(claim: ClaimEvidence, passage: str, looking: Looking) -> _Rivals:
     question = looking.question
-    if others:
-        evidence = await _labelled(others, looking)
-        return _Rivals(question, evidence, ((), *(e.supports for e in evidence)), ())
     if opposite(passage) is not None:
-        evidence = (_denial(claim),)
+        evidence: tuple[ClaimEvidence, ...] = (_denial(claim),)
         return _Rivals(question, evidence, ((), claim.contradicts), ())
-    if not is_about(claim.claim.text, question):
+    if not looking.only_claim and not is_about(claim.claim.text, question):
         secret = numbers_in(claim.claim.text) - numbers_in(question)
         question = await own_question(
             claim.claim.text,
@@ -185,6 +184,8 @@ async def _rivals(
         prompts=looking.prompts,
         meter=looking.meter,
     )
+    if answered.failed and not answered.replied:
+        raise ProviderError(answered.failed[0], provider=looking.reader.name)
     agree = [r for r in answered.rivals if same_answer(r.statement, claim.claim.text, question)]
     chosen = [rival for rival in answered.rivals if rival not in agree][:_MOST_RIVALS]
     evidence = await _labelled([rival.statement for rival in chosen], looking)
@@ -232,33 +233,25 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
 
 
 async def _labelled(statements: Sequence[str], looking: Looking) -> tuple[ClaimEvidence, ...]:
-    """Statements with their labels against every document; UNLABELLED where there is no verdict."""
+    """Statements with their labels against every document.
+
+    Raises:
+        ProviderError: Not one pair could be labelled.
+        BudgetError: As the labeler.
+    """
     claims = [Claim(number=n, text=text) for n, text in enumerate(statements, start=1)]
     if not claims:
         return ()
-    try:
-        return await label_table(
-            looking.labeler,
-            claims,
-            looking.documents,
-            meter=looking.meter,
-            cache=looking.cache,
-            seconds=looking.seconds,
-        )
-    except (BudgetError, ProviderError) as error:
-        reason = brief_reason(error)
-        return tuple(
-            ClaimEvidence(
-                claim=claim,
-                labels=tuple(
-                    EvidenceLabel(
-                        claim=claim.number,
-                        document=document.number,
-                        label=Label.UNLABELLED,
-                        error=reason,
-                    )
-                    for document in looking.documents
-                ),
-            )
-            for claim in claims
-        )
+    evidence = await label_table(
+        looking.labeler,
+        claims,
+        looking.documents,
+        meter=looking.meter,
+        cache=looking.cache,
+        seconds=looking.seconds,
+    )
+    pairs = [pair for one in evidence for pair in one.labels]
+    if all(pair.label is Label.UNLABELLED for pair in pairs):
+        why = pairs[0].error or "the labeler gave no label"
+        raise ProviderError(why, provider=looking.labeler.name)
+    return evidence

@@ -47,6 +47,13 @@ class Answered(NamedTuple):
 
     rivals: tuple[Rival, ...]
     dropped: tuple[DroppedReply, ...]
+    failed: tuple[str, ...] = ()
+    """Why documents could not be asked."""
+
+    @property
+    def replied(self) -> bool:
+        """Whether any document was read."""
+        return bool(self.rivals) or len(self.dropped) > len(self.failed)
 
 
 async def ask_documents(
@@ -87,15 +94,17 @@ async def ask_documents(
             continue
         reply = _first_sentence(replies[document.number])
         if why := _useless(reply, question, document):
-            told = reply[:_MOST_CHARS]
-            dropped[document.number] = DroppedReply(document=document.number, reply=told, why=why)
+            said = reply[:_MOST_CHARS]
+            dropped[document.number] = DroppedReply(document=document.number, reply=said, why=why)
             continue
         same = next((r for r in rivals if same_answer(r.statement, reply, question)), None)
         if same is None:
             rivals.append(same := Rival(reply))
         same.given_by.append(document.number)
     rivals.sort(key=lambda rival: -len(rival.given_by))
-    return Answered(tuple(rivals), tuple(dropped[number] for number in sorted(dropped)))
+    told = tuple(dropped[number] for number in sorted(dropped))
+    failed = tuple(one.why for one in told if one.document not in replies)
+    return Answered(tuple(rivals), told, failed)
 
 
 async def _asked(

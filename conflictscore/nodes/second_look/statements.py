@@ -13,10 +13,12 @@ from conflictscore.scripts import terms_in
 __all__ = [
     "answers_nothing",
     "asks_for_current",
+    "denies",
     "invented_numbers",
     "is_about",
     "numbers_in",
     "opposite",
+    "restates",
     "same_answer",
     "telling_terms",
 ]
@@ -31,6 +33,10 @@ _FUNCTION_WORDS = frozenset(
 )
 """Of English. Words of other languages are all telling: two answers are then one less often."""
 _NEGATIONS = frozenset(["no", "not", "never", "none", "neither", "nor", "cannot", "without"])
+_DENIAL = re.compile(
+    rf"\b(?:{'|'.join(sorted(_NEGATIONS))}|false|untrue|incorrect|wrong)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _SMALL = 20
 """Numbers up to this are often written as words, so a document need not have their digits."""
@@ -94,10 +100,14 @@ def same_answer(one: str, other: str, question: str) -> bool:
     statement that says nothing beyond the question is like none other than one of that kind.
     """
     few, many = sorted((_outside(one, question), _outside(other, question)), key=len)
-    negated = (_NEGATIONS & telling_terms(one), _NEGATIONS & telling_terms(other))
-    if bool(negated[0]) != bool(negated[1]):
+    if denies(one) != denies(other):
         return False
     return few <= many if few else not many
+
+
+def denies(statement: str) -> bool:
+    """Whether a statement, in English, denies something: "not", "never", "isn't", "false"."""
+    return bool(_DENIAL.search(statement[:_MOST_COMPARED]))
 
 
 def answers_nothing(reply: str, question: str) -> str | None:
@@ -136,6 +146,16 @@ def is_about(claim: str, question: str) -> bool:
 def asks_for_current(question: str) -> bool:
     """Whether a question asks for what is current, so that newer documents know better."""
     return bool(_CURRENT.search(question[:_MOST_COMPARED]))
+
+
+def restates(claim: str, statement: str, question: str) -> bool:
+    """Whether a claim gives the answer of a statement, and not only something said along with it.
+
+    It does where it answers the question alike and has most of the question's telling words.
+    """
+    return claim == statement or (
+        same_answer(claim, statement, question) and is_about(claim, question)
+    )
 
 
 def opposite(answer: str) -> str | None:

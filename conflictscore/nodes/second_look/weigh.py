@@ -56,7 +56,7 @@ async def weigh(
     Where the question asks for what is current and every document of one side is newer than every
     one of the other, the dates decide alone. Otherwise the judge sees both sides twice, each first
     once, and is not told which one the answer said. A call that fails leaves a ruling with its
-    error, and then nothing decides.
+    error, and then nothing decides. The embedded model is not asked: it is too small for it.
 
     Args:
         question: What the candidates answer.
@@ -73,6 +73,8 @@ async def weigh(
     if current and (newer := newer_side([candidates[n].votes for n in sides], known)) is not None:
         chosen = sides[newer]
         return Weighing(sides=sides, by_date=True, chosen=chosen, ground=Ground.NEWER)
+    if judge.is_local:  # it never kept to the form, in either order
+        return Weighing(sides=sides)
     grounds = [ground for ground in Ground if current or ground is not Ground.NEWER]
     orders = [sides, (sides[1], sides[0])]
     rulings: dict[int, Ruling] = {}

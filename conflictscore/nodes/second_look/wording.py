@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 
 from conflictscore.active_content import added_active_content
-from conflictscore.nodes.second_look.statements import opposite
+from conflictscore.nodes.second_look.statements import numbers_in, opposite
 from conflictscore.prompts import material_line
 from conflictscore.records import Candidate, Document, SecondLook
 
@@ -17,6 +17,7 @@ _MOST_TOKENS = 80
 """Of a statement that is compared token by token, which takes quadratic time."""
 _ENDS = " .!\u3002"
 _CITED = re.compile(r"[ \t]?\[(\d{1,3})\]")
+_LAST_CITATIONS = re.compile(r"(?:[ \t]?\[\d{1,3}\])+(?=[.!?]?$)")
 _CITATIONS = re.compile(r"(?:[ \t]?\[\d{1,3}\])+")
 _NAME_CHARS = 70
 _MOST_NAMES = 3
@@ -25,8 +26,9 @@ _MOST_NAMES = 3
 def spliced_span(passage: str, claim: str, rival: str, others: Sequence[str] = ()) -> str | None:
     """A passage with the one span changed in which a rival differs from the passage's claim.
 
-    None where they differ in more than one span, the span does not stand in the passage exactly
-    once, or another claim of the passage needs it.
+    Where they are worded differently, the span is the one number in which they differ. None where
+    they differ in more, the span does not stand in the passage exactly once, or another claim of
+    the passage needs it.
 
     Args:
         passage: The passage.
@@ -34,6 +36,23 @@ def spliced_span(passage: str, claim: str, rival: str, others: Sequence[str] = (
         rival: The statement that is to take the claim's place.
         others: The passage's other claims.
     """
+    for old, new in filter(None, (_other_number(claim, rival), _differing(claim, rival))):
+        places = [*re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", passage)]
+        if len(places) == 1 and not any(old in text for text in others):
+            return passage[: places[0].start()] + new + passage[places[0].end() :]
+    return None
+
+
+def _other_number(claim: str, rival: str) -> tuple[str, str] | None:
+    """The one number in which two statements differ, as each has it."""
+    one, other = numbers_in(claim), numbers_in(rival)
+    if len(one - other) == 1 and len(other - one) == 1:
+        return min(one - other), min(other - one)
+    return None
+
+
+def _differing(claim: str, rival: str) -> tuple[str, str] | None:
+    """The one span in which two statements differ, as each has it."""
     one, other = claim.strip(_ENDS), rival.strip(_ENDS)
     spans = [[match.span() for match in _TOKEN.finditer(text)] for text in (one, other)]
     if not all(0 < len(each) <= _MOST_TOKENS for each in spans):
@@ -51,31 +70,33 @@ def spliced_span(passage: str, claim: str, rival: str, others: Sequence[str] = (
         return None
     old = one[spans[0][a][0] : spans[0][b - 1][1]]
     new = other[spans[1][c][0] : spans[1][d - 1][1]]
-    places = [*re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", passage)]
-    if len(places) != 1 or any(old in text for text in others):
-        return None
-    return passage[: places[0].start()] + new + passage[places[0].end() :]
+    return old, new
 
 
-def replaced(passage: str, look: SecondLook, others: Sequence[str] = ()) -> str | None:
+def replaced(
+    passage: str, look: SecondLook, others: Sequence[str] = (), *, alone: bool = False
+) -> str | None:
     """A passage that says what the rival says; None where only a reader of it can write that.
 
     A bare yes or no becomes its opposite. Where claim and rival differ in one span, the span is
-    changed. A passage that makes no other claim becomes the rival's sentence.
+    changed. A sentence that makes no other claim becomes the rival's; so does an answer that is
+    this passage alone. A cell of a table, a heading or a line of code takes a writer.
 
     Args:
         passage: The passage.
         look: The look at its claim, with a rival.
         others: The passage's other claims.
+        alone: Whether the answer is this passage alone.
     """
     claim, rival = _sides(look)
     if (denied := opposite(passage)) is not None:
         return denied
     passage = _cited_anew(passage, claim, rival)
     spliced = spliced_span(passage, claim.statement, rival.statement, others)
-    if spliced is not None or others:
+    sentence = passage.rstrip(" *_)\"'\u201d")[-1:] in ".!?\u3002" or _CITED.search(passage)
+    if spliced is not None or others or not (alone or sentence):
         return spliced
-    return f"{rival.statement.rstrip(_ENDS)}{'.' if passage.rstrip()[-1:] in _ENDS else ''}"
+    return f"{rival.statement.rstrip(_ENDS)}{'.' if sentence else ''}"
 
 
 def hedged(
@@ -104,7 +125,8 @@ def hedged(
         told = passage.rstrip()
         end = "" if told[-1:] in ".!?\u3002" or told[-1:] in "]*_)" else "."
         return f"{told}{end} Other sources disagree: {rival.statement.rstrip(_ENDS)} {by_rival}."
-    told = (_CITATIONS.sub("", passage) if cited else passage).strip().rstrip(_ENDS)
+    # the documents are named here, so the passage's own citations go
+    told = _LAST_CITATIONS.sub("", passage.strip()).rstrip(_ENDS)
     if (denied := opposite(passage)) is not None:
         instead = denied.strip().rstrip(_ENDS)
     else:

@@ -127,13 +127,16 @@ class Quiz(TypedWorld):
     def _other(self, step: str, lamp: int, prompt: str) -> str | None:
         kind = f"TYPE: {self.kinds.get(lamp, 'outdated')}\nREASON: One is newer."
         again = told(lamp, self.second.get(lamp, RIGHT))
+        document = prompt.partition("<document ")[2].partition("</document")[0]
+        shown_first = prompt.partition("Statement A:")[2].partition("Documents behind")[0]
         true = str(RIGHT) in prompt.partition("<answer>")[2].partition("</answer>")[0]
         return {
             "truthful": f"TRUTHFUL: {true}\nEXPLANATION: The years were compared.",
             "helpful": "HELPFUL: True\nEXPLANATION: It names a year.",
             "read again": "KEEP",
             "sum up": told(lamp, RIGHT),
-            "revise": f"WAY: REPLACE\nREASON: Most say so (Docs 2, 3).\nPASSAGE:\n{again}",
+            "read alone": told(lamp, RIGHT if str(RIGHT) in document else WRONG),
+            "weigh": f"SIDE: {'A' if again in shown_first else 'B'}\nGROUND: PRIMARY\nREASON: So.",
             "unaided": "I do not know when it was lit.",
             "classify": kind,
             "classify_and_cite": f"{kind}\nANSWER: {told(lamp, RIGHT)} [2][3]",
@@ -148,7 +151,8 @@ def _named(step: str, prompt: str) -> str:
         "How the documents relate: ": f"typed {step}",
         "nothing to look it up in": "unaided",
         "Sum up the discussion.": "sum up",
-        "Decide what becomes of this passage": "revise",
+        "Answer a question from the one document below": "read alone",
+        "Two statements answer the same question": "weigh",
     }
     if "the one word KEEP" in prompt:
         return "read again"

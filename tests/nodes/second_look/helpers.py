@@ -35,6 +35,7 @@ class Replies:
     """A model that replies by a function of the prompt; what it was asked is kept."""
 
     name, endpoint, context_window, thinking_tokens = "scripted", "scripted", 8192, 0
+    is_local = False
 
     def __init__(self, reply: Callable[[str], str | Exception]) -> None:
         self.reply, self.asked = reply, list[str]()

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.second_look.look import Looking, look_again_at
-from conflictscore.records import ClaimEvidence, Document, Label, SecondLook
+from conflictscore.records import ClaimEvidence, Document, SecondLook
 from tests.nodes.second_look.helpers import ByNumbers, Replies, documents_with
 from tests.nodes.steps import PROMPTS, claim_with
 
@@ -66,7 +68,7 @@ async def test_a_minority_with_the_primary_record_wins_by_the_weighing() -> None
     assert (own.votes, rival.votes) == ((1, 2, 3), (4, 5))
     assert rival.given_by == (4, 5)
     assert (look.decision, look.decided_by, look.rival) == ("replace", "weighing", 1)
-    assert "documents 4, 5 for" in look.why
+    assert "(Docs 4, 5) against" in look.why
     assert "Written then (Doc 4)." in look.why
     assert len(model.asked) == 4, "two documents of the other side, and two orders"
     assert not any(CLAIM in prompt for prompt in model.asked[:2]), "no earlier answer is in view"
@@ -83,7 +85,7 @@ async def test_what_nothing_settles_names_both_sides_or_is_kept() -> None:
 
     assert (hedge.decision, hedge.decided_by, hedge.rival) == ("hedge", None, 1)
     assert (kept.decision, kept.rival) == ("keep", 1)
-    assert hedge.why == kept.why
+    assert hedge.why.startswith("Nothing settles it")
 
 
 async def test_two_witnesses_against_one_win_by_the_vote_and_nothing_is_weighed() -> None:
@@ -152,22 +154,27 @@ async def test_an_aside_of_a_long_answer_is_looked_up_by_a_question_of_its_own()
     assert look.candidates[1].statement == "The tower is 40 metres high."
 
 
-async def test_a_model_that_is_down_changes_nothing() -> None:
+async def test_a_model_that_is_down_is_an_error_and_one_that_fails_once_is_not() -> None:
+    documents = documents_with(TEXTS[0], *TEXTS[3:5])
     down = ProviderError("it is down", provider="reader")
-    look, _ = await looked(claim_with("+--", CLAIM), documents_with(*TEXTS[:3]), lambda _: down)
 
-    assert (look.decision, look.rival) == ("keep", None)
-    assert [one.why for one in look.dropped] == ["it is down"] * 2
+    def once(prompt: str) -> str | Exception:
+        return down if "Log:" in prompt else reader(prompt)
+
+    with pytest.raises(ProviderError, match="it is down"):
+        await looked(claim_with("+--", CLAIM), documents, lambda _: down)
+    look, _ = await looked(claim_with("+--", CLAIM), documents, once)
+
+    assert [one.why for one in look.dropped] == ["it is down"]
+    assert look.candidates[1].given_by == (3,)
 
 
-async def test_pairs_without_a_label_vote_for_nothing() -> None:
+async def test_rivals_without_a_single_label_are_an_error() -> None:
     class Down(ByNumbers):
         async def label(self, claim: Any, document: Any, meter: Any) -> Any:
             raise ProviderError("no judge", provider="judge")
 
-    look, _ = await looked(
-        claim_with("+--", CLAIM), documents_with(TEXTS[0], *TEXTS[3:5]), labeler=Down()
-    )
-
-    assert look.decision == "keep"
-    assert {pair.label for pair in look.candidates[1].evidence.labels} == {Label.UNLABELLED}
+    with pytest.raises(ProviderError, match="no judge"):
+        await looked(
+            claim_with("+--", CLAIM), documents_with(TEXTS[0], *TEXTS[3:5]), labeler=Down()
+        )

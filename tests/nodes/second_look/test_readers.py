@@ -35,7 +35,7 @@ async def test_each_document_is_asked_alone_and_equal_answers_are_one() -> None:
     }
     model = Replies(lambda prompt: next(reply for mark, reply in said.items() if mark in prompt))
 
-    rivals, dropped = await asked(model, documents)
+    rivals, dropped, _ = await asked(model, documents)
 
     assert [(r.statement, r.given_by) for r in rivals] == [
         ("The lighthouse first lit its lamp on 14 October 1874.", [1, 3]),
@@ -58,7 +58,7 @@ async def test_an_invention_a_repetition_and_a_failure_become_no_rival() -> None
     }
     model = Replies(lambda prompt: next(reply for mark, reply in said.items() if mark in prompt))
 
-    rivals, dropped = await asked(model, documents)
+    rivals, dropped, failed = await asked(model, documents)
 
     assert rivals == ()
     assert [one.why for one in dropped] == [
@@ -67,6 +67,7 @@ async def test_an_invention_a_repetition_and_a_failure_become_no_rival() -> None
         "it is down",
         "it is too long for one answer",
     ]
+    assert failed == ("it is down",)
 
 
 async def test_a_claim_of_a_long_answer_gets_a_question_that_does_not_give_it_away() -> None:

@@ -14,7 +14,15 @@ from conflictscore.graph.chains import AnsweringGraph, build_answering_graph
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import ask_again
-from conflictscore.records import ClaimEvidence, Disputed, Document, EvidenceLabel, Label, Method
+from conflictscore.records import (
+    ClaimEvidence,
+    Disputed,
+    Document,
+    EvidenceLabel,
+    Ground,
+    Label,
+    Method,
+)
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.results import Recorded
@@ -208,8 +216,9 @@ def _revised(
         answer=_its_own,
         forms=("free-form",),
         templates=(
-            *("decompose_places", "decompose_passage", "revise", "revise_claim"),
-            *("revise_replace", "revise_hedge", "revise_remove", "revise_keep"),
+            *("decompose_places", "decompose_passage", "decompose_short"),
+            *("ask_document", "claim_question", "put_in", "put_in_correction", "weigh"),
+            *(f"ground_{ground}" for ground in Ground),
             *("evidence_source", "evidence_source_reason"),
         ),
         looks_again=True,

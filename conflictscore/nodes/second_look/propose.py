@@ -1,0 +1,98 @@
+"""Turning second looks at a passage's disputed claims into what is to take its place."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from conflictscore.nodes.second_look.look import Looking, look_again_at
+from conflictscore.nodes.second_look.wording import hedged, replaced
+from conflictscore.records import ClaimEvidence, SecondLook
+from conflictscore.threads import together
+
+__all__ = ["Correction", "Proposal", "propose"]
+
+_MOST_CLAIMS = 4
+"""Disputed claims of a passage that are looked at, those with most at stake first."""
+
+
+class Correction(NamedTuple):
+    """What a passage says, and what it is to say instead."""
+
+    wrong: str
+    right: str
+
+
+class Proposal(NamedTuple):
+    """What is to take a passage's place.
+
+    Attributes:
+        text: The new passage; the old one where nothing changes.
+        looks: The second looks, one a claim.
+    """
+
+    text: str
+    looks: tuple[SecondLook, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why, for each claim."""
+        return " ".join(dict.fromkeys(look.why for look in self.looks))
+
+
+async def propose(
+    passage: str,
+    disputed: Sequence[ClaimEvidence],
+    others: Sequence[str],
+    looking: Looking,
+    write: Callable[[str, Sequence[Correction]], Awaitable[str]],
+    *,
+    alone: bool = False,
+) -> Proposal:
+    """Look again at each disputed claim of a passage, and write what that comes to into it.
+
+    Claims are looked at side by side. Winners are put in first, by changing the span in which they
+    differ or by their own sentence; those that fit in neither way by asking for the passage.
+    Disputes that nothing settles are then told in it.
+
+    Args:
+        passage: The passage.
+        disputed: Its disputed claims, those with most at stake first.
+        others: What else it claims.
+        looking: What the looks work with.
+        alone: Whether the answer is this passage alone.
+        write: Gets a passage with corrections written by whoever answers.
+
+    Raises:
+        ProviderError: The passage could not be written.
+        ContextWindowError: As ``write``.
+    """
+    claims = disputed[:_MOST_CLAIMS]
+    looks: dict[int, SecondLook] = {}
+
+    async def look(number: int) -> None:
+        looks[number] = await look_again_at(claims[number], passage, looking)
+
+    async with together() as start:
+        for number in range(len(claims)):
+            start(partial(look, number))
+    ordered = tuple(looks[number] for number in range(len(claims)))
+    said = [claim.claim.text for claim in disputed]
+    text, pending = passage, list[Correction]()
+    for look_ in ordered:
+        if look_.decision != "replace" or look_.rival is None:
+            continue
+        own, winner = look_.candidates[0].statement, look_.candidates[look_.rival].statement
+        rest = [*others, *(claim for claim in said if claim != own)]
+        changed = replaced(text, look_, rest, alone=alone)
+        if changed is None:
+            pending.append(Correction(own, winner))
+        else:
+            text = changed
+    if pending:
+        text = await write(text, pending)
+    for look_ in ordered:
+        if look_.decision == "hedge":
+            own = look_.candidates[0].statement
+            rest = [*others, *(claim for claim in said if claim != own)]
+            text = hedged(text, look_, looking.documents, rest)
+    return Proposal(text, ordered)

@@ -1,0 +1,292 @@
+"""Corrections and harms of the second look, on first answers drawn by lot.
+
+The first answer is what one document says, drawn by lot, so that it is as often wrong as the
+documents are. The loop then runs as for a user, with ``draft_answer``. An answer is right where it
+gives a right answer and no wrong one; "named" counts those that give the right answer, alone or
+beside a wrong one that is told as disputed. Sets: ramdocs and natconfqa (people's labels), and
+minority: twenty made cases of the lighthouse's kind (``minority_cases``).
+
+--readers scripted: what each document says is known; the judge of two sides finds no ground in
+ramdocs and natconfqa, and in minority sees which documents are records. --readers local, or any
+model: it reads, takes answers apart and weighs. --labels: people's (optionally spoiled), or those
+of a labeler such as nli. With --out, replies are kept: a run that was stopped goes on.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from conflictscore import create_self_correcting_rag
+from conflictscore.benchmarks.harness.questions import shortened
+from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.statistics import mcnemar
+from conflictscore.benchmarks.ramdocs.benchmark import exact_match
+from conflictscore.errors import ConflictScoreError
+from conflictscore.labelers.nli.labeler import open_nli
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Usage
+from conflictscore.storage.cache import ContentCache
+from measurements.break_even import drawn
+from measurements.minority_cases import minority_cases
+from measurements.people_labels import (
+    SETS,
+    LabelledQuestion,
+    PeopleLabeler,
+    Spoiler,
+    as_benchmark,
+)
+from measurements.scripted_model import NotedPrompts, ScriptedModel
+
+__all__ = ["Looked", "first_by_lot", "main", "minority", "second_looks"]
+
+_ROW = "{:<12}{:>5}{:>7}{:>11}{:>8}{:>9}{:>8}{:>8}{:>9}{:>9}{:>8}{:>8}"
+
+
+class Looked(NamedTuple):
+    """What became of a first answer.
+
+    Attributes:
+        before: Whether the first answer was right.
+        after: Whether the answer that stands is right.
+        named: Whether it gives the right answer.
+        disputed: Whether the loop found a dispute.
+        decided: By what it was decided, or ``hedge``, ``keep``; empty without a second look.
+        usage: Calls and tokens.
+        text: The question, both answers, and why.
+    """
+
+    before: bool
+    after: bool
+    named: bool
+    disputed: bool
+    decided: str
+    usage: Usage
+    text: str
+
+
+def minority() -> list[LabelledQuestion]:
+    """The made cases as labelled questions."""
+    made = []
+    for number, case in enumerate(minority_cases(), start=1):
+        documents = tuple(
+            {
+                "title": title,
+                "text": text,
+                "metadata": {"asked": f"minority-{number}", "gives": gives},
+            }
+            for title, text, gives in case.documents
+        )
+        question = Question(
+            id=f"minority-{number}",
+            question=case.question,
+            correct=(case.right,),
+            incorrect=(case.wrong,),
+            documents=documents,
+        )
+        made.append(LabelledQuestion(question, (case.right,), (case.wrong,), rivals=False))
+    return made
+
+
+def stated(asked: LabelledQuestion, answer: str) -> str:
+    """A full sentence that gives an answer."""
+    for case in minority_cases() if asked.question.id.startswith("minority") else ():
+        if case.question == asked.question.question:
+            return case.form.format(answer)
+    if answer in ("true", "false"):
+        return f"{answer.capitalize()}."
+    return f"The answer to the question “{asked.question.question.rstrip('?')}” is {answer}."
+
+
+def first_by_lot(asked: LabelledQuestion, seed: int) -> str:
+    """The answer of one document, drawn among those that give one."""
+    told = [str(d["metadata"]["gives"]) for d in asked.question.documents if d["metadata"]["gives"]]
+    draw = random.Random(f"{seed} {asked.question.id}")  # noqa: S311 - a draw, not a secret
+    return stated(asked, draw.choice(told))
+
+
+def scripted_readers(asking: Sequence[LabelledQuestion]) -> ScriptedModel:
+    """A model that reads every document rightly, and weighs where records are among them.
+
+    Args:
+        asking: The last one is the question that is asked.
+    """
+    prompts = NotedPrompts(PromptSet.load())
+
+    def reply(name: str, fields: Mapping[str, Any]) -> str:
+        asked = asking[-1]
+        if name == "ask_document":
+            shown = _folded(fields["document"])
+            texts = ((_folded(d["text"])[:200], d) for d in asked.question.documents)
+            gives = next(str(d["metadata"]["gives"]) for text, d in texts if text in shown)
+            return stated(asked, gives) if gives else "The document does not say."
+        if name.startswith("decompose"):
+            answer, statement = str(fields["answer"]), asked.question.question.partition(": ")[2]
+            told = answer.strip(".").casefold()
+            if name == "decompose_short":
+                return f"It is {told} that {statement}" if told in ("true", "false") else answer
+            return f"Claims:\n- {answer}"
+        if name == "weigh":
+            return _weighed(asked, fields)
+        return "The documents say so."
+
+    return ScriptedModel(prompts=prompts, reply=reply)
+
+
+def _folded(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def _weighed(asked: LabelledQuestion, fields: Mapping[str, Any]) -> str:
+    if not asked.question.id.startswith("minority"):
+        return "SIDE: NEITHER\nGROUND: NUMBER\nREASON: Nothing tells them apart."
+    first = asked.right[0] in fields["statement_a"]
+    return f"SIDE: {'A' if first else 'B'}\nGROUND: PRIMARY\nREASON: It was written at the time."
+
+
+def second_looks(
+    labelled: Sequence[LabelledQuestion],
+    *,
+    model: str | None,
+    labeler: Any,
+    seed: int,
+    cache: ContentCache | None = None,
+    **settings: Any,
+) -> Iterator[Looked]:
+    """Run the loop on first answers drawn by lot.
+
+    Args:
+        labelled: The questions.
+        model: What reads, takes apart and weighs; None for the scripted one.
+        labeler: What labels.
+        seed: Of the draw.
+        cache: Where replies and labels are kept.
+        **settings: Of the loop.
+    """
+    asking: list[LabelledQuestion] = []
+    scripted = scripted_readers(asking)
+    graph = create_self_correcting_rag(
+        model or scripted,
+        labeler=labeler,
+        prompts=None if model else scripted.prompts,
+        cache=cache or False,
+        context_window=None if model else 128_000,
+        **settings,
+    )
+    for asked in labelled:
+        asking.append(asked)
+        question, first = asked.question, first_by_lot(asked, seed)
+        state = graph.invoke(
+            {
+                "question": question.question,
+                "documents": list(question.documents),
+                "draft_answer": first,
+            }
+        )
+        before, after = (
+            exact_match(text, asked.right, asked.wrong) for text in (first, state["answer"])
+        )
+        looks = [look for change in state.get("changes", []) for look in change.get("looks", [])]
+        decided = looks[-1]["decided_by"] or looks[-1]["decision"] if looks else ""
+        yield Looked(
+            before=bool(before.given) and not before.wrong,
+            after=bool(after.given) and not after.wrong,
+            named=bool(after.given),
+            disputed=bool(state["attempts"][0]["report"]["disputed"]),
+            decided=decided,
+            usage=Usage.model_validate(state["usage"]),
+            text=f"{question.question}\n  right: {asked.right}\n  first: {first}\n  stands:"
+            f" {state['answer']}\n  why: {[look['why'] for look in looks]}",
+        )
+
+
+@click.command(help=__doc__)
+@click.option("--data", multiple=True, help="NAME=FILE of ramdocs or natconfqa, or minority.")
+@click.option("--readers", default="scripted", show_default=True)
+@click.option("--labels", default="people", show_default=True, help="people, nli or nli-mpnet.")
+@click.option("--spoiled", default=0.0, show_default=True, help="Share of people's labels.")
+@click.option("--questions", default=100, show_default=True, help="Of each set, drawn by seed.")
+@click.option("--half", type=click.Choice(["first", "second"]), help="[default: all]")
+@click.option("--seed", default=1, show_default=True)
+@click.option("--passage-tokens", default=192, show_default=True)
+@click.option("--unsettled", type=click.Choice(["hedge", "keep"]), default="hedge")
+@click.option("--show", is_flag=True, help="Print every change and refusal.")
+@click.option("--out", type=click.Path(path_type=Path))
+def main(
+    data: tuple[str, ...],
+    readers: str,
+    labels: str,
+    spoiled: float,
+    questions: int,
+    half: str | None,
+    seed: int,
+    passage_tokens: int,
+    unsettled: str,
+    show: bool,
+    out: Path | None,
+) -> None:
+    """See the module."""
+    cache = None
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        cache = ContentCache(out / "replies.sqlite")
+    header = ("set", "n", "right", "corrected", "harmed", "p", "right'", "named", "disputed")
+    click.echo(_ROW.format(*header, "hedged", "calls", "tokens"))
+    for one in data:
+        name, _, file = one.partition("=")
+        try:
+            known = minority() if name == "minority" else SETS[name](Path(file))
+            chosen = drawn(known, questions, seed)
+            if half is not None:
+                middle = len(chosen) // 2
+                chosen = chosen[:middle] if half == "first" else chosen[middle:]
+            cut = shortened(as_benchmark(name, chosen, ()), passage_tokens).questions
+            labelled = [o._replace(question=q) for o, q in zip(chosen, cut, strict=True)]
+            labeler: Any = PeopleLabeler(labelled, Spoiler(rate=spoiled, seed=seed))
+            if labels != "people":
+                labeler = open_nli(None if labels == "nli" else labels)
+            done = []
+            model = None if readers == "scripted" else readers
+            for looked in second_looks(
+                labelled,
+                model=model,
+                labeler=labeler,
+                seed=seed,
+                cache=cache,
+                unsettled=unsettled,
+            ):
+                done.append(looked)
+                if show and (looked.decided or looked.before != looked.after):
+                    click.echo(f"{looked.decided}: {looked.text}\n")
+        except ConflictScoreError as error:
+            raise click.ClickException(str(error)) from error
+        except KeyboardInterrupt:
+            click.echo("stopped; the same command goes on where --out is given", err=True)
+        click.echo(_row(name, done))
+
+
+def _row(name: str, done: Sequence[Looked]) -> str:
+    moved = Counter((one.before, one.after) for one in done)
+    corrected, harmed, n = moved[False, True], moved[True, False], max(1, len(done))
+    usage = sum((one.usage for one in done), Usage())
+    return _ROW.format(
+        name,
+        len(done),
+        sum(one.before for one in done),
+        corrected,
+        harmed,
+        f"{mcnemar(corrected, harmed):.3g}",
+        sum(one.after for one in done),
+        sum(one.named for one in done),
+        sum(one.disputed for one in done),
+        sum(one.decided == "hedge" for one in done),
+        f"{(usage.calls + usage.cached_calls) / n:.1f}",
+        f"{(usage.input_tokens + usage.output_tokens) / n:.0f}",
+    )
+
+
+if __name__ == "__main__":
+    main()
