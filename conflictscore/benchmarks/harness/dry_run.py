@@ -240,7 +240,7 @@ def counting_judge(
     """
     if isinstance(opened, Cascade):
         return default_judge(model, prompts)
-    named = isinstance(chosen, str) and LABELERS[chosen].needs == "model"
+    named = isinstance(chosen, str) and LABELERS[chosen.partition(":")[0]].needs == "model"
     if chosen is None or named or callable(chosen):
         return make_labeler(chosen, model, prompts)
     return None

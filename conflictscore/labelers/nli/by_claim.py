@@ -152,7 +152,7 @@ class NliByClaim:
 
 
 def open_nli_by_claim(
-    nli_model: str | Path | None = None, calibration: Calibration | Path | None = None
+    model: str | Path | None = None, calibration: Calibration | Path | None = None
 ) -> Labeler:
     """Open the NLI labeler of a run by the option names of ``LABELERS``.
 
@@ -162,5 +162,5 @@ def open_nli_by_claim(
     Raises:
         ConfigurationError: The extra ``nli`` or a file is missing, or the model does not fit.
     """
-    nli = open_nli(nli_model, calibration)
-    return NliByClaim(nli) if nli_model is None else nli
+    nli = open_nli(model, calibration)
+    return NliByClaim(nli) if model is None else nli
