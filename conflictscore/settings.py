@@ -37,8 +37,8 @@ LookFurther = Literal["off", "disputed", "unsupported"]
 """For which claims the retriever is asked once more before an answer is corrected: for none, for
 the disputed ones, or also for those that no document speaks to."""
 Unsettled = Literal["hedge", "keep"]
-"""What becomes of a passage where the evidence settles nothing: it says that the sources disagree,
-or it stays as it is."""
+"""Treatment of a passage where the evidence settles nothing: it says that the sources disagree, or
+it stays as it is."""
 
 
 class ScoringSettings(TypedDict, total=False):

@@ -52,7 +52,7 @@ _FILE_KIND = re.compile(r"\.[a-z0-9]{1,5}")
 
 
 class _Rules(BaseModel):
-    """What a table may say."""
+    """Sections of a table."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -79,7 +79,7 @@ class _Table(_Rules):
 
 
 class TrustTable:
-    """Weights for documents, from what a user wrote down about their sources."""
+    """Weights for documents, from a user's table of their sources."""
 
     def __init__(self, table: Mapping[str, Any], where: str = "trust") -> None:
         """Take a table.

@@ -21,7 +21,7 @@ from rich.console import Console
 from conflictscore.benchmarks.conflict_detection.detect import PairRow
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.errors import ConflictScoreError, InputError
-from conflictscore.labelers.cascade import Cascade, Certain
+from conflictscore.labelers.cascade import Cascade, Thresholds
 from conflictscore.labelers.nli.by_claim import decided_by_claim
 from conflictscore.labelers.nli.labeler import NliLabeler, open_nli
 from conflictscore.models.usage import UsageMeter
@@ -107,7 +107,7 @@ def nli_scores(labeler: NliLabeler, pairs: Pairs) -> Numbers:
 
 
 def played(
-    pairs: Pairs, cheap: Numbers, judge: Numbers, certain: Certain, name: str = "cascade"
+    pairs: Pairs, cheap: Numbers, judge: Numbers, certain: Thresholds, name: str = "cascade"
 ) -> Row:
     """A cascade of two labelers, by what was kept of both."""
     first, second = KeptLabeler("nli", pairs, cheap), KeptLabeler("judge", pairs, judge)
@@ -130,7 +130,7 @@ def played(
 
 
 def rows_of(
-    pairs: Pairs, nli: Numbers, judge: Numbers, own: Certain | None = None
+    pairs: Pairs, nli: Numbers, judge: Numbers, own: Thresholds | None = None
 ) -> Iterator[Row]:
     """Labels of the NLI model, of `choice`, and of cascades of both.
 
@@ -145,8 +145,8 @@ def rows_of(
     yield Row("nli", nli.argmax(axis=1), never)
     yield Row("nli, by claim", _by_claim(pairs, nli), never)
     for score in _SCORES:
-        yield played(pairs, nli, judge, Certain.from_score(score), f"cascade {score}")
-    yield played(pairs, nli, judge, own or Certain(), "cascade, by default")
+        yield played(pairs, nli, judge, Thresholds.from_score(score), f"cascade {score}")
+    yield played(pairs, nli, judge, own or Thresholds(), "cascade, by default")
 
 
 def _by_claim(pairs: Pairs, nli: Numbers) -> Numbers:
@@ -224,7 +224,7 @@ def main(
         sample = validation_sample(data, groups, seed)
         every = Pairs.of(places_of(sample))
         pairs, judge = _judged(every, replies)
-        rows = rows_of(pairs, nli_scores(labeler, pairs), judge, Certain.of(nli_model))
+        rows = rows_of(pairs, nli_scores(labeler, pairs), judge, Thresholds.of(nli_model))
         print_rows(pairs, rows, "choice")
         if verdicts is not None:
             _print_standing(standing(_read(verdicts), validation_claims(data)))

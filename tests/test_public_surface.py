@@ -27,7 +27,7 @@ PUBLIC = {
         Verdict method_figures open_benchmark read_run run_benchmark
     """,
     "conflictscore.labelers": """
-        BatchJudge Calibration Cascade Certain ChoiceJudge FittedCalibration JsonJudge LABELERS
+        BatchJudge Calibration Cascade Thresholds ChoiceJudge FittedCalibration JsonJudge LABELERS
         Labeler LabelerFactory LabelerKind LabelerName NliLabeler Pair TableLabeler
         label_table make_labeler
     """,

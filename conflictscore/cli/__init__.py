@@ -41,7 +41,7 @@ _ARGUMENT = re.compile(
 )
 """An argument with its value, or one whose name no sentence has: ``model="local"``, ``top_k``."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""What an error quotes from a server must not steer the terminal."""
+"""Control characters: text that an error quotes from a server must not steer the terminal."""
 
 
 class OneLineErrors(click.Group):
@@ -80,7 +80,7 @@ class OneLineErrors(click.Group):
         sys.exit(code if isinstance(code, int) else 0)
 
     def _with_options(self, message: str) -> str:
-        """What the library says of an argument, said of the option that gives it."""
+        """The library's message with options in place of argument names."""
         names = {option.name for command in _leaves(self) for option in command.params}
         names -= {*SETTABLE}  # most commands take them by --set, under these names
 
@@ -113,7 +113,7 @@ def _stopped(args: Sequence[str]) -> str:
 
 
 def _plain(error: Exception) -> str:
-    """What the system, or SQLite, refused, with the file where it names one."""
+    """The refusal of the system or of SQLite, with the file where it names one."""
     if not isinstance(error, OSError) or error.strerror is None:
         return f"{type(error).__name__}: {error}"
     named = error.filename if isinstance(error.filename, str) else None

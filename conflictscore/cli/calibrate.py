@@ -158,7 +158,7 @@ def _giving_logprobs(opened: OpenLabeler) -> "LogprobLabeler":
 async def _ask(
     labeler: "LogprobLabeler", pairs: Sequence["LabelledPair"], opened: OpenLabeler, *, quiet: bool
 ) -> list["Scored"]:
-    """What the labeler says about each pair, except those that it fails on."""
+    """The labeler's scores of each pair, without those that it fails on."""
     from rich.console import Console
 
     from conflictscore.benchmarks.calibration import raw_logprobs

@@ -1,4 +1,4 @@
-"""What several commands share: from options to a run, and from a run to what is printed."""
+"""From options to a run, and from a run to its output, for several commands."""
 
 import gc
 import json

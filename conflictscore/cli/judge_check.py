@@ -36,7 +36,7 @@ _EPILOG = "\n".join(
 
 
 def _of_each(words: Mapping[str, str]) -> str:
-    """What an option means for each benchmark."""
+    """The meaning of an option for each benchmark."""
     return " ".join(f"{name}: {said.rstrip('.')}." for name, said in words.items() if said)
 
 
@@ -61,7 +61,7 @@ def _option(flag: str) -> str:
     type=click.Choice([*_CHECKS]),
     default=_DEFAULT,
     show_default=True,
-    help="Whose judge.",
+    help="The benchmark whose judge is checked.",
 )
 @click.option(
     "--answers",

@@ -31,7 +31,7 @@ Examples:
 @click.option(
     "--questions",
     metavar="FILE",
-    help="What to ask: .txt with one question a line, .csv with a column named question, or .jsonl"
+    help="Questions: .txt with one a line, .csv with a column named question, or .jsonl"
     " with a field question or query; of a file of ask --log, the searches of --look-further too.",
 )
 @click.option(

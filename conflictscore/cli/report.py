@@ -44,8 +44,8 @@ _annotations = click.option(
     "--annotations",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="What reviewers said, as Label Studio exports it (JSON), or as `serve` keeps it beside its"
-    " --runs-file (.reviews.jsonl), which is read unasked.",
+    help="Verdicts of reviewers, as Label Studio exports them (JSON), or as `serve` stores them"
+    " beside its --runs-file (.reviews.jsonl), which is read without this option.",
 )
 _compare = click.option(
     "--compare",
@@ -219,13 +219,13 @@ def read_report_runs(
 def _joined(
     one: "dict[tuple[str, str], FlipAnnotation]", other: "dict[tuple[str, str], FlipAnnotation]"
 ) -> "dict[tuple[str, str], FlipAnnotation]":
-    """What both hold; where both have a reviewer's verdict on a flip, that of the other."""
+    """Verdicts of both; where both have one of a reviewer on a flip, that of the other."""
     both = {flip: one[flip].joined(other[flip]) for flip in one.keys() & other.keys()}
     return {**one, **other, **both}
 
 
 def _said_beside(runs: Path) -> "dict[tuple[str, str], FlipAnnotation]":
-    """What reviewers said on a service's page, whatever the file of runs was called then."""
+    """Verdicts given on a service's page, whatever the file of runs was called then."""
     from conflictscore.benchmarks.harness.report.label_studio import read_annotations
     from conflictscore.benchmarks.harness.report.page.report_run import reviews_beside
 

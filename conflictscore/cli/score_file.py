@@ -66,7 +66,7 @@ Examples:
 @click.option(
     "--columns",
     metavar="answer=NAME,documents=NAME",
-    help="What a row's fields are called. Default: answer or response; documents,"
+    help="Names of a row's fields. Default: answer or response; documents,"
     " retrieved_contexts or contexts.",
 )
 @click.option(
@@ -243,7 +243,7 @@ def _dry_run(source: "Source") -> None:
 
 
 class _Verdict(NamedTuple):
-    """What a gate says of a scored file."""
+    """Verdict of a gate on a scored file."""
 
     title: str
     """The result, in a sentence."""
@@ -262,7 +262,7 @@ class _Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class _Gate:
-    """What the rows of a scored file must keep to."""
+    """Limits for the rows of a scored file."""
 
     limit: float
     min_coverage: float

@@ -66,7 +66,7 @@ Then, with any OpenAI client:
     type=click.Choice(["pass_through", "annotate", "refuse"]),
     default="pass_through",
     show_default=True,
-    help="What to send when an answer could not be checked: the answer as it is, the answer with a"
+    help="Reply when an answer could not be checked: the answer as it is, the answer with a"
     " note, or an error.",
 )
 @click.option(

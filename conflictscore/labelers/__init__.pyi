@@ -2,7 +2,7 @@ from .batch_judge import BatchJudge as BatchJudge
 from .calibration import Calibration as Calibration
 from .calibration import FittedCalibration as FittedCalibration
 from .cascade import Cascade as Cascade
-from .cascade import Certain as Certain
+from .cascade import Thresholds as Thresholds
 from .choice_judge import ChoiceJudge as ChoiceJudge
 from .json_judge import JsonJudge as JsonJudge
 from .nli.labeler import NliLabeler as NliLabeler

@@ -46,7 +46,7 @@ class BatchMode:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What a verdict names, since a call may have several of them."""
+        """Ids that a verdict names, since a call may have several of each kind."""
         return ("claim", "document") if self.documents > 1 else ("claim",)
 
     def reply_tokens(self, pairs: int) -> int:

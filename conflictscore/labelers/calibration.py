@@ -36,7 +36,7 @@ class Calibration(BaseModel):
     temperature: float = Field(gt=0)
     """Above 1 where the model is too sure of itself, below 1 where it is too shy."""
     bias: Annotated[dict[Label, float], Field(exclude_if=lambda bias: not bias)] = {}
-    """What is added for a label, 0 where it is not named; negative where it is said too often."""
+    """Added to a label's score, 0 if it is not named; negative for one that is given too often."""
     fitted_on: str
     """The data, and how many pairs of it."""
 

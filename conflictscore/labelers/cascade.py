@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.calibration import Calibration
-from conflictscore.labelers.protocol import Labeler, Pair, has_learned
+from conflictscore.labelers.protocol import Labeler, Pair, supports_script
 from conflictscore.labelers.verdicts import judging
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
@@ -16,27 +16,27 @@ from conflictscore.scripts import script_of
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import together
 
-__all__ = ["WORDS", "Cascade", "Certain", "open_cascade"]
+__all__ = ["WORDS", "Cascade", "Thresholds", "open_cascade"]
 
 _Place = tuple[int, int]
 """Numbers of a claim and a document."""
 WORDS = "words"
-"""The stage that compares words, and bears out what the cheap labeler finds irrelevant."""
+"""The stage that compares words, and confirms what the cheap labeler finds irrelevant."""
 
 _WORD = re.compile(r"\w+")
 _LEAST_LETTERS = 4
 _STEM_LETTERS = 5
 _LEAST_WORDS = 3
-"""A claim of fewer telling words may well be put in others."""
+"""A claim of fewer such words may well be worded differently in the document."""
 _FIRST_WITHOUT_SPACES = "\u0e00"
 """All scripts without spaces between words, such as Thai and Han, are from this letter on."""
 
 
-class Certain(NamedTuple):
-    """The score from which a verdict of the cheap labeler stands, 0 to 1, by its label.
+class Thresholds(NamedTuple):
+    """Scores from which a verdict of the cheap labeler counts, 0 to 1, by its label.
 
-    By default those from which the bundled NLI model is right in three of four verdicts that take
-    a side, and in 87 of 100 that take none: an IRRELEVANT too many hides a conflict
+    From the defaults on, the bundled NLI model is right in three of four verdicts that take a side,
+    and in 87 of 100 that take none: a wrong IRRELEVANT hides a conflict
     (docs/findings/labelers.md).
     """
 
@@ -45,19 +45,19 @@ class Certain(NamedTuple):
     irrelevant: float = 0.75
 
     @classmethod
-    def of(cls, nli_model: str | Path | None) -> "Certain":
-        """Those of an NLI model, by its name or folder; ``nli-mpnet`` has its own."""
+    def of(cls, nli_model: str | Path | None) -> "Thresholds":
+        """Thresholds of an NLI model, by its name or folder; ``nli-mpnet`` has its own."""
         from conflictscore.labelers.nli.adapted import NLI_MPNET
 
         return cls(0.6, 0.75, 0.85) if nli_model == NLI_MPNET.name else cls()
 
     @classmethod
-    def from_score(cls, score: float) -> "Certain":
+    def from_score(cls, score: float) -> "Thresholds":
         """The same for each label."""
         return cls(score, score, score)
 
     def allows(self, verdict: EvidenceLabel) -> bool:
-        """Whether the verdict may stand."""
+        """Whether the verdict counts."""
         least = {
             Label.SUPPORTS: self.supports,
             Label.CONTRADICTS: self.contradicts,
@@ -70,11 +70,10 @@ class Cascade:
     """Three stages; the first that is certain of a pair decides it, and its label says which.
 
     First the cheap labeler, where its score is high enough. Then the words: what it finds
-    irrelevant with less certainty stands where the document shares no telling word with the claim.
-    (By itself that shows little: a short document may well put the same in other words.) The judge
-    gets what is left, and beside that every verdict of the cheap labeler on which alone a conflict
-    rests: one that is the only one of its side, where the cheap labeler or the judge has found the
-    other side.
+    irrelevant with less certainty counts if the document shares no content word with the claim.
+    (That alone shows little: a short document may well say the same in other words.) The judge gets
+    the rest, and every verdict of the cheap labeler on which a conflict depends alone: the only one
+    of its side, where the cheap labeler or the judge has found the other side.
 
     So a verdict may change with the documents beside it, and is found anew each time. Cached are
     the verdicts of the cheap labeler and of the judge, each under its own identity. A pair that the
@@ -82,7 +81,7 @@ class Cascade:
     """
 
     def __init__(
-        self, cheap: Labeler, judge: Labeler | None = None, certain: Certain | None = None
+        self, cheap: Labeler, judge: Labeler | None = None, thresholds: Thresholds | None = None
     ) -> None:
         """Make the cascade.
 
@@ -90,10 +89,11 @@ class Cascade:
             cheap: A labeler with calibrated scores, such as ``NliLabeler``.
             judge: Decides the hard pairs, such as ``JsonJudge`` or ``BatchJudge``. None leaves that
                 to the run it is given to: the judge that the run would have without a cascade.
-            certain: When a cheap verdict may stand; by default as :class:`Certain` says.
+            thresholds: Scores from which a cheap verdict counts; by default those of
+                :class:`Thresholds`.
         """
         self._cheap, self._set_judge = cheap, judge
-        self._certain = Certain() if certain is None else certain
+        self._thresholds = Thresholds() if thresholds is None else thresholds
         self.name = f"cascade({cheap.name}, {judge.name if judge else 'the judge of the run'})"
         self.embedded = bool(getattr(cheap, "embedded", False))
         self.identity: dict[str, Any] | None = None
@@ -102,7 +102,7 @@ class Cascade:
                 "labeler": "cascade",
                 "cheap": dict(cheap.identity),
                 "judge": dict(judge.identity),
-                "certain": self._certain._asdict(),
+                "certain": self._thresholds._asdict(),
                 "no_shared_words": [_LEAST_LETTERS, _STEM_LETTERS, _LEAST_WORDS],
             }
 
@@ -119,11 +119,11 @@ class Cascade:
 
     def with_judge(self, judge: Labeler) -> "Cascade":
         """The same cascade with this judge."""
-        return Cascade(self._cheap, judge, self._certain)
+        return Cascade(self._cheap, judge, self._thresholds)
 
     def with_each(self, change: Callable[[Labeler], Labeler]) -> "Cascade":
         """The same cascade with each of its labelers changed."""
-        return Cascade(change(self._cheap), change(self._judge), self._certain)
+        return Cascade(change(self._cheap), change(self._judge), self._thresholds)
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
@@ -185,7 +185,7 @@ class Cascade:
 
     def _settled(self, pair: Pair, verdict: EvidenceLabel) -> EvidenceLabel | None:
         """The cheap verdict with the stage that settles it; None where the judge is needed."""
-        if self._certain.allows(verdict) and has_learned(self._cheap, pair[0]):
+        if self._thresholds.allows(verdict) and supports_script(self._cheap, pair[0]):
             return _decided_by(self._cheap, verdict)
         if verdict.label is Label.IRRELEVANT and _share_no_word(*pair):
             return verdict.model_copy(update={"stage": WORDS})
@@ -237,29 +237,29 @@ def open_cascade(
     Args:
         model: The model's folder; ``nli-mpnet`` for the larger model; None for the bundled one.
         calibration: The model's calibration, or the file of one.
-        certain: The score from which its verdicts stand, 0 to 1, whichever the label; by default
-            those from which this model is right as often as :class:`Certain` says.
+        certain: The score from which its verdicts count, 0 to 1, for every label; by default the
+            model's :class:`Thresholds`.
 
     Raises:
         ConfigurationError: The extra ``nli`` or a file is missing, or the model does not fit.
     """
     from conflictscore.labelers.nli.labeler import open_nli
 
-    scores = Certain.of(model) if certain is None else Certain.from_score(certain)
-    return Cascade(open_nli(model, calibration), certain=scores)
+    scores = Thresholds.of(model) if certain is None else Thresholds.from_score(certain)
+    return Cascade(open_nli(model, calibration), thresholds=scores)
 
 
 def _share_no_word(claim: Claim, document: Document) -> bool:
-    """Whether, as far as can be seen, a document has no telling word or number of a claim."""
-    telling = _telling(claim.text)
+    """Whether a document visibly has no content word or number of a claim."""
+    stems = _content_stems(claim.text)
     spaced = all(letter < _FIRST_WITHOUT_SPACES for letter in claim.text if letter.isalpha())
-    if len(telling) < _LEAST_WORDS or not spaced:
+    if len(stems) < _LEAST_WORDS or not spaced:
         return False
     text = f"{document.title} {document.text}"
-    return telling.isdisjoint(_telling(text)) and script_of(text) in ("", script_of(claim.text))
+    return stems.isdisjoint(_content_stems(text)) and script_of(text) in ("", script_of(claim.text))
 
 
-def _telling(text: str) -> set[str]:
+def _content_stems(text: str) -> set[str]:
     """Numbers, and the beginnings of words that are not short; without accents."""
     if not text.isascii():
         apart = unicodedata.normalize("NFKD", text)

@@ -21,7 +21,7 @@ __all__ = ["LETTERS", "ChoiceJudge", "choice_prompt_sha256"]
 T = TypeVar("T")
 
 LETTERS = {"A": Label.SUPPORTS, "B": Label.CONTRADICTS, "C": Label.IRRELEVANT}
-"""What the letters of the ``label_choice`` template mean."""
+"""Letters of the ``label_choice`` template."""
 
 
 def choice_prompt_sha256(prompts: PromptSet) -> str:

@@ -17,10 +17,10 @@ from conflictscore.records import Claim, Document, EvidenceLabel, Label
 __all__ = ["JsonJudge", "Unquoted"]
 
 Unquoted = Literal["keep", "unlabelled", "again"]
-"""What becomes of a side that is taken with a quote that does not stand in the document.
+"""Treatment of SUPPORTS or CONTRADICTS whose quote is not in the document.
 
-``keep``: nothing, ``snippet_found`` says it; ``unlabelled``: it is no verdict; ``again``: the judge
-is asked once more, told why, and only a second such reply is no verdict."""
+``keep``: keep the label, with ``snippet_found`` false; ``unlabelled``: discard it; ``again``: ask
+the judge once more, with the reason, and discard a second such reply."""
 
 _REPLY_TOKENS = 700
 _MISQUOTED = "the document_snippet is not a passage of the document, copied letter by letter"
@@ -58,7 +58,7 @@ class JsonJudge:
             model: The model that judges.
             prompts: Where ``label_json`` and the rules are: ``label_rules_paper`` in the set
                 ``paper``; else ``label_rules`` on a local model, and ``label_rules_brief``.
-            unquoted: What becomes of a side whose quote does not stand in the document.
+            unquoted: Treatment of a side whose quote is not in the document.
 
         Raises:
             ConfigurationError: ``unquoted`` is unknown.

@@ -1,4 +1,4 @@
-"""What the LLM judges share: a prompt whose beginning can be cached, and ids in it."""
+"""Prompts of the LLM judges: a beginning that can be cached, and ids that no reply can guess."""
 
 import hashlib
 from collections.abc import Iterable
@@ -37,9 +37,9 @@ class JudgePrompt(NamedTuple):
 def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
     """The template of the rules that go into a single-pair judge's prompt.
 
-    They stand in every call, so most judges get them in brief (``label_rules_brief``). At length
-    (``label_rules``) they go to a model that may say nothing but a letter, and to the ``json``
-    judge on a local model: a small model finds more of what is irrelevant with them
+    Every call carries them, so most judges get the short form (``label_rules_brief``). The long
+    form (``label_rules``) goes to a model that may only reply with a letter, and to the ``json``
+    judge on a local model: a small model finds more of what is irrelevant with it
     (docs/findings/labelers.md), and its tokens cost nothing. The set ``paper`` has the paper's
     rules for the judge that the paper has (Table 7).
 

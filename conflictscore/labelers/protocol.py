@@ -1,4 +1,4 @@
-"""What a labeler has to offer."""
+"""Protocols of labelers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -10,16 +10,16 @@ from conflictscore.records import Claim, Document, EvidenceLabel
 from conflictscore.scripts import script_of
 from conflictscore.storage.cache import ContentCache
 
-__all__ = ["Labeler", "LabelerFactory", "Pair", "StagedLabeler", "TableLabeler", "has_learned"]
+__all__ = ["Labeler", "LabelerFactory", "Pair", "StagedLabeler", "TableLabeler", "supports_script"]
 
 Pair = tuple[Claim, Document]
 
 
-def has_learned(labeler: object, claim: Claim) -> bool:
-    """Whether a labeler was trained on texts in the script of a claim.
+def supports_script(labeler: object, claim: Claim) -> bool:
+    """Whether a labeler supports the script of a claim.
 
-    A labeler that knows it says so by ``scripts``, the names that Unicode gives them; of one that
-    does not, such as a language model, all are taken to be learned.
+    A labeler may list its ``scripts`` by their Unicode names; one without a list, such as a
+    language model, is taken to support all.
     """
     scripts: frozenset[str] | None = getattr(labeler, "scripts", None)
     return scripts is None or script_of(claim.text) in (scripts | {""})
@@ -34,7 +34,7 @@ class Labeler(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any] | None:
-        """What a verdict depends on beside claim and document, as plain JSON.
+        """Everything that a verdict depends on beside claim and document, as plain JSON.
 
         Model, endpoint, parameters and prompt; None where they are not known, and then no verdict
         is cached.
@@ -56,7 +56,7 @@ class Labeler(Protocol):
 
 @runtime_checkable
 class TableLabeler(Labeler, Protocol):
-    """A labeler that prefers to judge many pairs together."""
+    """A labeler that judges many pairs better together."""
 
     async def label_all(
         self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]

@@ -1,4 +1,4 @@
-"""What a document shows of a verdict: where a quotation stands in it, or what is nearest a claim.
+"""Evidence in a document: the place of a quotation, or the sentences nearest to a claim.
 
 Evidence is always shown in the document's own words. A judge's quotation only says where to look.
 """
@@ -24,7 +24,7 @@ Span = tuple[int, int]
 """Offsets of a stretch of text: of its first character, and after its last one."""
 
 _ENDS = "\"'“”‘’«»… ."
-"""What stands around a quotation and is no part of it."""
+"""Characters around a quotation that are no part of it."""
 _LEFT_OUT = re.compile(r"[\[(]\s*(?:…|\.{3,})\s*[\])]|…|\.{3,}|\. \. \.")
 _MENU = re.compile(
     r"^(?:[^\n\d|\u203a»·•→]{1,30}[|\u203a»·•→]){2,}[^\n\d]{0,30}$"  # entries side by side

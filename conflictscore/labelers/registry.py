@@ -49,9 +49,9 @@ class LabelerKind:
     """One labeler.
 
     Attributes:
-        summary: What it does, in a few words.
-        maker: What makes it, as ``module:callable`` with the module in ``conflictscore.labelers``.
-        needs: What it needs of a run: the judging ``model`` and the templates, which its maker is
+        summary: Its work, in a few words.
+        maker: The callable that makes it, as ``module:callable`` below ``conflictscore.labelers``.
+        needs: Its needs from a run: the judging ``model`` and the templates, which its maker is
             then called with; a ``judge`` for the pairs it leaves open; or ``nothing``.
         options: Keyword arguments of its maker that a spec may set, each with its reader:
             ``cascade:certain=0.9``.
@@ -152,7 +152,7 @@ def make_labeler(
 
 
 def default_judge(model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
-    """What judges single pairs where no labeler is named: ``choice`` on the local model, or json.
+    """The judge of single pairs where no labeler is named: ``choice`` on the local model, or json.
 
     Args:
         model: The model that judges.

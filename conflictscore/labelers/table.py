@@ -17,7 +17,7 @@ from conflictscore.threads import together
 __all__ = ["LEFT_OUT", "label_table"]
 
 LEFT_OUT = "left out: "
-"""How the reason begins of a pair that a setting left out; nothing failed there."""
+"""Start of the reason of a pair that a setting left out; nothing failed there."""
 _OUT_OF_TIME = f"{LEFT_OUT}the time for labelling was used up"
 _TOO_MANY_CLAIMS = f"{LEFT_OUT}the answer has more claims than are to be labelled"
 
@@ -112,8 +112,8 @@ def _ordered(
 ) -> list[Pair]:
     """The pairs to judge, document by document, or the most telling ones first."""
     most = len(claims) if max_claims is None else max_claims
-    worth = telling(claims, documents) if by_worth or most < len(claims) else []
-    chosen = most_telling(worth, most) if most < len(claims) else range(len(claims))
+    worth = overlap_scores(claims, documents) if by_worth or most < len(claims) else []
+    chosen = most_overlapping(worth, most) if most < len(claims) else range(len(claims))
     places = [(row, column) for column in range(len(documents)) for row in chosen]
     if by_worth:
         places.sort(key=lambda place: -worth[place[0]][place[1]])
@@ -128,7 +128,7 @@ def _folded(pairs: Sequence[Pair]) -> list[list[Pair]]:
     return list(alike.values())
 
 
-def telling(claims: Sequence[Claim], documents: Sequence[Document]) -> list[list[float]]:
+def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> list[list[float]]:
     """How much each document is likely to say about each claim, from 0 to 1.
 
     The share of a claim's words that stand in the document, each weighted by how few of the
@@ -155,7 +155,7 @@ def telling(claims: Sequence[Claim], documents: Sequence[Document]) -> list[list
     return rows
 
 
-def most_telling(rows: Sequence[Sequence[float]], most: int) -> list[int]:
+def most_overlapping(rows: Sequence[Sequence[float]], most: int) -> list[int]:
     """The indices of the claims that the documents say most about, ascending.
 
     A claim counts by the two documents that say most of it, since a conflict takes two.

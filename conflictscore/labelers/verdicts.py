@@ -106,7 +106,7 @@ def unlabelled(pair: Pair, reason: str) -> EvidenceLabel:
 
 
 def content_of(document: Document) -> str:
-    """What the judge sees of a document, as a hash.
+    """Hash of a document as the judge sees it.
 
     So a verdict that was given while a control token in the document still worked is not found.
     """
@@ -131,7 +131,7 @@ def _kept(found: Mapping[str, Any] | None, place: _Place) -> EvidenceLabel | Non
 
 
 def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
-    """What verdicts are kept by; nothing where the labeler's own cannot be kept."""
+    """Cache keys of verdicts; none where the labeler's verdicts cannot be cached."""
     if isinstance(labeler, StagedLabeler) or labeler.identity is None:
         return {}
     judge = dict(labeler.identity)

@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from conflictscore.labelers.protocol import Labeler, has_learned
+from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.nodes.decide import flipped_by
 from conflictscore.nodes.feedback import send_feedback
 from conflictscore.nodes.state import RagState, RunRuntime, attempts_of, changes_of, draft_of
@@ -95,7 +95,7 @@ def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
             notes.append(f"{which} has no score: {attempt.report.error}")
         if attempt.unclaimed:
             notes.append(f"{which}: {attempt.unclaimed}")
-        foreign = sum(not has_learned(labeler, each.claim) for each in attempt.report.claims)
+        foreign = sum(not supports_script(labeler, each.claim) for each in attempt.report.claims)
         if foreign:
             notes.append(
                 f"{which}: {foreign} of {len(attempt.report.claims)} claims are in a script that"

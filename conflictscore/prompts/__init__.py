@@ -72,7 +72,7 @@ class PromptSet:
 
     @classmethod
     def open(cls, given: "PromptSet | str | Path | None", *, base: str = "default") -> "PromptSet":
-        """What a user asks for: a named set, a folder of their own templates, or nothing.
+        """Open a named set, a folder of a user's templates, or the base set.
 
         Args:
             given: A set, the name of one, or a folder; a folder that has a set's name is given as
@@ -99,7 +99,7 @@ class PromptSet:
         return frozenset(self._templates)
 
     def placeholders(self, name: str) -> frozenset[str]:
-        """What a template has places for."""
+        """Placeholders of a template."""
         if name not in self._placeholders:
             self._placeholders[name] = frozenset(self._templates[name].get_identifiers())
         return self._placeholders[name]

@@ -16,7 +16,7 @@ _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
 )
-"""What Unicode says to draw nothing for (``Default_Ignorable_Code_Point``)."""
+"""Characters that are not drawn (Unicode's ``Default_Ignorable_Code_Point``)."""
 _INVISIBLES = re.compile(f"[{_INVISIBLE}]+")
 _LOOK_ALIKE = dict.fromkeys("<\ufe64\uff1c", "\u2039") | dict.fromkeys("[\ufe47\uff3b", "\u2045")
 _OPENING = re.compile(f"[{re.escape(''.join(_LOOK_ALIKE))}]")
@@ -81,7 +81,7 @@ def _bracket(opening: re.Match[str]) -> str:
 
 
 def mark_of(text: str) -> str:
-    """What a text's own marks carry: 18 digits of its hash, so that no text can hold its own.
+    """The digits in a text's own marks: 18 of its hash, so that no text can contain its own marks.
 
     They are the same in every run and on every machine, so prompts can be cached and reproduced;
     and digits take the same number of tokens whichever they are.

@@ -10,7 +10,7 @@ import pytest
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
 from conflictscore.graph.create import run_context
 from conflictscore.labelers.batch_judge import BatchJudge
-from conflictscore.labelers.cascade import Cascade, Certain
+from conflictscore.labelers.cascade import Cascade, Thresholds
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
@@ -52,7 +52,7 @@ async def decided(
     documents: Sequence[Document] = YEARS,
     *,
     claims: Sequence[Claim] = (CLAIM,),
-    certain: Certain | None = None,
+    certain: Thresholds | None = None,
     world: World | None = None,
 ) -> tuple[list[tuple[str | None, Label]], World]:
     """The stage and label of each pair, and the world of the judge."""
@@ -92,7 +92,7 @@ async def test_whoever_keeps_no_verdicts_has_it_judge_a_table_as_well() -> None:
 async def test_how_certain_it_must_be_is_a_setting_for_each_label() -> None:
     documents = [document(f"It was lit, book {n}.", n) for n in range(1, 4)]
     cheap = Cheap((SUPPORTS, 0.7), (SUPPORTS, 0.75), (IRRELEVANT, 0.75))
-    found, _ = await decided(cheap, documents, certain=Certain(supports=0.7, irrelevant=0.8))
+    found, _ = await decided(cheap, documents, certain=Thresholds(supports=0.7, irrelevant=0.8))
     assert [stage for stage, _ in found] == ["cheap", "cheap", "json(test-model)"]
 
 
@@ -222,7 +222,7 @@ async def test_an_nli_model_and_a_judge_of_many_pairs_work_together(tmp_path: Pa
     world = World()
     with OpenAIServer(world) as server:
         cascade = Cascade(
-            nli, BatchJudge(calling(server), PROMPTS, "matrix"), Certain(0.8, 0.8, 1.0)
+            nli, BatchJudge(calling(server), PROMPTS, "matrix"), Thresholds(0.8, 0.8, 1.0)
         )
         assert isinstance(cascade, TableLabeler)
         rows = await label_table(cascade, claims, documents, meter=UsageMeter())
@@ -249,7 +249,7 @@ async def test_one_pair_alone_takes_the_same_stages() -> None:
 def test_a_cascade_is_known_by_its_stages_and_its_settings() -> None:
     with OpenAIServer(script()) as server:
         judge = JsonJudge(calling(server), PROMPTS)
-        cascades = [Cascade(Cheap(), judge), Cascade(Cheap(), judge, Certain(0.8))]
+        cascades = [Cascade(Cheap(), judge), Cascade(Cheap(), judge, Thresholds(0.8))]
         unknown = Cascade(Cheap(), JsonJudge(calling(server, parameters=None), PROMPTS))
     assert len({json.dumps(cascade.identity, sort_keys=True) for cascade in cascades}) == 2
     assert unknown.identity is None
@@ -272,7 +272,7 @@ async def test_a_cascade_without_a_judge_takes_that_of_the_run_it_is_given_to() 
     cheap = Cheap((SUPPORTS, 0.5))
     with OpenAIServer(World()) as server:
         context = run_context(
-            scripted_model(server), labeler=Cascade(cheap, certain=Certain(0.4)), cache=False
+            scripted_model(server), labeler=Cascade(cheap, thresholds=Thresholds(0.4)), cache=False
         )
         given = run_context(
             scripted_model(server),

@@ -6,7 +6,7 @@ import pytest
 
 from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.calibration import UNCALIBRATED
-from conflictscore.labelers.cascade import Cascade, Certain
+from conflictscore.labelers.cascade import Cascade, Thresholds
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.labelers.nli.labeler import NliLabeler
@@ -80,7 +80,7 @@ def test_verdicts_of_two_stages_depend_on_both_and_on_what_divides_them(
     first, second = ChoiceJudge(model, PROMPTS), JsonJudge(model, PROMPTS)
     both = {"cheap": first.identity, "judge": second.identity}
 
-    cascade = Cascade(first, second, Certain(0.8, 0.7, 0.6))
+    cascade = Cascade(first, second, Thresholds(0.8, 0.7, 0.6))
 
     assert cascade.identity == {
         "labeler": "cascade",
@@ -101,7 +101,7 @@ def test_verdicts_of_an_nli_model_depend_on_its_files(tmp_path: Any) -> None:
         "model": model.sha256,
         "pair_tokens": 128,
         "calibration": UNCALIBRATED.model_dump(mode="json"),
-        "reading": 2,
+        "reading": 3,
     }
     assert (labeler.name, labeler.scripts) == ("nli(small-nli)", None)
 
@@ -135,11 +135,11 @@ def test_a_verdict_stands_from_the_score_on_that_is_set(label: str, least: float
             {"claim": 1, "document": 1, "label": label, "score": score}
         )
 
-    assert Certain().allows(verdict(least))
-    assert not Certain().allows(verdict(least - 0.01))
-    assert Certain.from_score(0.5).allows(verdict(0.5))
-    assert not Certain.from_score(0.5).allows(verdict(0.49))
-    assert not Certain().allows(verdict(None))
+    assert Thresholds().allows(verdict(least))
+    assert not Thresholds().allows(verdict(least - 0.01))
+    assert Thresholds.from_score(0.5).allows(verdict(0.5))
+    assert not Thresholds.from_score(0.5).allows(verdict(0.49))
+    assert not Thresholds().allows(verdict(None))
 
 
 def test_a_title_can_be_quoted_as_well_as_the_text() -> None:

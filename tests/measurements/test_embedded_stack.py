@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from conflictscore.benchmarks.conflict_detection.detect import PairRow
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
-from conflictscore.labelers.cascade import Certain
+from conflictscore.labelers.cascade import Thresholds
 from conflictscore.records import EvidenceLabel, Label
 from measurements import embedded_stack, judge_replies
 from measurements.embedded_stack import played, rows_of, standing
@@ -72,9 +72,9 @@ def test_better_and_worse_are_counted_on_the_same_pairs(pairs: Pairs) -> None:
 
 def test_a_cascade_asks_the_judge_for_what_the_first_is_not_sure_of(pairs: Pairs) -> None:
     wrong = sure((pairs.gold + 1) % 3, 0.95)
-    never = played(pairs, sure(pairs.gold, 0.95), wrong, Certain.from_score(0.9))
+    never = played(pairs, sure(pairs.gold, 0.95), wrong, Thresholds.from_score(0.9))
     assert not never.asked[pairs.gold == 2].any(), "no conflict rests on them"
-    always = played(pairs, sure(pairs.gold, 0.6), wrong, Certain.from_score(0.9))
+    always = played(pairs, sure(pairs.gold, 0.6), wrong, Thresholds.from_score(0.9))
     assert always.asked.all()
     assert (always.given == (pairs.gold + 1) % 3).all()
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from conflictscore.cli import main
 from conflictscore.errors import ConfigurationError
-from conflictscore.labelers.cascade import Certain, open_cascade
+from conflictscore.labelers.cascade import Thresholds, open_cascade
 from conflictscore.labelers.nli import adapted as module
 from conflictscore.labelers.nli.adapted import DATA_FILE, NLI_MPNET, AdaptedModel
 from conflictscore.labelers.nli.labeler import NliLabeler
@@ -132,10 +132,10 @@ def test_a_cascade_of_it_lets_its_verdicts_stand_from_scores_of_its_own(
     adapted.fetch()
     own = open_cascade("nli-mpnet").with_judge(NliLabeler.open())
     assert own.identity is not None
-    assert own.identity["certain"] == Certain(0.6, 0.75, 0.85)._asdict()
+    assert own.identity["certain"] == Thresholds(0.6, 0.75, 0.85)._asdict()
     given = open_cascade("nli-mpnet", certain=0.9).with_judge(NliLabeler.open())
     assert given.identity is not None
-    assert given.identity["certain"] == Certain.from_score(0.9)._asdict()
+    assert given.identity["certain"] == Thresholds.from_score(0.9)._asdict()
 
 
 def test_a_new_version_lays_its_own_graph_beside_the_same_file(adapted: AdaptedModel) -> None:
@@ -187,7 +187,7 @@ def test_once_fetched_it_is_what_local_models_ask_first(adapted: AdaptedModel) -
     assert before == "cascade(nli(minilm), choice(test-model))"
     assert after.name == "cascade(nli(nli-mpnet), choice(test-model))"
     assert after.identity is not None
-    assert after.identity["certain"] == Certain.of("nli-mpnet")._asdict()
+    assert after.identity["certain"] == Thresholds.of("nli-mpnet")._asdict()
 
 
 def test_narrow_matrices_give_the_change_back_as_far_as_their_rank_goes() -> None:

@@ -51,10 +51,10 @@ _PREMISE_TOKENS = 48
 
 
 class Premises(NamedTuple):
-    """What is read of a document.
+    """A document as the model reads it.
 
     Attributes:
-        texts: What the model reads: a window, under the title.
+        texts: The windows, each under the title.
         windows: The windows by themselves, as they stand in the document.
         cut: Whether the document has more windows than are read.
     """
@@ -132,7 +132,7 @@ class _Reading:
     premises: Premises
     encoded: list[TokenPair]
     said: list[dict[Label, float]] = field(default_factory=list)
-    """What the model says of each window, once it was read."""
+    """The model's log-probabilities for each window that it has read."""
     error: str | None = None
     """Why it cannot be read."""
 

@@ -52,11 +52,11 @@ _CHUNK = 1 << 20
 
 
 class ModelFolder(NamedTuple):
-    """What a model's folder says.
+    """Content of a model's folder.
 
     Attributes:
         path: The folder.
-        labels: What the model's outputs mean, in their order.
+        labels: The labels of the model's outputs, in their order.
         positions: The most tokens of a claim and a premise together.
         vocabulary: Rows of the embedding matrix; None where the configuration does not say.
         sha256: Digest of the files that verdicts depend on.
@@ -136,7 +136,7 @@ def _number(config: Mapping[str, Any], field: str, source: Path) -> int | None:
 
 
 def _labels(id2label: Any, source: Path) -> tuple[Label, ...]:
-    """What each output means; never guessed, since models differ in their order."""
+    """The label of each output; never guessed, since models differ in their order."""
     named = id2label if isinstance(id2label, dict) else {}
     said = ", ".join(str(name) for name in named.values()) or "nothing"
     order = [_NAMES.get(str(named.get(str(place))).strip().lower()) for place in range(3)]
@@ -290,7 +290,7 @@ class NliModel:
         self._try_out()
 
     def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
-        """What the model says about each pair, before any calibration; blocks.
+        """The model's outputs for each pair, before any calibration; blocks.
 
         Raises:
             ProviderError: The model failed, or gave something else than three numbers.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from conflictscore.errors import ProviderError
 from conflictscore.labelers.protocol import Labeler
-from conflictscore.labelers.table import label_table, telling
+from conflictscore.labelers.table import label_table, overlap_scores
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.second_look.readers import ask_documents, own_question
@@ -219,7 +219,7 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
     known: dict[int, float] = {}
     if getattr(looking.labeler, "embedded", False) or not against:
         asked = Claim(number=1, text=f"{looking.question} {claim.claim.text}")
-        [shares] = telling([asked], looking.documents)
+        [shares] = overlap_scores([asked], looking.documents)
         known = dict(zip((d.number for d in looking.documents), shares, strict=True))
         against |= {*claim.supports, *(n for n, share in known.items() if share)}
     silent = {number for number, weight in looking.weights.items() if not weight}

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.labelers.table import most_telling, telling
+from conflictscore.labelers.table import most_overlapping, overlap_scores
 from tests.labelers.judging import claim, document
 
 DOCUMENTS = [
@@ -14,39 +14,39 @@ DOCUMENTS = [
 
 
 def test_a_document_that_speaks_of_the_claim_tells_most() -> None:
-    [row] = telling([claim("The lamp was lit in 1871.")], DOCUMENTS)
+    [row] = overlap_scores([claim("The lamp was lit in 1871.")], DOCUMENTS)
     assert max(row) == row[1]
     assert row[1] > row[2]
 
 
 def test_a_word_that_every_document_has_tells_next_to_nothing() -> None:
     documents = [document(f"The lamp of {place}.", n) for n, place in enumerate(["Ely", "Rye"], 1)]
-    [row] = telling([claim("The lamp of Ely.")], documents)
+    [row] = overlap_scores([claim("The lamp of Ely.")], documents)
     assert row[0] > row[1]
     assert row[1] > 0
 
 
 def test_a_title_speaks_too() -> None:
     documents = [document("It is so.", 1), document("It is so.", 2, title="Lamps of Rye")]
-    [row] = telling([claim("Lamps")], documents)
+    [row] = overlap_scores([claim("Lamps")], documents)
     assert row == [0.0, 1.0]
 
 
 def test_a_claim_without_a_word_of_the_documents_tells_nothing() -> None:
-    assert telling([claim("Qwx zvb.")], DOCUMENTS) == [[0.0, 0.0, 0.0]]
+    assert overlap_scores([claim("Qwx zvb.")], DOCUMENTS) == [[0.0, 0.0, 0.0]]
 
 
 def test_a_claim_that_two_documents_speak_of_comes_before_one_that_one_does() -> None:
-    assert most_telling([[0.9, 0.0], [0.6, 0.6], [0.0, 0.1]], 1) == [1]
+    assert most_overlapping([[0.9, 0.0], [0.6, 0.6], [0.0, 0.1]], 1) == [1]
 
 
 def test_claims_keep_their_order() -> None:
-    assert most_telling([[0.1], [0.9], [0.2], [0.8]], 3) == [1, 2, 3]
+    assert most_overlapping([[0.1], [0.9], [0.2], [0.8]], 3) == [1, 2, 3]
 
 
 @given(st.lists(st.text(max_size=40), max_size=4), st.lists(st.text(max_size=40), max_size=4))
 def test_every_pair_has_a_number_from_0_to_1(claims: list[str], texts: list[str]) -> None:
     documents = [document(text, number) for number, text in enumerate(texts, 1)]
-    rows = telling([claim(text) for text in claims], documents)
+    rows = overlap_scores([claim(text) for text in claims], documents)
     assert [len(row) for row in rows] == [len(texts)] * len(claims)
     assert all(0 <= number <= 1 + 1e-9 for row in rows for number in row)
