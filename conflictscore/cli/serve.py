@@ -74,7 +74,8 @@ Then, with any OpenAI client:
     type=click.Choice(["rag", "upstream"]),
     default="rag",
     show_default=True,
-    help="rag: written from the documents. upstream: the model's own, to the unchanged request.",
+    help="The model's own answer to the request: rag, with the documents that were found before its"
+    " last message; upstream, to the unchanged request.",
 )
 @click.option(
     "--log-format",

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,16 +11,21 @@ from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
     BaseMessage,
+    HumanMessage,
     InputTokenDetails,
     UsageMetadata,
 )
 from langchain_core.messages.ai import add_usage
 from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.runnables.config import ensure_config, merge_configs
 
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import SelfCorrectionGraph
-from conflictscore.middleware.doors import HIDDEN, FailurePolicy, excused
+from conflictscore.middleware.doors import HIDDEN, FailurePolicy, PassedOnError, excused
 from conflictscore.middleware.messages import ChatQuestion, asked_in
+from conflictscore.middleware.own_answer import with_block, with_own_answer
+from conflictscore.models.replies import abnormal_ending, reply_text
+from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.outcome import run_of
 from conflictscore.nodes.retrieve import given_documents
 from conflictscore.nodes.state import RunContext
@@ -75,23 +80,42 @@ class ChatLoop:
                 return draft
             if reason := self._out_of_reach(asked, draft):
                 return _unscored(draft, reason, question=asked.question)
+        context = replace(self.context, answer_parameters=in_words(parameters))
+        replies: list[AIMessage] = []
+
+        async def ask(block: str, meter: UsageMeter) -> tuple[str, str | None]:
+            reply = await self._own(_attached(messages, block), parameters, meter)
+            replies.append(reply)
+            return _text(reply), abnormal_ending(reply)
+
+        if draft is None:
+            context = with_own_answer(context, ask, _read(messages), parameters)
         try:
-            context = replace(self.context, answer_parameters=in_words(parameters))
             with running_with(self.graph, context):
                 state = await self.graph.ainvoke(
                     asked.start(None if draft is None else str(draft.text))
                 )
+        except PassedOnError as passing:
+            raise passing.error from None
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
             reason = f"not scored: {excused(error, self.on_failure)}"
             if draft is None:
-                draft = await self._own(messages, parameters)
+                draft = replies[-1] if replies else await self._own(messages, parameters)
             return _unscored(draft, reason, question=asked.question)
         name = parameters.get("model") or self.context.generator.name
-        return _corrected(state, draft=draft, name=f"conflictscore/{name}")
+        before = draft.usage_metadata if draft is not None else None
+        draft = draft or replies[-1]
+        return _corrected(run_of(state), draft, before, name=f"conflictscore/{name}")
 
-    async def _own(self, messages: list[BaseMessage], parameters: Mapping[str, Any]) -> AIMessage:
-        """What the answering model says by itself."""
-        return await self.context.generator.reply(messages, parameters, HIDDEN)
+    async def _own(
+        self,
+        messages: list[BaseMessage],
+        parameters: Mapping[str, Any],
+        meter: UsageMeter | None = None,
+    ) -> AIMessage:
+        """The answering model's own reply."""
+        config = merge_configs(ensure_config(), {"callbacks": [meter]} if meter else None, HIDDEN)
+        return await self.context.generator.reply(messages, parameters, config)
 
     def _out_of_reach(self, asked: ChatQuestion, draft: AIMessage) -> str | None:
         """Why the model's own reply cannot be scored; None where it can."""
@@ -109,6 +133,26 @@ class ChatLoop:
         return None
 
 
+def _attached(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
+    """The conversation with a block of documents before the text of its last human message."""
+    last = max(n for n, message in enumerate(messages) if isinstance(message, HumanMessage))
+    content = with_block(messages[last].content, block)
+    asked = messages[last].model_copy(update={"content": content})
+    return [*messages[:last], asked, *messages[last + 1 :]]
+
+
+def _read(messages: Sequence[BaseMessage]) -> str:
+    return "\n".join(f"{message.type}: {message.text}" for message in messages)
+
+
+def _text(reply: AIMessage) -> str:
+    """What a reply says, without the model's reasoning; all of it where that was not closed."""
+    try:
+        return reply_text(reply)
+    except ValueError:
+        return str(reply.text)
+
+
 def _listed(documents: Any) -> Any:
     return [documents] if isinstance(documents, str) else documents or ()
 
@@ -118,28 +162,20 @@ def in_words(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if name not in _ABOUT_TOOLS}
 
 
-def _corrected(state: Mapping[str, Any], *, draft: AIMessage | None, name: str) -> AIMessage:
-    """The last answer of a finished run.
+def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name: str) -> AIMessage:
+    """The message with the last answer of a run.
 
     Args:
-        state: The final state of the graph.
-        draft: The message that the run began with, where there was one. It is kept as far as its
-            answer is.
-        name: What the answering model is called in the metadata, where that is not its own name:
-            the tokens of the whole run are not those of one call.
+        run: The run.
+        draft: The message with the first answer; its other fields are kept as long as they hold.
+        before: The tokens of the draft, where the run does not count them.
+        name: The model's name in the metadata: the tokens are not those of one call of the model.
     """
-    run = run_of(state)
     metadata = {"model_name": name, "conflictscore": run.summary("asked")}
     usage = _usage(run.usage)
-    if draft is None:
-        return AIMessage(
-            content=run.answer,
-            response_metadata={"finish_reason": "stop", **metadata},
-            usage_metadata=usage,
-        )
     update: dict[str, Any] = {
         "response_metadata": {**draft.response_metadata, **metadata},
-        "usage_metadata": add_usage(draft.usage_metadata, usage),
+        "usage_metadata": add_usage(before, usage) if before else usage,
     }
     if differs(draft.text, run.answer or ""):
         # these were the draft's: how it ended, and how likely its tokens were

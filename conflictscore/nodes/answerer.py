@@ -53,7 +53,7 @@ def answerer_of(context: RunContext) -> Answerer:
 
 
 def announce(runtime: RunRuntime, number: int, answer: Answer, *, guarded: bool = False) -> None:
-    """Stream an answer of the language model; callers stream their own answers themselves.
+    """Stream an answer as an event.
 
     Args:
         runtime: The run's.
@@ -62,7 +62,7 @@ def announce(runtime: RunRuntime, number: int, answer: Answer, *, guarded: bool 
         guarded: Whether the guard has judged it.
     """
     awaits_guard = runtime.context.settings.guard and number and not guarded
-    if runtime.context.answerer is None and not awaits_guard:
+    if not awaits_guard:
         runtime.stream_writer({"event": "answer", "round": number, "answer": answer.text})
 
 

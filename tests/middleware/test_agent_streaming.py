@@ -137,7 +137,7 @@ def test_the_steps_of_the_check_are_events_for_who_streams_what_is_inside(
     inside = stream(agent_of(agent_model), stream_mode="custom", subgraphs=True)
 
     events = [event["event"] for _, event in inside]
-    once = ["claims", "label", "label", "label", "scores", "decision"]
+    once = ["answer", "claims", "label", "label", "label", "scores", "decision"]
     assert events == ["documents", *once, *once, "flip"]
     assert stream(agent_of(agent_model), stream_mode="custom") == []
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import openai
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
@@ -210,7 +211,15 @@ async def test_earlier_messages_are_the_conversation_that_the_question_goes_on_f
         STANDING_ALONE,
     )
     [said] = world.conversations("generate")
-    assert said[:-1] == [(turn["role"], turn["content"]) for turn in LAMP]
+    assert [role for role, _ in said] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+    ]
+    assert said[-1][1].endswith("\n\nWhen was it lit?")
     assert [document["text"] for document in run_of(reply)["documents"]] == [
         document["text"] for document in DISAGREEING
     ]
@@ -235,36 +244,33 @@ def test_only_the_answers_get_the_call_parameters_of_the_caller(
     assert len(server.requests) == 12
 
 
-def test_an_answer_under_a_callers_parameters_is_not_found_again(
+def test_the_models_own_reply_is_asked_for_each_time(
     server: OpenAIServer, world: Talk, tmp_path: Path
 ) -> None:
     cache = ContentCache(tmp_path / "replies.sqlite")
     chat = SelfCorrectingChatModel(
         calling(server, cache=cache), Shelf(), content_cache=cache, **PAPER
     )
+    for _ in range(2):
+        chat.invoke(QUESTION)
 
-    asked = []
-    for stop in (None, None, ["x"], ["x"]):
-        chat.invoke(QUESTION, stop=stop)
-        asked.append(world.asked["generate"])
-
-    assert asked == [1, 1, 2, 3]
+    assert world.asked["generate"] == 2
+    assert world.asked["label"] == 6, "verdicts are kept: three for each answer"
 
 
 def _lamp() -> list[tuple[str, str]]:
     return [(turn["role"], turn["content"]) for turn in LAMP]
 
 
-def test_an_answer_that_is_longer_than_the_caller_allows_is_an_error(world: Talk) -> None:
+def test_an_answer_that_is_longer_than_the_caller_allows_is_the_callers(world: Talk) -> None:
     def answer(request: ChatRequest) -> Reply | str | Fault:
         short = request.body.get("max_completion_tokens") == 5
         return Reply("It was", finish_reason="length") if short else world(request)
 
-    with (
-        OpenAIServer(answer) as server,
-        pytest.raises(ProviderError, match="it was cut off after 5 tokens"),
-    ):
-        wrapped(server, Shelf(), max_tokens=5).invoke(QUESTION)
+    with OpenAIServer(answer) as server:
+        reply = wrapped(server, Shelf(), max_tokens=5, max_rounds=0).invoke(QUESTION)
+
+    assert (reply.text, reply.response_metadata["finish_reason"]) == ("It was", "length")
 
 
 # Streams
@@ -567,7 +573,7 @@ def test_a_context_window_that_is_too_small_is_a_failure_like_others(server: Ope
 def test_a_wrong_key_or_setting_is_always_raised(world: Talk, on_failure: str) -> None:
     with (
         OpenAIServer(world, api_key="right") as server,
-        pytest.raises(ConfigurationError, match="refused the key"),
+        pytest.raises(openai.AuthenticationError),  # the model's own, as without the wrapper
     ):
         wrapped(server, Shelf(), on_failure=on_failure).invoke(QUESTION)
     with (

@@ -6,10 +6,13 @@ are stripped of everything that could become a link, an image or markup.
 """
 
 import asyncio
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.middleware.service.answer_stream import Completion
 from conflictscore.middleware.service.completions import (
     completion_of,
@@ -25,6 +28,7 @@ from conflictscore.middleware.service.refusals import (
 )
 from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service import RequestRecord, Service
+from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.conflict_details import Witness, witnesses
 from conflictscore.prompts import material
 from conflictscore.records import Document, Label, Run, RunStatus
@@ -98,6 +102,9 @@ class CheckedAnswer:
             answer_parameters=request.answer_parameters(always),
             run_id=self._record.run_id,
         )
+        if self._draft is None:
+            read_before = json.dumps(request.body["messages"], ensure_ascii=False)
+            context = with_own_answer(context, self._with_documents, read_before, request.body)
         loop = self._loop = LoopRun(
             service.graph,
             request.asked.start(self._first_answer()),
@@ -105,6 +112,8 @@ class CheckedAnswer:
             on_final=self._send_early if self._on_final else None,
         )
         failure = await loop.go()
+        if self._draft is not None and (reason := why_no_text(self._draft)):
+            return self._finished(RunStatus.PASSED_THROUGH, text_of(self._draft), reason)
         if failure is None:
             return self._finished(*self._settled())
         stage, reason, error = failure
@@ -117,10 +126,25 @@ class CheckedAnswer:
             raise refusal_of(error, model) from error
         return await self._unchecked(stage, reason)
 
-    async def _from_upstream(self) -> tuple[Completion, str | None]:
+    async def _with_documents(self, block: str, meter: UsageMeter) -> tuple[str, str | None]:
+        """The upstream's answer to the request with a block of documents.
+
+        :meth:`_known` counts the call.
+        """
+        always = getattr(self._service.context.generator.chat, "extra_body", None) or {}
+        draft, _ = await self._from_upstream({**always, **_attached(self._request.body, block)})
+        # the run's, since the upstream was sent more than the caller's request
+        ours = {"id": f"chatcmpl-{self._record.run_id}", "model": self._record.model}
+        self._draft = {**draft, **ours}
+        ending = draft["choices"][0].get("finish_reason")
+        return text_of(draft), None if ending in (None, "stop") else str(ending)
+
+    async def _from_upstream(
+        self, body: Mapping[str, Any] | None = None
+    ) -> tuple[Completion, str | None]:
         """The upstream's own answer, and why it has no text, if so."""
         try:
-            self._draft = draft = await self._service.upstream.complete(self._request.body)
+            self._draft = draft = await self._service.upstream.complete(body or self._request.body)
         except RefusedError as refusal:
             self._service.failed("upstream", self._record, refusal.__cause__)
             raise
@@ -206,6 +230,17 @@ class CheckedAnswer:
             run = run.model_copy(update={"answer": answer, "first_answer": answer})
         self._service.finish(self._record, run)
         return completion_of(self._record, run, text, base=self._draft)
+
+
+def _attached(body: Mapping[str, Any], block: str) -> dict[str, Any]:
+    """The request with a block of documents before the text of its last user message."""
+    messages = list(body["messages"])
+    last = max(n for n, message in enumerate(messages) if message["role"] == "user")
+    messages[last] = {
+        **messages[last],
+        "content": with_block(messages[last].get("content"), block),
+    }
+    return {**body, "messages": messages}
 
 
 def disagreement_note(run: Run) -> str | None:

@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import SelfCorrectionGraph
+from conflictscore.middleware.doors import PassedOnError
 from conflictscore.middleware.service.refusals import plain_reason
 from conflictscore.nodes.outcome import run_of
 from conflictscore.nodes.state import RagInput, RunContext
@@ -68,7 +69,11 @@ class LoopRun:
         return self._known[1]
 
     async def go(self) -> LoopFailure | None:
-        """Run to the end, and return the failure; None where the answer was checked."""
+        """Run to the end, and return the failure; None where the answer was checked.
+
+        Raises:
+            Exception: The error of whoever gives the first answer.
+        """
         events = cast(
             "AsyncIterator[tuple[str, dict[str, Any]]]",
             self._graph.astream(self._start, stream_mode=["custom", "values"]),
@@ -77,6 +82,8 @@ class LoopRun:
             with running_with(self._graph, self._context):
                 async for kind, item in events:
                     self._take(kind, item)
+        except PassedOnError as passing:
+            raise passing.error from None
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
             return LoopFailure(self.stage, plain_reason(error), error)
         return self.failure()

@@ -18,8 +18,8 @@ UncheckedPolicy = Literal["pass_through", "annotate", "refuse"]
 """What to send when an answer could not be checked: the answer as it is, the answer with a note
 that says so, or an error in its place."""
 FirstAnswer = Literal["rag", "upstream"]
-"""Where the first answer comes from: the documents, or the upstream's reply to the request as it
-is."""
+"""The first answer is always the upstream's own: ``rag`` adds the documents that were found before
+the text of the last message, ``upstream`` sends the request as it is."""
 
 _MOST_HEARTBEAT_S = 30
 _MIB = 1 << 20

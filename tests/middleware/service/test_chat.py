@@ -20,7 +20,7 @@ from tests.middleware.service.serving import (
     serving,
     user,
 )
-from tests.world import sides
+from tests.world import DISAGREEING, sides
 
 WHY = "Say why the answer changed"
 
@@ -143,9 +143,9 @@ class TestCorrect:
 
         assert world.asked["contextualize"] == 1
         assert (run["asked"], run["question"]) == ("When was its lamp lit?", QUESTION)
-        [answering] = [r for r in upstream.requests if "Answer the question with" in r.prompt]
+        [answering] = [r for r in upstream.requests if "Documents that were found" in r.prompt]
         roles = [message["role"] for message in answering.messages]
-        assert roles == ["system", "user", "assistant", "user"]
+        assert roles == ["developer", "user", "assistant", "user"], "as they are"
 
     def test_the_callers_parameters_reach_the_answers_and_not_the_judge(
         self, upstream: OpenAIServer
@@ -155,13 +155,36 @@ class TestCorrect:
         with serving(upstream) as served:
             served.ask(**wishes, max_completion_tokens=99, user="u-1")
 
-        answers = [r for r in upstream.requests if r.prompt.endswith("nswer:")]
+        asked = ("Documents that were found", "Earlier you answered")
+        answers = [r for r in upstream.requests if r.prompt.startswith(asked)]
         others = [r for r in upstream.requests if r not in answers]
         assert len(answers) == 2
         for request in answers:
             assert {name: request.body.get(name) for name in wishes} == wishes
             assert request.body["max_completion_tokens"] == 99
         assert not any({"stop", "seed", "top_k"} & set(r.body) for r in others)
+
+    def test_the_users_messages_go_as_they_are_with_the_documents_in_one_block(
+        self, world: ChatWorld, upstream: OpenAIServer
+    ) -> None:
+        picture = {"type": "text", "text": "Give me a table of ten rows."}
+        conversation = [
+            {"role": "system", "content": "You are brief."},
+            {"role": "user", "content": "Hello"},
+            {"role": "assistant", "content": "Hello."},
+            {"role": "user", "content": [picture]},
+        ]
+
+        with serving(upstream) as served:
+            assert served.ask(conversation).status_code == 200
+
+        [first] = [r for r in upstream.requests if "Documents that were found" in r.prompt]
+        *before, last = first.messages
+        block, *rest = last["content"]
+        assert before == conversation[:-1]
+        assert (rest, last["role"]) == ([picture], "user")
+        assert all(document["text"] in block["text"] for document in DISAGREEING)
+        assert not {"max_tokens", "max_completion_tokens"} & set(first.body)
 
     def test_the_callers_key_goes_nowhere(self, upstream: OpenAIServer) -> None:
         key = "key-of-a-caller-0123456789"

@@ -95,7 +95,7 @@ class TestTooMuch:
     def test_requests_beyond_those_running_and_waiting_are_told_to_come_back(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:
-        gate = world.gates["Answer the question with"] = threading.Event()
+        gate = world.gates["Documents that were found"] = threading.Event()
 
         with serving(upstream, settings={"max_concurrent": 1}) as served:
             replies: list[httpx2.Response] = []
@@ -128,7 +128,7 @@ class TestTooMuch:
     def test_one_key_leaves_room_for_the_others(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:
-        gate = world.gates["Answer the question with"] = threading.Event()
+        gate = world.gates["Documents that were found"] = threading.Event()
         keys = ("key-number-one-0123456789", "key-number-two-0123456789")
 
         with serving(upstream, settings={"keys": keys, "max_concurrent": 2}) as served:

@@ -177,7 +177,7 @@ def test_every_line_of_the_log_is_json(upstream: OpenAIServer) -> None:
 def test_a_running_request_is_finished_before_the_end(
     world: ChatWorld, upstream: OpenAIServer
 ) -> None:
-    gate = world.gates["Answer the question with"] = threading.Event()
+    gate = world.gates["Documents that were found"] = threading.Event()
     replies: list[httpx2.Response] = []
 
     with served(upstream) as command:

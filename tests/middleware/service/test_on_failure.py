@@ -223,7 +223,7 @@ class TestCoverage:
 
 
 class TestEdgeCases:
-    def test_an_answer_cut_off_by_the_callers_own_limit_comes_from_the_upstream(
+    def test_an_answer_cut_off_by_the_callers_own_limit_says_so(
         self, world: ChatWorld, upstream: OpenAIServer
     ) -> None:
         world.answer = Reply("It was", finish_reason="length")  # type: ignore[assignment]
@@ -235,8 +235,7 @@ class TestEdgeCases:
 
         choice = reply.json()["choices"][0]
         assert (choice["message"]["content"], choice["finish_reason"]) == ("It was", "length")
-        assert run["status"] == "passed-through"
-        assert "cut off after 2 tokens" in run["notes"][0]
+        assert "it ended by “length”" in run["notes"][0]
 
     def test_an_answer_that_claims_nothing_is_no_failure(
         self, world: ChatWorld, upstream: OpenAIServer

@@ -83,6 +83,7 @@ class TestKeeping:
     def test_a_full_disk_takes_no_new_run_and_loses_no_kept_one(self, tmp_path: Path) -> None:
         runs = KeptRuns(most=9, most_bytes=1000, path=tmp_path / "runs.sqlite")
         finish(runs, "a")
+        assert kept(runs, "a") == ["a"], "it is written by now"
         lost: list[str] = []
         with no_room():
             for name in "bcdefgh":

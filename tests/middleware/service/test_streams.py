@@ -98,7 +98,7 @@ async def test_a_final_answer_is_sent_once() -> None:
 def test_a_silent_stream_shows_signs_of_life(
     world: ChatWorld, upstream: OpenAIServer, path: str
 ) -> None:
-    gate = world.gates["Answer the question with"] = threading.Event()
+    gate = world.gates["Documents that were found"] = threading.Event()
     body = {"question": QUESTION} if path == "/v1/runs" else asking(model="scripted", stream=True)
 
     with (

@@ -1,0 +1,115 @@
+"""The chatbot's own first answer: the user's messages as they are, with documents in one block."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from conflictscore.middleware.doors import PassedOnError
+from conflictscore.models import fit_documents
+from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answerer import answerer_of, cut_notes
+from conflictscore.nodes.answering import Answerer, GeneratedAnswer, RevisionRequest
+from conflictscore.nodes.state import RagState, RunContext, documents_of
+from conflictscore.records import Answer
+
+__all__ = ["OwnAnswer", "with_block", "with_own_answer"]
+
+T = TypeVar("T")
+Content = str | Sequence[Any] | None
+"""The content of a chat message: a text, or parts."""
+Ask = Callable[[str, UsageMeter], Awaitable[tuple[str, str | None]]]
+"""Sends the user's messages with a block of documents; returns the reply's text, and how it ended
+where that was not by itself."""
+
+_ANSWER_SHARE = 4
+"""Without a limit of the caller's, one part in so many of the window is left for the answer."""
+_MOST_ANSWER_TOKENS = 4096
+
+
+@dataclass(frozen=True)
+class OwnAnswer:
+    """Answers by the model's reply to the user's own messages.
+
+    Nothing tells the model how to answer or how long to be. The documents that the loop has found
+    stand before the text of the last message, in the same message. Corrections are requested as
+    usual.
+
+    Args:
+        ask: Sends the messages.
+        read_before: All that the messages say, for counting tokens.
+        limit: The caller's limit of tokens, if any.
+        context: The run's context.
+    """
+
+    ask: Ask
+    read_before: str
+    limit: int | None
+    context: RunContext
+    _usual: Answerer = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_usual", answerer_of(replace(self.context, answerer=None)))
+
+    async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
+        """Ask with the documents.
+
+        Raises:
+            ContextWindowError: The window is too small for the documents.
+            PassedOnError: The model failed.
+        """
+        context, prompts = self.context, self.context.prompts
+        window = context.generator.context_window
+        room = min(_MOST_ANSWER_TOKENS, window // _ANSWER_SHARE)
+        fitted = fit_documents(
+            documents_of(state),
+            context.generator,
+            prompts,
+            around=f"{self.read_before}\n{prompts.render('attached_documents', documents='')}",
+            reply_tokens=self.limit or room,
+        )
+        block = prompts.render("attached_documents", documents=prompts.documents(fitted.documents))
+        try:
+            text, ending = await self.ask(block, meter)
+        except Exception as error:
+            raise PassedOnError(error) from error
+        notes = cut_notes(fitted, "answer")
+        if ending:
+            notes.append(f"the answer may not be whole: it ended by “{ending}”")
+        return GeneratedAnswer(Answer(text=text), tuple(notes))
+
+    async def again(
+        self, state: RagState, request: RevisionRequest, meter: UsageMeter
+    ) -> GeneratedAnswer:
+        """Have the answer written anew by the loop's own request."""
+        return await self._usual.again(state, request, meter)
+
+    async def reply(
+        self,
+        state: RagState,
+        prompt: str,
+        read: Callable[[str], T],
+        meter: UsageMeter,
+        *,
+        max_tokens: int,
+    ) -> T:
+        """Reply to a request of the loop."""
+        return await self._usual.reply(state, prompt, read, meter, max_tokens=max_tokens)
+
+
+def with_own_answer(
+    context: RunContext,
+    ask: Ask,
+    read_before: str,
+    parameters: Mapping[str, Any],
+) -> RunContext:
+    """The context of a run whose first answer is the model's own; see :class:`OwnAnswer`."""
+    limits = [parameters.get(name) for name in ("max_completion_tokens", "max_tokens")]
+    limit = next((limit for limit in limits if isinstance(limit, int)), None)
+    return replace(context, answerer=OwnAnswer(ask, read_before, limit, context))
+
+
+def with_block(content: Content, block: str) -> str | list[Any]:
+    """The content of a message with a block of documents before it."""
+    if content is None or isinstance(content, str):
+        return f"{block.rstrip()}\n\n{content or ''}"
+    return [{"type": "text", "text": block}, *content]
