@@ -129,7 +129,7 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
     """
     known = passages(answer)
     if opening:
-        places = [match.start() for match in re.finditer(re.escape(opening), answer)]
+        places = list(_places_of(opening, answer))
         known = tuple(p for p in known if _any_within(places, p.start, p.end - 1)) or known
     if len(known) == 1 and opening:
         return known[0]
@@ -252,6 +252,13 @@ def _repeats(answer: str, passage: Passage, text: str) -> bool:
 
 def _texts(text: str) -> list[str]:
     return [text[p.start : p.end] for p in passages(text)]
+
+
+def _places_of(said: str, text: str) -> Iterator[int]:
+    place = text.find(said)
+    while place >= 0:
+        yield place
+        place = text.find(said, place + len(said))
 
 
 def _any_within(places: Sequence[int], first: int, last: int) -> bool:

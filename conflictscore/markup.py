@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["rendered_markdown", "shown", "web_address", "web_host", "without_markdown"]
 
-_INLINE = re.compile("</?(?:a|code|em|strong)\\b[^>]*>")
-_TAG = re.compile("<[^>]*>")
+_INLINE = re.compile("</?(?:a|code|em|strong)\\b[^<>]*>")
+_TAG = re.compile("<[^<>]*>")
 _LINE_END = re.compile("\r\n?")
 # control characters, marks and overrides of the text's direction, and halves of surrogate pairs
 _UNSAFE = re.compile(

@@ -1,11 +1,22 @@
-"""Words in any script, those included that put no space between them."""
+"""Words in any script, those included that put no space between them; what makes no difference."""
 
 import re
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
-__all__ = ["UNSPACED", "script_of", "spaced_out", "terms_in", "words_in"]
+__all__ = [
+    "UNSPACED",
+    "Folded",
+    "fold",
+    "folded",
+    "script_of",
+    "spaced_out",
+    "terms_in",
+    "words_in",
+]
 
 UNSPACED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -21,6 +32,76 @@ _WORD = re.compile(r"\w+")
 _CHARACTER_OR_WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 _SCRIPT_LETTERS = 200
 """Letters that are looked at to tell a text's script."""
+_ACCENTS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
+_ACCENT = re.compile(f"[{_ACCENTS}]+")
+_CLUSTER = re.compile(
+    # voiced signs of Japanese and the later letters of a Korean syllable join what is before them
+    rf"[\x00-\x7f]+(?![{_ACCENTS}\u3099\u309a\u1160-\u11ff])|.[{_ACCENTS}\u3099\u309a\u1160-\u11ff]*",
+    re.DOTALL,
+)
+_ALIKE = str.maketrans(
+    dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\u180e\u0640", "")
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-")
+    | dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u0060\u00b4", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
+    | dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", (f"^{n}" for n in range(10)), strict=True))
+    | dict(zip("₀₁₂₃₄₅₆₇₈₉", (f"_{n}" for n in range(10)), strict=True))
+    | {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe", "ı": "i"}
+)
+"""What looks alike or is not seen; raised digits stay raised, since 10⁶ is not 106."""
+_LONGEST_KEPT = 4
+
+
+class Folded(NamedTuple):
+    """A text without what makes no difference, and where its characters come from.
+
+    Attributes:
+        text: The folded text.
+        starts: For each of its characters the offset where its origin begins.
+        ends: And the offset after its origin.
+    """
+
+    text: str
+    starts: range | list[int]
+    ends: range | list[int]
+
+
+def fold(text: str) -> str:
+    """A text without what makes no difference when texts are compared.
+
+    That is case, accents, the form of Unicode (NFC or NFD), ligatures, full width, soft hyphens,
+    characters of no width, and which dash or quotation mark is used.
+    """
+    return text.lower() if text.isascii() else folded(text).text
+
+
+def folded(text: str) -> Folded:
+    """:func:`fold` with the offsets of what it leaves."""
+    if text.isascii():
+        return Folded(text.lower(), range(len(text)), range(1, len(text) + 1))
+    pieces: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for match in _CLUSTER.finditer(text):
+        said, (start, end) = match[0], match.span()
+        if said.isascii():
+            pieces.append(said.lower())
+            starts += range(start, end)
+            ends += range(start + 1, end + 1)
+            continue
+        piece = _folded_cluster(said) if len(said) <= _LONGEST_KEPT else _fold_cluster(said)
+        pieces.append(piece)
+        starts += [start] * len(piece)
+        ends += [end] * len(piece)
+    return Folded("".join(pieces), starts, ends)
+
+
+def _fold_cluster(text: str) -> str:
+    apart = unicodedata.normalize("NFKD", text.casefold().translate(_ALIKE))
+    return unicodedata.normalize("NFC", _ACCENT.sub("", apart)).casefold().translate(_ALIKE)
+
+
+_folded_cluster = lru_cache(maxsize=20_000)(_fold_cluster)
 
 
 def words_in(text: str) -> list[str]:
@@ -30,12 +111,12 @@ def words_in(text: str) -> list[str]:
 
 
 def terms_in(text: str) -> list[str]:
-    """What a text is compared by: its words, case folded, in the order of the text.
+    """What a text is compared by: its words, folded, in the order of the text.
 
     In Chinese, Japanese, Korean, Thai and the like every two characters in a row stand for a word,
     as is usual where no dictionary says which ones belong together.
     """
-    return _WORD.findall(spaced_out(text.casefold()))
+    return _WORD.findall(spaced_out(fold(text)))
 
 
 def spaced_out(text: str) -> str:

@@ -68,7 +68,7 @@ _NUMBERED = re.compile(
     r"|[Ii]nfluenza) [A-Z]{1,5}$"
 )
 """A capital that is a number or a kind, and no initial: "World War I", "vitamin C"."""
-_FIRST = re.compile(r"[^\W\d_]+ I$")
+_FIRST = re.compile(r"[^\W\d_] I$")
 
 _OPENER = re.compile(
     r"(?:The|Th(?:en|ey|eir|ere|is|at|ese|ose)|It|Its|In|On|At|As|For|From|By|With|After"

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.create import run_context
 from conflictscore.labelers import NliLabeler
-from conflictscore.labelers.quotes import passage_of
+from conflictscore.labelers.quotes import passage_of, quoted_spans
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval import open_retrieval
-from conflictscore.scripts import script_of, spaced_out, terms_in
+from conflictscore.retrieval.ranking import BM25Ranker
+from conflictscore.scripts import folded, script_of, spaced_out, terms_in
 from conflictscore.sentences import sentence_ends
 from tests.fakes.openai_server import OpenAIServer
 from tests.world import World, scripted_model
@@ -104,3 +105,36 @@ async def test_a_labeler_says_what_it_has_not_learned() -> None:
         )
 
     assert any("script that nli(minilm) has not learned" in note for note in state["notes"])
+
+
+@pytest.mark.parametrize(
+    ("said", "quote", "found"),
+    [
+        ("x Cafe\u0301  Lumen", "café lumen", "Cafe\u0301  Lumen"),
+        ("The o\ufb03cer left", "officer", "o\ufb03cer"),
+        ("The engi-\nneers left", "engineers left", "engi-\nneers left"),
+        (
+            "archi\u00adtects, wel\u200bders",
+            "architects, welders",
+            "archi\u00adtects, wel\u200bders",
+        ),
+        ("“no” – １９３２", '"NO" - 1932', "“no” – １９３２"),
+        ("die STRASSE", "straße", "STRASSE"),
+        ("10⁶ litres", "106 litres", None),
+        ("\u1112\u1161\u11ab\u1100\u116e\u11a8", "한국", "\u1112\u1161\u11ab\u1100\u116e\u11a8"),
+    ],
+)
+def test_what_makes_no_difference_is_folded_and_offsets_are_kept(
+    said: str, quote: str, found: str | None
+) -> None:
+    spans = quoted_spans(quote, said)
+    assert [said[start:end] for start, end in spans] == ([found] if found else [])
+    assert not found or BM25Ranker([said]).scores(quote)[0] > 0
+
+
+@given(st.text())
+def test_folding_keeps_the_order_of_characters(text: str) -> None:
+    known = folded(text)
+    assert len(known.text) == len(known.starts) == len(known.ends)
+    assert list(known.starts) == sorted(known.starts)
+    assert all(0 <= a < b <= len(text) for a, b in zip(known.starts, known.ends, strict=True))

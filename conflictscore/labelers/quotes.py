@@ -4,6 +4,7 @@ Evidence is always shown in the document's own words. A judge's quotation only s
 """
 
 import re
+from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
 from math import fsum, log
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from conflictscore.prompts import material
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval.token_windows import MARK
-from conflictscore.scripts import terms_in
+from conflictscore.scripts import Folded, folded, terms_in
 from conflictscore.sentences import sentence_starts
 
 __all__ = ["LONGEST_PASSAGE", "Span", "found_in", "passage_of", "quoted_spans", "stands_in"]
@@ -26,6 +27,9 @@ Span = tuple[int, int]
 _ENDS = "\"'“”‘’«»… ."
 """Characters around a quotation that are no part of it."""
 _LEFT_OUT = re.compile(r"[\[(]\s*(?:…|\.{3,})\s*[\])]|…|\.{3,}|\. \. \.")
+_SQUEEZABLE = re.compile(
+    r"(?P<divided>(?<=[^\W\d_])-[ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_]))|(?P<blank>\s++)|[^\s-]++|-"
+)
 _MENU = re.compile(
     r"^(?:[^\n\d|\u203a»·•→]{1,30}[|\u203a»·•→]){2,}[^\n\d]{0,30}$"  # entries side by side
     r"|^(?:[^\S\n]*\w[^\n\d.!?:;,\u3002\uff01\uff1f]{0,24}(?:\n+|\Z)){4,}",  # entries line by line
@@ -41,7 +45,8 @@ _NOTICE = re.compile(
 def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
     """Where a quotation stands in a text.
 
-    White space and case make no difference, nor do quotation marks and dots around the quotation.
+    White space and what :func:`~conflictscore.scripts.fold` folds make no difference, nor do
+    quotation marks and dots around the quotation, or a word's division at the end of a line.
     One that leaves something out (``…``, ``...`` or ``[…]``) is there where all its parts are, in
     their order.
 
@@ -60,18 +65,33 @@ def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
 
 
 def _in_order(parts: list[str], text: str) -> tuple[Span, ...]:
-    folded, spans, place = text.casefold(), list[Span](), 0
-    for words in filter(None, (part.casefold().split() for part in parts)):
-        found = re.compile(r"\s+".join(map(re.escape, words))).search(folded, place)
-        if found is None:
+    squeezed, spans, place = _squeezed(text), list[Span](), 0
+    for said in filter(None, (_squeezed(part).text.strip() for part in parts)):
+        start = squeezed.text.find(said, place)
+        if start < 0:
             return ()
-        spans.append(found.span())
-        place = found.end()
-    if len(folded) == len(text):
-        return tuple(spans)
-    # a letter such as ß is longer when its case is folded
-    origin = [index for index, letter in enumerate(text) for _ in letter.casefold()]
-    return tuple((origin[start], origin[end - 1] + 1) for start, end in spans)
+        place = start + len(said)
+        spans.append((squeezed.starts[start], squeezed.ends[place - 1]))
+    return tuple(spans)
+
+
+@lru_cache(maxsize=64)
+def _squeezed(text: str) -> Folded:
+    """A folded text with one space for white space and none within words divided by lines."""
+    whole = folded(text)
+    pieces: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for match in _SQUEEZABLE.finditer(whole.text):
+        start, end = match.span()
+        if match["divided"]:
+            continue
+        said = " " if match["blank"] else match[0]
+        pieces.append(said)
+        end = start + len(said)
+        starts += whole.starts[start:end]
+        ends += whole.ends[start:end]
+    return Folded("".join(pieces), starts, ends)
 
 
 def stands_in(quote: str, document: Document) -> bool:
@@ -127,10 +147,8 @@ def _nearest(claim: str, text: str) -> str:
     if len(best) <= LONGEST_PASSAGE:
         return best
     shared = [wanted & one.terms for one in said]
-    weight = {
-        word: log(1 + len(kept) / sum(word in words for words in shared))
-        for word in set[str]().union(*shared)
-    }
+    spread = Counter(word for words in shared for word in words)
+    weight = {word: log(1 + len(kept) / count) for word, count in spread.items()}
     for first, sentence in enumerate(kept):
         last, length = first + 1, len(sentence)
         while last < len(kept) and length + 1 + len(kept[last]) <= LONGEST_PASSAGE:

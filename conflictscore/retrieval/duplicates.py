@@ -38,7 +38,7 @@ _SLOTS, _BANDS, _SEED = 128, 32, 1
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _FOREIGN = re.compile(r"[^\x00-\x7f\W\d_]")
 """A letter that is not of ASCII."""
-_WITH_A_LETTER = re.compile(r"\d*[^\W\d_]\w*")
+_WITH_A_LETTER = re.compile(r"(?<!\d)\d*+[^\W\d_]\w*+")
 _STROKES = str.maketrans("i10", "llo")
 
 

@@ -1,12 +1,13 @@
 """How well texts fit a question, by the words that they share with it (BM25)."""
 
+import re
 import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from conflictscore.scripts import UNSPACED, spaced_out
+from conflictscore.scripts import UNSPACED, fold, spaced_out
 
 with warnings.catch_warnings():  # in a notebook it misses a widget, for bars that are not shown
     warnings.filterwarnings("ignore", message="IProgress not found")
@@ -14,6 +15,8 @@ with warnings.catch_warnings():  # in a notebook it misses a widget, for bars th
 
 __all__ = ["BM25Ranker"]
 
+_DIVIDED = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_])")
+"""A word that is divided at the end of a line."""
 _TERM = rf"(?u)\b\w\w+\b|[{UNSPACED}]"
 
 
@@ -43,7 +46,7 @@ class BM25Ranker:
 
 def _words(texts: Sequence[str]) -> list[list[str]]:
     words: list[list[str]] = bm25s.tokenize(
-        [spaced_out(text) for text in texts],
+        [spaced_out(fold(_DIVIDED.sub("", text))) for text in texts],
         token_pattern=_TERM,
         stopwords="en",
         return_ids=False,

@@ -25,7 +25,7 @@ _GROUNDING_TOKENS = 200
 _NUMBERS = range(1000)
 """What is taken for the number of a document; a year in brackets cites none."""
 
-_BRACKETS = re.compile(r"[ \t]*\[[^\[\]\n]{1,120}\]")
+_BRACKETS = re.compile(r"[ \t]{0,20}\[[^\[\]\n]{1,120}\]")
 _WORD = re.compile(r"\w")
 _BULLET = re.compile(r"^(?:[-*•–]|\d{1,3}[.)])\s+|^#+\s+")
 _ONLY_CITATIONS = re.compile(rf"{CITATIONS}[\s.]*")

@@ -9,7 +9,7 @@ from conflictscore.errors import ConflictScoreError, InputError
 from conflictscore.labelers.table import LEFT_OUT
 from conflictscore.records import Label
 
-_QUERY = re.compile(r"\?\S+=\S*")
+_QUERY = re.compile(r"\?[^\s=]{1,200}=\S*")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _REASON_CHARS = 300
 

@@ -5,7 +5,6 @@ and many of the rest name evidence of the opposite stance. They are kept as they
 here follows them.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import combinations
@@ -30,8 +29,7 @@ _TYPES: Mapping[str, QuestionType] = {
 }
 _CONFLICT, _SUPPORT, _NEUTRAL = _STANCES = ("Conflict", "Support", "Neutral")
 _SAID = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
-_QUOTES = "\"'\u2018\u2019\u201c\u201d*_`()\\[\\]"
-_EDGES = re.compile(rf"^[\s{_QUOTES}]+|[\s{_QUOTES}.,;:!]+$")
+_EDGES = " \"'\u2018\u2019\u201c\u201d*_`()[]"
 """A sign before a number is part of the answer, so nothing else goes."""
 
 
@@ -123,7 +121,7 @@ def answer_key(text: str) -> str:
     Case, white space, and quotes, brackets and a full stop around an answer make no difference;
     ``True`` and ``Yes`` are the same, and so are ``False`` and ``No``.
     """
-    folded = _EDGES.sub("", " ".join(text.casefold().split()))
+    folded = " ".join(text.casefold().split()).lstrip(_EDGES).rstrip(f"{_EDGES}.,;:!")
     return _SAID.get(folded, folded)
 
 

@@ -19,10 +19,10 @@ _REFERENCE_PAIRS = "conflicting_answer_pairs"
 _ANSWER = "model_answer.1"
 
 _NUMBERED = re.compile(r"(\d+):\s*(\S.*)")
-_INDICES = re.compile(r"\[\s*(\d+(?:\s*,\s*\d+)*\s*,?)?\s*\]")
+_INDICES = re.compile(r"\[\s*+(\d+(?:\s*+,\s*+\d+)*+\s*+,?)?\s*+\]")
 _PAIRS = re.compile(r"\(\s*\d+\s*,\s*\d+\s*\)(?:\s*,\s*\(\s*\d+\s*,\s*\d+\s*\))*")
 _JUDGED_PAIR = r"\(\s*(\d+)\s*,\s*(\d+)\s*\)\s*:\s*([01])"
-_JUDGED_PAIRS = re.compile(rf"\[\s*(?:{_JUDGED_PAIR}(?:\s*,\s*{_JUDGED_PAIR})*)?\s*\]")
+_JUDGED_PAIRS = re.compile(rf"\[\s*+(?:{_JUDGED_PAIR}(?:\s*+,\s*+{_JUDGED_PAIR})*+)?\s*+\]")
 
 
 class JudgedByPeople(NamedTuple):

@@ -1,0 +1,327 @@
+"""Whatever a text holds, reading it takes time in proportion to its length.
+
+Every compiled pattern of the package, and every function that takes a text, is found and tried
+with texts that make careless ones slow; so a new one is tried without being listed here.
+"""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import product
+from pathlib import Path
+from re import _constants as sre  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined]
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+
+import conflictscore
+
+SHORTEST, SIZES = 24, (300, 1_500, 6_000)
+"""Characters. The short ones come first, since some patterns are cubic and a few exponential."""
+FAST = 0.01
+"""Seconds. What is linear takes less for the longest, and what is quadratic ten times as much."""
+FUNCTION_SIZES, FUNCTION_FAST = (300, 2_000), 0.03
+"""Functions do more for a character, such as parsing Markdown."""
+ROOT = Path(conflictscore.__file__).parent
+PARTS = sorted(
+    path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+)
+SLOW_TO_IMPORT = ("ray_engine", "inspect_tasks", "inspect_model", "inspect_scores", "__main__")
+
+UNITS = (
+    *("a", " ", "\n", ".", "<", "(", "[", "`", "*", "#", "|", "-", '"', "\\", "{", "&", "_", "1"),
+    *("A. ", "a b", "# a\n", "a\n\n", "- a\n", "1. a\n", "> ", "| a ", "](", "[1]", "<a ", "<!--"),
+    *("`a` ", "**a", "&a", "Jan. ", "z. B. ", "a, ", "é", "e\u0301", "\u200b", "\u00ad", "\ufb01"),
+    *("你", "。", "😀", "\ud800", "https://a.b/", "a@b.", "WAY: ", "PASSAGE:\n", "<answer>", "\t"),
+    *("```\n", "||", "$x$", "\\(", "CLAIM 1: ", '{"a":', "[[", "1,", "= ", "…", "“a” "),
+)
+
+TEXT_NAMES = frozenset(
+    (
+        *(
+            "answer",
+            "after",
+            "before",
+            "body",
+            "cell",
+            "claim",
+            "content",
+            "html",
+            "line",
+            "markdown",
+        ),
+        *("message", "opening", "passage", "query", "question", "quote", "raw", "reason", "reply"),
+        *("request", "said", "snippet", "source", "text", "texts", "title", "value", "words"),
+    )
+)
+"""Parameters that hold text of others."""
+
+
+def modules(part: str) -> Iterator[ModuleType]:
+    """The modules of a part of the package that can be imported here."""
+    names = [f"conflictscore.{part}"]
+    if (ROOT / part).is_dir():
+        names += (
+            found.name
+            for found in pkgutil.walk_packages([str(ROOT / part)], f"conflictscore.{part}.")
+        )
+    for name in names:
+        if name.rpartition(".")[2] not in SLOW_TO_IMPORT:
+            with suppress(ImportError):
+                yield importlib.import_module(name)
+
+
+METHODS = ("search", "match", "fullmatch", "sub", "split", "findall", "finditer")
+
+
+class Used(NamedTuple):
+    """A pattern, and the methods by which its module uses it."""
+
+    source: str
+    flags: int
+    methods: frozenset[str]
+
+
+def patterns(module: ModuleType) -> Iterator[Used]:
+    """The patterns that a module compiles, in its global names and within its functions."""
+    try:
+        tree = ast.parse(inspect.getsource(module))
+    except (OSError, TypeError):  # an empty module
+        return
+    used: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+            continue
+        if node.attr in METHODS:
+            used.setdefault(node.value.id, set()).add(node.attr)
+    for name, value in vars(module).items():
+        group = value.values() if isinstance(value, dict) else value
+        for one in group if isinstance(group, tuple | list | type({}.values())) else (value,):
+            if isinstance(one, re.Pattern) and isinstance(one.pattern, str):
+                yield Used(one.pattern, one.flags, frozenset(used.get(name, ())))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="re"), attr=method),
+                args=[ast.Constant(value=str(source)), *_],
+            ) if method in METHODS:
+                with suppress(re.error):
+                    yield Used(source, re.compile(source).flags, frozenset({method}))
+
+
+def atoms(parsed: Any) -> Iterator[str]:
+    """What a pattern looks for, a piece at a time: its literals, and a character of each set."""
+    run = ""
+    for kind, value in parsed:
+        if kind is sre.LITERAL:
+            run += chr(value)
+            continue
+        if run:
+            yield run
+        run = ""
+        if kind is sre.IN:
+            yield from (chr(v if k is sre.LITERAL else v[0]) for k, v in value if k in _PLAIN)
+            yield from (_CATEGORIES.get(str(v), "") for k, v in value if k is sre.CATEGORY)
+        elif kind is sre.BRANCH:
+            for branch in value[1]:
+                yield from atoms(branch)
+        elif kind in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
+            yield from atoms(value[2])
+        elif kind is sre.SUBPATTERN:
+            yield from atoms(value[3])
+        elif kind in (sre.ASSERT, sre.ASSERT_NOT):
+            yield from atoms(value[1])
+        elif kind is sre.ATOMIC_GROUP:
+            yield from atoms(value)
+    if run:
+        yield run
+
+
+_PLAIN = (sre.LITERAL, sre.RANGE)
+_CATEGORIES = {"CATEGORY_SPACE": " ", "CATEGORY_DIGIT": "1", "CATEGORY_WORD": "a"}
+_MOST_ATOMS = 6
+
+
+class Shape(NamedTuple):
+    """A text of any length."""
+
+    first: str
+    unit: str
+    last: str
+
+    def text(self, length: int) -> str:
+        return self.first + self.unit * (length // len(self.unit)) + self.last
+
+
+def hostile(pattern: re.Pattern[str]) -> Iterator[Shape]:
+    """Texts made of what the pattern looks for."""
+    found = dict.fromkeys(filter(None, atoms(_parser.parse(pattern.pattern, pattern.flags))))
+    pieces = [*list(found)[:_MOST_ATOMS], "a", " "]
+    for one, other in product(pieces, repeat=2):
+        yield Shape("", one + other, "")
+        yield Shape(one, other, "\x00")
+
+
+GENERIC = [Shape("", unit, end) for unit, end in product(UNITS, ("", "x"))]
+
+
+def seconds(run: Callable[[str], object], text: str) -> float:
+    """What a call costs this thread, whatever else the machine is doing."""
+    started = time.thread_time()
+    with suppress(Exception):
+        run(text)
+    return time.thread_time() - started
+
+
+_HOPELESS = 50
+
+
+def grows(
+    run: Callable[[str], object],
+    shape: Shape,
+    sizes: Sequence[int] = SIZES,
+    fast: float = FAST,
+) -> bool:
+    """Whether twice the length takes more than three times as long, twice in a row."""
+    if min(seconds(run, shape.text(SHORTEST)) for _ in range(2)) > 1:  # the first loads libraries
+        return True
+    for size in sizes:
+        if (first := seconds(run, shape.text(size))) > fast:
+            break
+    else:
+        return False
+    if first > _HOPELESS * fast:
+        return True
+    for _ in range(3):
+        short, long = (
+            min(seconds(run, shape.text(length) + str(turn)) for turn in range(3))
+            for length in (size, 4 * size)
+        )
+        if long <= 9 * short:
+            return False
+    return True
+
+
+def searches(pattern: re.Pattern[str], methods: frozenset[str], text: str) -> None:
+    """Use a pattern as its module does, or in every way where that is not seen."""
+    if not methods or methods - {"match", "fullmatch"}:
+        for _ in pattern.finditer(text):
+            pass
+    if "fullmatch" in methods:
+        pattern.fullmatch(text)
+    if "match" in methods:
+        pattern.match(text)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("part", PARTS)
+def test_every_pattern_is_linear(part: str) -> None:
+    seen: dict[Used, str] = {}
+    for module in modules(part):
+        for used in patterns(module):
+            seen.setdefault(used, module.__name__)
+    slow = []
+    for used, name in seen.items():
+        pattern = re.compile(used.source, used.flags)
+        search = partial(searches, pattern, used.methods)
+        shapes = (*GENERIC, *hostile(pattern))
+        slow += [f"{name}: {used.source!r} on {s}" for s in shapes if grows(search, s)][:1]
+    assert slow == []
+
+
+def functions(module: ModuleType) -> Iterator[tuple[str, Callable[[str], object]]]:
+    """The functions of a module that take a text, with other arguments made up."""
+    for name, function in vars(module).items():
+        if (
+            not inspect.isroutine(function)
+            or getattr(function, "__module__", "") != module.__name__
+            or inspect.iscoroutinefunction(function)
+        ):
+            continue
+        function = getattr(function, "__wrapped__", function)
+        with suppress(TypeError, ValueError):
+            called = _called(function, [*inspect.signature(function).parameters.values()])
+            if called is not None:
+                yield name, called
+
+
+def _called(
+    function: Callable[..., object], parameters: Sequence[inspect.Parameter]
+) -> Callable[[str], object] | None:
+    needed = [p for p in parameters if p.default is p.empty and p.kind not in _VARIADIC]
+    if not any(p.name in TEXT_NAMES and _is_text(p) for p in needed):
+        return None
+    makers = {p.name: _MADE_UP.get(_annotation(p)) for p in needed}
+    if not all(makers.values()):
+        return None
+    keywords = {p.name for p in needed if p.kind is p.KEYWORD_ONLY}
+
+    def call(text: str) -> object:
+        values = {name: maker(text) for name, maker in makers.items() if maker}
+        options = {name: values.pop(name) for name in keywords}
+        result = function(*values.values(), **options)
+        return list(result) if inspect.isgenerator(result) else result
+
+    return call
+
+
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_MADE_UP: dict[str, Callable[[str], Any]] = {
+    "str": lambda text: text,
+    "str | None": lambda text: text,
+    "Any": lambda text: text,
+    "object": lambda text: text,
+    "bytes": lambda text: text.encode("utf-8", "replace"),
+    "int": lambda text: 64,
+    "float": lambda text: 1.0,
+    "bool": lambda text: True,
+    "list[str]": lambda text: [text],
+    "Sequence[str]": lambda text: [text],
+    "Iterable[str]": lambda text: [text],
+    "Collection[str]": lambda text: [text],
+    "Collection[int]": lambda text: [1, 2],
+}
+
+
+def _annotation(parameter: inspect.Parameter) -> str:
+    kind = parameter.annotation
+    name = kind if isinstance(kind, str) else getattr(kind, "__name__", None)
+    text = name if name and not getattr(kind, "__args__", None) else str(kind)
+    return re.sub(r"\b(?:collections\.abc|typing)\.", "", text)
+
+
+def _is_text(parameter: inspect.Parameter) -> bool:
+    return _annotation(parameter) in ("str", "str | None", "bytes", "Sequence[str]", "list[str]")
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("part", [part for part in PARTS if part not in ("cli", "benchmarks")])
+def test_every_function_that_takes_a_text_is_linear(
+    part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    slow = [
+        f"{module.__name__}.{name} on {shape}"
+        for module in modules(part)
+        for name, function in functions(module)
+        for shape in GENERIC[1::2]
+        if grows(function, shape, FUNCTION_SIZES, FUNCTION_FAST)
+    ]
+    assert slow == []
+
+
+@pytest.mark.parametrize(
+    "slow", [r"\s+$", r"<[^>]*>", r"(?:a|b)+c", r"\w+:", r"PASSAGE:\s*\S*\s*x"]
+)
+def test_what_is_quadratic_is_found(slow: str) -> None:
+    pattern = re.compile(slow)
+    search = partial(searches, pattern, frozenset({"search"}))
+    assert any(grows(search, shape) for shape in hostile(pattern))
