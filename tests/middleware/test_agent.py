@@ -445,5 +445,5 @@ def test_the_time_of_the_first_answer_counts_against_the_budget(
     late = invoke(agent_of(agent_model, budget_seconds=50), QUESTION)
     early = invoke(agent_of(agent_model, budget_seconds=5000), QUESTION)
 
-    assert "within the 50 s that the run may take" in late["conflict"]["report"]["error"]
+    assert "timed out: the run may take 50 s" in late["conflict"]["report"]["error"]
     assert texts(early["messages"]) == CORRECTED

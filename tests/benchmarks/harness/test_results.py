@@ -16,7 +16,14 @@ from conflictscore.benchmarks.harness.records import (
 )
 from conflictscore.benchmarks.harness.results import first_answer_usage, results
 from conflictscore.errors import InputError
-from conflictscore.records import Answer, ConflictReport, Document, Usage
+from conflictscore.records import (
+    Answer,
+    Change,
+    ConflictReport,
+    Document,
+    RevisionAction,
+    Usage,
+)
 from tests.benchmarks.harness.recorded import (
     MODEL,
     answered,
@@ -82,6 +89,29 @@ class TestLoop:
         assert result.guard is not None
         assert not result.guard.accepted
         assert note in str(result.guard.note)
+
+    def test_the_claim_of_a_flip_is_that_of_the_passage_that_changed(self) -> None:
+        question, both = free("moon"), report("+--", "+-")
+        first, last = attempt(text("It is old. It is white."), both), "It is old. It is green."
+        kept, changed = both.claims
+        known: dict[str, Any] = {"round": 1, "start": 0, "end": 10}
+        known |= {"before": "It is old.", "after": "It is old."}
+        changes = [
+            Change(action=RevisionAction.KEEP, claims=(kept,), **known),
+            Change(
+                action=RevisionAction.REPLACE,
+                claims=(changed,),
+                **known | {"before": "It is white.", "after": "It is green."},
+            ),
+        ]
+        looped = loop(question, first, attempt(text(last), SUPPORTED, after=both))
+        value = {**(looped.value or {}), "changes": [change.to_json() for change in changes]}
+
+        result = joined(question, looped.model_copy(update={"value": value}))
+
+        assert result.reconsidered == changed
+        assert result.claims_about(REGENERATED) == (changed,)
+        assert result.changes[LOOP] == tuple(changes)
 
     def test_an_answer_that_was_confirmed_needs_no_guard(self) -> None:
         question = free("moon")
