@@ -34,6 +34,7 @@ from conflictscore.models.direct import JudgeClient
 from conflictscore.models.failures import Retries, clear_error, without_logprobs
 from conflictscore.models.json_replies import json_reply
 from conflictscore.models.limits import ConcurrencyLimit, Gate
+from conflictscore.models.prompt_cut import require_whole_prompt
 from conflictscore.models.replies import (
     reply_text,
     require_whole,
@@ -308,6 +309,7 @@ class LanguageModel:
                             result = await reply
                     if not ours:
                         meter.cached()
+                    require_whole_prompt(result, said, self.name)
                     value = read(result)
                 except ProviderError as error:
                     if last or not (isinstance(error, UnreadableReplyError) and error.again):

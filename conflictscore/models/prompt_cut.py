@@ -1,0 +1,43 @@
+"""Noticing that a server has cut a prompt, as some do in silence where their context is short."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from conflictscore.errors import ProviderError
+from conflictscore.models.clients import input_tokens
+from conflictscore.tokens import count_tokens
+
+__all__ = ["require_whole_prompt"]
+
+_LEAST_TOKENS = 1000
+"""Shorter prompts fit every server, and their counts differ most."""
+_CHARS_PER_TOKEN = 5
+"""Text of any script has fewer, so a server that reports more tokens has read it all."""
+_SHARE = 0.5
+"""Tokenizers differ by less than that."""
+
+
+def require_whole_prompt(reply: Any, messages: Sequence[BaseMessage], model: str) -> None:
+    """Refuse a reply to a prompt of which its server says that it read only a part.
+
+    Args:
+        reply: The reply, parsed or not, with the tokens that the server reports.
+        messages: What was sent.
+        model: The model's name.
+
+    Raises:
+        ProviderError: The reported tokens are far fewer than the prompt has.
+    """
+    read = input_tokens(reply)
+    if not read or sum(len(message.text) for message in messages) <= _CHARS_PER_TOKEN * read:
+        return
+    sent = sum(count_tokens(message.text, model).n for message in messages)
+    if sent >= _LEAST_TOKENS and read < _SHARE * sent:
+        raise ProviderError(
+            f"{model} read {read:,} of about {sent:,} tokens of the prompt: its server cut the"
+            " rest; give it a longer context (num_ctx in Ollama, the context length in LM Studio,"
+            f" -c in llama.cpp), or tell this program of it by --context-window {read}",
+            provider=model,
+        )

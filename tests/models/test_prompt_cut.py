@@ -1,0 +1,33 @@
+"""A server that reads only a part of a prompt is noticed by the tokens that it reports."""
+
+import pytest
+
+from conflictscore.errors import ProviderError
+from conflictscore.models.usage import UsageMeter
+from conflictscore.prompts import PromptSet
+from tests.fakes.openai_server import OpenAIServer, Reply, then
+from tests.models.calling import calling
+
+PROMPTS = PromptSet.load()
+ENGLISH = "Row 7 lists a repair of the fence and what it cost. " * 300
+CHINESE = "第七行列出了围栏的一次修理及其费用。" * 300
+
+
+async def ask(prompt: str, read: int | None) -> str:
+    with OpenAIServer(then(Reply("Yes.", input_tokens=read, output_tokens=1))) as server:
+        meter = UsageMeter()
+        return await calling(server).ask(prompt, str, prompts=PROMPTS, meter=meter, max_tokens=9)
+
+
+@pytest.mark.parametrize(("prompt", "read"), [(ENGLISH, 1000), (CHINESE, 400)])
+async def test_a_reply_to_a_prompt_that_was_cut_is_none(prompt: str, read: int) -> None:
+    with pytest.raises(ProviderError, match=f"read {read:,} of about .*num_ctx in Ollama"):
+        await ask(prompt, read)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "read"),
+    [(ENGLISH, 3000), (ENGLISH, 2500), (ENGLISH, 0), (CHINESE, 3000), ("Was it lit? " * 20, 3)],
+)
+async def test_other_tokenizers_and_silent_servers_are_believed(prompt: str, read: int) -> None:
+    assert await ask(prompt, read) == "Yes."
