@@ -83,6 +83,8 @@ def clear_error(
             return setting
         how = f"failed with {said}" if status else f"failed: {said}"
         return ProviderError(f"{provider} {how}", provider=provider, status=fault.status)
+    if isinstance(error, ValueError) and _MODERATION.search(str(error)):  # Azure's client
+        return UnreadableReplyError(_safe(str(error), secrets), provider=provider, again=False)
     if isinstance(error, ValueError | TypeError | LookupError | AttributeError):
         # the client found no chat completion in the body; it does not ask again by itself
         return UnreadableReplyError("it was no valid chat completion", provider=provider)
@@ -109,7 +111,7 @@ def _wrong_setting(
     if fault.status == _UNAUTHORIZED or about_key:
         return ConfigurationError(
             f"{endpoint} refused the key for {provider} ({said});"
-            " check OPENAI_API_KEY, or the key of another provider, and what it may be used for"
+            " check it (of OpenAI and --base-url: OPENAI_API_KEY) and what it may be used for"
         )
     if fault.status == _NOT_FOUND and (not answered or _ABOUT_MODEL.search(words)):
         return ConfigurationError(

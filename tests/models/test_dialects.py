@@ -1,0 +1,163 @@
+"""Replies and errors of other providers, through the clients that LangChain has for them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pytest
+from langchain_anthropic import ChatAnthropic
+from langchain_core.language_models import BaseChatModel
+from langchain_deepseek import ChatDeepSeek
+from langchain_google_genai import ChatGoogleGenerativeAI
+from langchain_mistralai import ChatMistralAI
+from langchain_ollama import ChatOllama
+from langchain_openai import AzureChatOpenAI
+from pydantic import SecretStr
+
+from conflictscore.errors import ConfigurationError, ProviderError, UnreadableReplyError
+from conflictscore.labelers.json_judge import JsonJudge
+from conflictscore.models.capabilities import Capabilities
+from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.spec import from_chat_model
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import EvidenceLabel, Label
+from tests.fakes.dialects import Body, DialectServer, anthropic, gemini, openai
+from tests.labelers.judging import PROMPTS, claim, document, verdict
+
+KEY = SecretStr("hush-hush-0123456789")
+
+
+class Dialect(NamedTuple):
+    chat: Callable[[str], BaseChatModel]
+    """The client of a server at an address."""
+    says: Callable[..., dict[str, Any]]
+    filtered: str = "content_filter"
+    cut: str = "length"
+
+
+def ollama(body: Body, text: str, stop: str = "stop") -> dict[str, Any]:
+    message = {"role": "assistant", "content": text, "thinking": "It says so."}
+    counts = {"prompt_eval_count": 10, "eval_count": 3}
+    return {"model": "m", "message": message, "done": True, "done_reason": stop, **counts}
+
+
+DIALECTS: Mapping[str, Dialect] = {
+    "anthropic": Dialect(
+        lambda url: ChatAnthropic(
+            model_name="claude", base_url=url, api_key=KEY, max_retries=0, timeout=9, stop=None
+        ),
+        anthropic,
+        "refusal",
+        "max_tokens",
+    ),
+    "gemini": Dialect(
+        lambda url: ChatGoogleGenerativeAI(
+            model="gemini", base_url=url, api_key=KEY, max_retries=1
+        ),
+        gemini,
+        "SAFETY",
+        "MAX_TOKENS",
+    ),
+    "mistral": Dialect(
+        lambda url: ChatMistralAI(
+            model_name="mistral", base_url=f"{url}/v1", api_key=KEY, max_retries=1
+        ),
+        openai,
+    ),
+    "deepseek": Dialect(
+        lambda url: ChatDeepSeek(
+            model="deepseek", base_url=f"{url}/v1", api_key=KEY, max_retries=0
+        ),
+        openai,
+    ),
+    "azure": Dialect(
+        lambda url: AzureChatOpenAI(
+            azure_deployment="prod",
+            azure_endpoint=url,
+            api_version="2024-10-21",
+            api_key=KEY,
+            max_retries=0,
+        ),
+        openai,
+    ),
+    "ollama": Dialect(lambda url: ChatOllama(model="llama", base_url=url), ollama, "load"),
+}
+
+
+@pytest.fixture(params=DIALECTS)
+def dialect(request: pytest.FixtureRequest) -> Dialect:
+    return DIALECTS[request.param]
+
+
+def opened(dialect: Dialect, server: DialectServer) -> LanguageModel:
+    return replace(from_chat_model(dialect.chat(server.url)), capabilities=Capabilities())
+
+
+async def judged(model: LanguageModel) -> EvidenceLabel:
+    return await JsonJudge(model, PROMPTS).label(claim(), document(), UsageMeter())
+
+
+async def text(model: LanguageModel) -> str:
+    return await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=50)
+
+
+async def test_a_verdict_and_a_text_are_read_in_the_clients_own_way(dialect: Dialect) -> None:
+    with DialectServer(lambda body: (200, dialect.says(body, verdict()))) as server:
+        model = opened(dialect, server)
+        assert (await judged(model)).label is Label.SUPPORTS
+        assert await text(model) == verdict()
+    assert len(server.bodies) == 2
+
+
+@pytest.mark.parametrize("ask", [judged, text])
+@pytest.mark.parametrize("ending", ["filtered", "cut"])
+async def test_a_reply_that_did_not_end_normally_is_none(
+    dialect: Dialect, ask: Callable[[LanguageModel], Any], ending: str
+) -> None:
+    stop = getattr(dialect, ending)
+    with DialectServer(lambda body: (200, dialect.says(body, verdict(), stop))) as server:
+        with pytest.raises(UnreadableReplyError) as caught:
+            await ask(opened(dialect, server))
+        assert len(server.bodies) <= 2
+    known = (stop, "cut off", "a refusal", "content filter")
+    assert any(words in str(caught.value) for words in known)
+
+
+async def test_what_the_provider_says_survives_its_client(dialect: Dialect) -> None:
+    error = {"type": "invalid_request_error", "code": 402, "message": "no credit left"}
+    with (
+        DialectServer(lambda body: (402, {"error": error})) as server,
+        pytest.raises(ProviderError, match=r"HTTP 402: no credit left") as caught,
+    ):
+        await judged(opened(dialect, server))
+    assert caught.value.status == 402
+
+
+async def test_a_key_that_is_refused_is_a_wrong_setting(dialect: Dialect) -> None:
+    error = {"code": 401, "message": "this key is unknown"}
+    with (
+        DialectServer(lambda body: (401, {"error": error})) as server,
+        pytest.raises(ConfigurationError, match=r"refused the key .*this key is unknown"),
+    ):
+        await judged(opened(dialect, server))
+
+
+async def test_a_model_without_structured_output_is_asked_by_the_prompt_alone(
+    dialect: Dialect,
+) -> None:
+    marks = ("tools", "response_format", "responseSchema", "responseJsonSchema", "format")
+
+    def answer(body: Body) -> tuple[int, Any]:
+        fields = {**body, **body.get("generationConfig", {})}
+        asked = {name for name, value in fields.items() if value}
+        if asked.isdisjoint(marks):
+            return 200, dialect.says(body, verdict())
+        return 400, {"error": {"code": 400, "message": "tools or response_format: not here"}}
+
+    with DialectServer(answer) as server:
+        model = opened(dialect, server)
+        assert (await judged(model)).label is Label.SUPPORTS
+        refused = len(server.bodies) - 1
+        assert (await judged(model)).label is Label.SUPPORTS
+    assert refused >= 1
+    assert len(server.bodies) == refused + 2, "it was found out once"
