@@ -13,9 +13,9 @@ _HEADING = re.compile(
     r"^[\W_]*claims[\W_]*$|^[*_#\s]*claims:[*_]*\s*(?P<first>\S.*)$", re.IGNORECASE
 )
 _BULLET = re.compile(
-    r"^(?:[-*•–·‣▪◦](?=\s)|[*_]{0,3}(?:claim\s{1,3}\d{1,3}[.):]|\(?\d{1,3}[.)])[*_]{0,3}(?=\s))\s*",
-    re.IGNORECASE,
+    r"^(?:[-*•–·‣▪◦](?=\s)|[*_]{0,3}claim\s{1,3}\d{1,3}[.):][*_]{0,3}(?=\s))\s*", re.IGNORECASE
 )
+_NUMBER = re.compile(r"^[*_]{0,3}\(?(?P<number>\d{1,3})[.)][*_]{0,3}\s+(?=\S)")
 _NOTHING = re.compile(r"(?:none|n/a|no\s{1,9}claims)", re.IGNORECASE)
 _NOT_WORDS = " \t*_#`-–—.,;:()[]{}\"'"
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(?P<inside>[^`]*)^[ \t]*```[ \t]*$", re.MULTILINE)
@@ -119,20 +119,49 @@ def folded(text: str) -> str:
 
 
 def _lines(reply: str) -> list[_Line]:
-    lines: list[_Line] = []
+    raws: list[tuple[str, str, bool]] = []
     apart = False
     for raw in reply.splitlines():
         text = raw.strip()
         if not any(map(str.isalnum, text)) or text.startswith("```"):
             apart = apart or not text
             continue
-        bare = text
-        for _ in range(_BULLETS):
-            bare = _BULLET.sub("", bare).strip()
-        indent = len(raw) - len(raw.lstrip())
-        lines.append(_Line(bare, indent, bare != text, apart))
+        raws.append((raw, _without_bullets(text), apart))
         apart = False
+    counting = _counting([text for _, text, _ in raws])
+    lines = []
+    for place, (raw, text, apart) in enumerate(raws):
+        bare = _without_bullets(_NUMBER.sub("", text)) if place in counting else text
+        indent = len(raw) - len(raw.lstrip())
+        lines.append(_Line(bare, indent, bare != raw.strip(), apart))
     return lines
+
+
+def _without_bullets(text: str) -> str:
+    for _ in range(_BULLETS):
+        text = _BULLET.sub("", text).strip()
+    return text
+
+
+def _counting(texts: Sequence[str]) -> frozenset[int]:
+    """The places of lines whose numbers count 1, 2, 3 down the lines, and of a 1 that is alone.
+
+    Any other number is the claim's own: "12. Mai 1932", "1. FC Vik".
+    """
+    runs: list[list[int]] = []
+    last = 0
+    for place, text in enumerate(texts):
+        found = _NUMBER.match(text)
+        number = int(found["number"]) if found else 0
+        skips = len(runs[-1]) > 1 and number > last if runs else False  # models lose count
+        if number == 1:
+            runs.append([place])
+        elif runs and (number == last + 1 or skips):
+            runs[-1].append(place)
+        else:
+            continue
+        last = number
+    return frozenset(at for run in runs if len(run) > 1 or len(texts) == 1 for at in run)
 
 
 def _after_heading(reply: str) -> tuple[str, bool]:

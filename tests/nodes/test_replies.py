@@ -368,3 +368,18 @@ def test_a_text_is_copied_where_it_stands_in_the_request_and_not_in_the_material
     assert not copied("Add nothing, and state", request, "The rule: Add nothing, and state little.")
     assert not copied("The lamp was lit.", request, "The lamp was lit.")
     assert not copied("No", "Nothing; no more", "Was it lit?"), "a word may stand there by chance"
+
+
+@pytest.mark.parametrize(
+    ("listed", "claims"),
+    [
+        ("12. Mai 1932 wurde sie eröffnet.", ["12. Mai 1932 wurde sie eröffnet."]),
+        ("1. FC Vik ist alt.\nEr spielt in Lund.", ["1. FC Vik ist alt.", "Er spielt in Lund."]),
+        ("- 3. maja 1932 otvoren je.\n- Star je.", ["3. maja 1932 otvoren je.", "Star je."]),
+        ("1. It is old.\n2. It is red.", ["It is old.", "It is red."]),
+        ("- 1. It is old.\n- 2. It is red.", ["It is old.", "It is red."]),
+        ("1. It is old.", ["It is old."]),
+    ],
+)
+def test_a_number_is_taken_off_only_where_it_counts(listed: str, claims: list[str]) -> None:
+    assert list(read_claims(f"Claims:\n{listed}")) == claims
