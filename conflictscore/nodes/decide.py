@@ -1,4 +1,4 @@
-"""decide: look again, or let the answer stand; the one place that bounds the loop."""
+"""decide: correct the answer again, or end the run; the only place that bounds the loop."""
 
 from collections.abc import Sequence, Sized
 from itertools import takewhile
@@ -44,8 +44,8 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     left = time_left(state, runtime.context)
     again, reason = _look_again(attempts, changes, runtime.context, left)
     decision: Decision = "record"
-    if doubted := to_look_for(state, runtime.context):
-        numbers = ", ".join(str(evidence.claim.number) for evidence in doubted)
+    if doubtful := to_look_for(state, runtime.context):
+        numbers = ", ".join(str(evidence.claim.number) for evidence in doubtful)
         decision, reason = "look_further", f"in doubt: {numbers}"
     elif again:
         decision = "correct"
@@ -56,37 +56,37 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def may_look_again(attempts: Sized, context: RunContext) -> bool:
-    """Whether an answer that comes after these attempts may be regenerated at all."""
+    """Whether an answer that comes after these attempts may be corrected."""
     return context.method is Method.REGENERATED_RAG and len(attempts) < context.settings.max_rounds
 
 
 def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ...]:
-    """The last answer's claims that the retriever is to be asked about, the disputed ones first.
+    """Claims of the last answer to search further for, the disputed ones first.
 
-    None where this is not wanted, where the answer is not given again, or once it was done in this
-    round; and no claim is looked for twice in a run. Where it is off, ties are looked for all the
-    same if that is free: in a folder or corpus that has more documents than were found at first.
+    Empty if the setting is off, if the answer cannot be corrected any more, or if this round has
+    searched already; no claim is searched for twice in a run. With the setting off, ties are still
+    searched for where that is free: in a folder or corpus with more documents than the first search
+    found.
     """
     ties_alone = context.settings.look_further == "off"
     if ties_alone and not _has_more_at_hand(state, context):
         return ()
     last, done = attempts_of(state)[-1], searches_of(state)
     report = last.report
-    once = last.round >= context.settings.max_rounds or context.method is not Method.REGENERATED_RAG
-    if once or report is None or any(search.round == last.round for search in done):
+    final = not may_look_again(range(last.round), context)
+    if final or report is None or any(search.round == last.round for search in done):
         return ()
-    doubted = [report.evidence(number) for number in report.disputed]
-    more = (
-        {"contradicted"} if "refuted" in context.settings.disputed else set()
-    )  # by a second document?
+    doubtful = [report.evidence(number) for number in report.disputed]
+    # a second document against such a claim would refute it
+    more = {"contradicted"} if "refuted" in context.settings.disputed else set()
     if context.settings.look_further == "unsupported":
         more |= {"unsupported"}
     others = [e for e in report.claims if e.claim.number not in report.disputed]
-    doubted += [e for e in others if report.why_disputed(e) in more]
+    doubtful += [e for e in others if report.why_disputed(e) in more]
     known = {search.claim for search in done}
     if ties_alone:
-        doubted = [evidence for evidence in doubted if _is_tied(evidence, report)]
-    return tuple(evidence for evidence in doubted if evidence.claim.text not in known)
+        doubtful = [evidence for evidence in doubtful if _is_tied(evidence, report)]
+    return tuple(evidence for evidence in doubtful if evidence.claim.text not in known)
 
 
 def _has_more_at_hand(state: RagState, context: RunContext) -> bool:
@@ -104,12 +104,12 @@ def _is_tied(evidence: ClaimEvidence, report: ConflictReport) -> bool:
 
 
 def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float | None:
-    """Seconds left, less what a second answer is likely to take; None where there is no budget.
+    """Seconds left, less the likely time of a correction; None where there is no budget.
 
     Args:
         state: The run's.
         context: The run's.
-        attempts: Those before the answer that is being scored.
+        attempts: The attempts before the answer that is being scored.
     """
     left = time_left(state, context)
     if left is None or not may_look_again(attempts, context):
@@ -147,7 +147,7 @@ def _look_again(
 
 
 def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: RunContext) -> bool:
-    """Whether a document speaks to what is disputed that was not shown as evidence before."""
+    """Whether a disputed claim has evidence from a document that was not shown before."""
     shown = {number for change in changes for claim in change.claims for number in _sides(claim)}
     again = report.disputed if context.settings.regeneration == "revise" else (report.reconsider,)
     disputed = [
@@ -168,7 +168,7 @@ def unexplained(attempts: Sequence[Attempt]) -> bool:
 
 
 def flipped_by(attempts: Sequence[Attempt]) -> Attempt | None:
-    """The attempt that changed the answer for good; later ones said the same.
+    """The attempt that changed the answer for good; later ones repeat it.
 
     Args:
         attempts: The scored answers of a run, first to last; at least one.

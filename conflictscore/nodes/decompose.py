@@ -299,7 +299,7 @@ def _read_own(read: _Read[C], ours: str, answer: str, reply: str) -> tuple[C, ..
 async def _asked(
     prompt: str, text: str, read: Callable[[str], T], runtime: RunRuntime, meter: UsageMeter
 ) -> T:
-    """What the decomposer makes of a text."""
+    """Ask the decomposer about a text; the reply has room for its length."""
     context = runtime.context
     length = count_tokens(text, context.decomposer.name).n
     return await context.decomposer.ask(

@@ -161,7 +161,7 @@ async def _look(
 
 
 def looking_of(last: Attempt, state: RagState, context: RunContext, meter: UsageMeter) -> Looking:
-    """What second looks at an answer work with.
+    """The collaborators of second looks at an answer.
 
     Args:
         last: The answer, with its report.
