@@ -33,7 +33,7 @@ new judgement, with whether it failed."""
 
 @dataclass(frozen=True)
 class Request:
-    """What a check is made with."""
+    """Files, judge and sample of a check."""
 
     answers: str
     """The file of the answers that people judged."""
@@ -59,7 +59,7 @@ class Request:
         return None if self.sample is None else self.seed
 
     def about(self, model: LanguageModel) -> dict[str, Any]:
-        """What every check by a language model reports of its judge."""
+        """The description of a language model as judge, in every check's report."""
         return {
             "judge": model.name,
             "endpoint": model.endpoint,
@@ -69,16 +69,16 @@ class Request:
 
 
 class JudgeCheck(ABC, Generic[_R, _V, _F]):
-    """What differs from benchmark to benchmark; made from a :class:`Request`."""
+    """The parts of a check that differ between benchmarks; made from a :class:`Request`."""
 
     rows: Sequence[_R]
     """The answers that people judged, at least one."""
     judge: Mapping[str, Any]
-    """What tells this judge from others, as plain JSON; every row of its file begins with it."""
+    """Identity of this judge, as plain JSON; every row of its file begins with it."""
     key_fields: tuple[str, ...]
     """The fields of a row that say which answer it is of."""
     holds: str
-    """What a row is, for errors, such as ``a rating of this check``."""
+    """Name of a row in errors, such as ``a rating of this check``."""
 
     @abstractmethod
     def key(self, row: _R) -> Sequence[Any]:
@@ -90,7 +90,7 @@ class JudgeCheck(ABC, Generic[_R, _V, _F]):
 
     @abstractmethod
     def read(self, row: Mapping[str, Any]) -> _V:
-        """What a row says."""
+        """The judgement in a row."""
 
     @abstractmethod
     def failure(self, said: _V) -> str | None:
@@ -106,7 +106,7 @@ class JudgeCheck(ABC, Generic[_R, _V, _F]):
 
     @abstractmethod
     def about(self, judged: Sequence[_V]) -> dict[str, Any]:
-        """What the figures are of, as plain JSON."""
+        """Judge and data behind the figures, as plain JSON."""
 
     @abstractmethod
     def lines(self, about: Mapping[str, Any], figures: _F) -> Iterator[str]:

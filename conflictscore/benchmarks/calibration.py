@@ -123,7 +123,7 @@ class Sureness(Record):
 
 
 class CalibrationFigures(Record):
-    """What a calibration brings, on claims that it was not fitted on."""
+    """The effect of a calibration on claims that it was not fitted on."""
 
     n: Annotated[int, Field(ge=1)]
     before: Sureness
@@ -138,7 +138,7 @@ async def raw_logprobs(
     meter: UsageMeter,
     cache: ContentCache | None = None,
 ) -> Scored:
-    """What a labeler says of a pair.
+    """A labeler's log-probabilities for a pair.
 
     Args:
         labeler: The labeler; its own calibration does not matter.

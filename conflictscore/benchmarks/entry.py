@@ -1,4 +1,4 @@
-"""What a benchmark's folder offers: all that the command line and other tools need to know of it.
+"""The entry of a benchmark: all that the command line and other tools need to know of it.
 
 The command line makes its commands and their help of this, so nothing heavy is imported before a
 benchmark is opened: what runs is named as ``folder.module:name``.
@@ -35,7 +35,7 @@ class CheckEntry(NamedTuple):
     prompt_set: str = "default"
     """The prompt set that it is reported with, unless a user asks for another."""
     sample: str = ""
-    """What is special about a sample of them."""
+    """A remark on a sample of them."""
     flags: Mapping[str, str] = {}
     """Options of its own by name, each with its help; false where they are not given."""
     examples: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
 
     name: str
     summary: str
-    """What it asks, in one line."""
+    """Its line of help."""
     data: str
     """The file that it needs, and where its owners publish it; the first word is the file's
     name."""
@@ -72,7 +72,7 @@ class Entry(NamedTuple):
     """Commands for the end of its help, without the program's name; one is made where there are
     none."""
     published: "Callable[[str], PaperFigures | None] | None" = None
-    """What a paper reports for one of its forms; None where no paper does."""
+    """A paper's figures for one of its forms; None without any."""
     tables: "Callable[[Figures], Sequence[Card]] | None" = None
     """Tables of its own, of the figures of a run; none where the run is of another benchmark."""
     result_tables: "Callable[[Sequence[QuestionResult]], Sequence[Card]] | None" = None

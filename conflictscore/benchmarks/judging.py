@@ -1,4 +1,4 @@
-"""What the judges of several benchmarks share: asking, at the same time, and reading a reply."""
+"""Shared parts of the benchmarks' judges: asking concurrently, and reading a reply."""
 
 import re
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -99,7 +99,7 @@ def read_verdict(reply: str, word: str) -> Verdict:
 def read_choice(
     reply: str, word: str, choices: Iterable[_S], *, note: str, fold: Callable[[str], str]
 ) -> tuple[_S, str]:
-    """What the line ``WORD:`` of a reply says, and the first note; that is empty where none is.
+    """The choice on the line ``WORD:`` of a reply, and the first note, empty without one.
 
     Upper and lower case and Markdown around the words make no difference.
 

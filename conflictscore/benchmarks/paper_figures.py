@@ -1,4 +1,4 @@
-"""What a paper reports beside the figures of a run, and tables that a benchmark has of its own."""
+"""Figures of papers beside those of a run, and tables of single benchmarks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from conflictscore.reporting.plain_table import Card
 
 @dataclass(frozen=True)
 class PaperTransitions:
-    """What became of the answers with conflict under ``regenerated-rag`` (section 6.4).
+    """Outcomes of the answers with conflict under ``regenerated-rag`` (section 6.4).
 
     Every revised answer was a correction or a harm, so these are also all questions on which
     ``rag`` and ``regenerated-rag`` differ.
@@ -38,7 +38,7 @@ class PaperFigures:
     model: str
     """The answering model."""
     questions: int
-    """What all measures are over."""
+    """The number of questions that all measures are over."""
     measures: Mapping[str, Mapping[str, float]]
     """By method and measure, in [0, 1]."""
     transitions: PaperTransitions | None = None
@@ -46,7 +46,7 @@ class PaperFigures:
     whose: str = "the published"
     """Before a figure in a sentence."""
     note: str = ""
-    """What makes them another thing than a run's figures, in a few words."""
+    """A difference to a run's figures, in a few words."""
     types: tuple[tuple[str, float], ...] = ()
     """Models with their accuracy, in [0, 1], in telling the type of the conflict."""
     types_source: str = ""
@@ -75,7 +75,7 @@ class PaperFigures:
 
 
 def paper_figures(benchmark: str, form: str, model: str = "") -> PaperFigures | None:
-    """What a paper reports for a benchmark.
+    """A paper's figures for a benchmark.
 
     Args:
         benchmark: The benchmark's name, as ``truthfulqa``.

@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.failing import failures
-from conflictscore.benchmarks.harness.listening import Listener, Silent
+from conflictscore.benchmarks.harness.listening import Listener, NullListener
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun, summarised, write_figures
 from conflictscore.benchmarks.harness.questions import with_documents
@@ -141,7 +141,7 @@ async def arun_benchmark(
                 benchmark=benchmark,
                 settings=setup.settings,
                 ledger=ledger,
-                listener=listener or Silent(),
+                listener=listener or NullListener(),
                 spending=spending,
                 retried=failures(store.done.values()) if retry_failed else (),
             )

@@ -268,7 +268,7 @@ def _work(
 
 
 def _left_out(retriever: Any) -> Mapping[str, int]:
-    """What was left out of the documents, by the reason, inside what cuts them."""
+    """Counts of documents that were left out, by reason."""
     while retriever is not None and not hasattr(retriever, "left_out"):
         retriever = getattr(retriever, "retriever", None)
     return retriever.left_out if retriever is not None else {}

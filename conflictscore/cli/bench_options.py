@@ -106,7 +106,7 @@ def _questions(entry: "Entry") -> list[_Option]:
                 type=click.Choice(["fail", "skip"]),
                 default="fail",
                 show_default=True,
-                help="What to do about questions that --search recorded:FILE does not have.",
+                help="Fail on questions that --search recorded:FILE lacks, or skip them.",
             ),
             click.option(
                 "--exclude-benchmarks",

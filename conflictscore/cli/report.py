@@ -154,7 +154,7 @@ def export(
         click.echo(f"Wrote {counted(count, 'task')} to {label_studio}")
 
 
-def _tell_of_lost(said: "_Annotations", shown: "Sequence[ReportRun]") -> None:
+def _warn_of_lost_reviews(said: "_Annotations", shown: "Sequence[ReportRun]") -> None:
     """Say on stderr which reviews stand nowhere on the page."""
     from conflictscore.reporting.figure_text import counted
 
@@ -207,25 +207,25 @@ def read_report_runs(
         names = [run.as_posix() for run in runs]
     said = read_annotations(annotations) if annotations else {}
     shown = [
-        live_run(name, read_runs(run), _joined(_said_beside(run), said.get(name, {})))
+        live_run(name, read_runs(run), _merged_reviews(_reviews_beside(run), said.get(name, {})))
         if run.is_file()
         else _benchmark_run(name, run, table, said.get(name, {}), compare)
         for name, run in zip(names, runs, strict=True)
     ]
-    _tell_of_lost(said, shown)
+    _warn_of_lost_reviews(said, shown)
     return shown
 
 
-def _joined(
+def _merged_reviews(
     one: "dict[tuple[str, str], FlipAnnotation]", other: "dict[tuple[str, str], FlipAnnotation]"
 ) -> "dict[tuple[str, str], FlipAnnotation]":
-    """Verdicts of both; where both have one of a reviewer on a flip, that of the other."""
-    both = {flip: one[flip].joined(other[flip]) for flip in one.keys() & other.keys()}
+    """The reviews of both; where both have a reviewer's verdict on a flip, the other's."""
+    both = {flip: one[flip].merged_with(other[flip]) for flip in one.keys() & other.keys()}
     return {**one, **other, **both}
 
 
-def _said_beside(runs: Path) -> "dict[tuple[str, str], FlipAnnotation]":
-    """Verdicts given on a service's page, whatever the file of runs was called then."""
+def _reviews_beside(runs: Path) -> "dict[tuple[str, str], FlipAnnotation]":
+    """Reviews from a service's page, whatever the file of runs was called then."""
     from conflictscore.benchmarks.harness.report.label_studio import read_annotations
     from conflictscore.benchmarks.harness.report.page.report_run import reviews_beside
 

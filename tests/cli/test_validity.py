@@ -75,7 +75,7 @@ def test_all_questions_in_one_run_which_is_resumed(
         "Made answers to 2 questions",
         "Does a measure prefer what a reader prefers?",
         "Wrong labels, lamps: 8 claims, 16 documents",
-        "What tells two systems apart, lamps",
+        "Power to tell two systems apart, lamps",
     ):
         assert title in shown.stdout
     verdicts = (tmp_path / "runs" / "validity.jsonl").read_bytes()

@@ -72,7 +72,7 @@ _MOST_DRAWS = 1_000
 
 
 class _Question(NamedTuple):
-    """What a claim is made of, and the documents that could be shown with it."""
+    """A question and answer for a claim, and the documents that could be shown with it."""
 
     id: str
     text: str

@@ -67,7 +67,7 @@ def _print_groups(sets: Sequence[SetFigures], console: Console) -> None:
 
 
 def _published(figures: DetectionFigures, one: SetFigures) -> PublishedSet | None:
-    """What the paper has for a set; for all together only where they are all of ConflictBench's."""
+    """The paper's figures for a set; for all together only if they are all of ConflictBench."""
     whole = {found.name for found in figures.sets} | {"overall"} == PUBLISHED.keys()
     return PUBLISHED.get(one.name) if whole or one is not figures.overall else None
 
@@ -176,7 +176,7 @@ def _print_reliability(overall: SetFigures, console: Console) -> None:
 def _print_cost(overall: SetFigures, console: Console) -> None:
     used, pairs = overall.usage, overall.labels.pairs
     each = f", {overall.seconds / pairs:.2f} s a pair" if pairs else ""
-    heading(console, "What it took")
+    heading(console, "Cost")
     console.print(
         Text(
             f"{counted(used.calls, 'call')}, {used.cached_calls:,} from the cache,"

@@ -40,7 +40,7 @@ class ClaimGroup(Record):
     split: str | None = None
     claim: str
     question: str = ""
-    """What the claim says the answer to; empty where the claim itself was given."""
+    """The question that the claim answers; empty where the claim itself was given."""
     answer: str = ""
     """Of the question, as the claim has it."""
     documents: Annotated[tuple[GroupDocument, ...], Field(min_length=1)]

@@ -54,7 +54,7 @@ class Detection(Record):
 
 
 class Hits(Record):
-    """What the conflicts that were found rest on.
+    """Evidence behind the conflicts that were found.
 
     A hit stands on a right reason where a document said to support the claim does support it, and
     one said to contradict it does contradict it, by people's labels.

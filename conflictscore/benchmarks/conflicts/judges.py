@@ -23,7 +23,7 @@ GROUNDING_TEMPLATE = "conflicts_grounding"
 
 _GROUNDING_TOKENS = 200
 _NUMBERS = range(1000)
-"""What is taken for the number of a document; a year in brackets cites none."""
+"""Numbers taken for a document's; a year in brackets cites none."""
 
 _BRACKETS = re.compile(r"[ \t]{0,20}\[[^\[\]\n]{1,120}\]")
 _WORD = re.compile(r"\w")
@@ -32,7 +32,7 @@ _ONLY_CITATIONS = re.compile(rf"{CITATIONS}[\s.]*")
 
 
 class Support(StrEnum):
-    """What the cited documents are to a sentence."""
+    """How the cited documents relate to a sentence."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
@@ -42,7 +42,7 @@ class Support(StrEnum):
 
 
 class SentenceVerdict(NamedTuple):
-    """What was found of a sentence."""
+    """The finding on a sentence."""
 
     support: Support | None
     """None where the judge could not be read or failed."""
@@ -120,7 +120,7 @@ class GroundingJudge:
 def grounding_prompt(
     question: str, answer: str, sentence: str, documents: Sequence[Document], prompts: PromptSet
 ) -> str:
-    """What is asked about a sentence and the documents that it cites."""
+    """The prompt about a sentence and the documents that it cites."""
     return prompts.render(
         GROUNDING_TEMPLATE,
         question=material_line(question),
@@ -203,7 +203,7 @@ TEMPLATES = (
     "conflicts_recall",
     GROUNDING_TEMPLATE,
 )
-"""What the judges are asked with."""
+"""The judges' templates."""
 
 _FOLLOWS, _GIVEN = "FOLLOWS", "GIVEN"
 

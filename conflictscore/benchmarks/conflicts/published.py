@@ -1,4 +1,4 @@
-"""What the paper reports: one of its models stands beside each method, and all in tables below."""
+"""The paper's figures: one of its models beside each method, and all in tables below."""
 
 from conflictscore.benchmarks.conflicts.judges import BEHAVIOUR, GROUNDING, RECALL
 from conflictscore.benchmarks.paper_figures import PaperFigures

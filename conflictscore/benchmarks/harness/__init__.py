@@ -1,1 +1,1 @@
-"""What every benchmark shares: methods, run store, resume, budget, grading and figures."""
+"""The parts shared by all benchmarks: methods, run store, resume, budget, grading, figures."""

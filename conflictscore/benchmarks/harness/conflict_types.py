@@ -134,7 +134,7 @@ def _kind(lines: list[str]) -> tuple[ConflictType, list[str]]:
 
 
 def _said(line: str, name: str) -> str | None:
-    """What follows the name of a field; None where the line is not of that field."""
+    """The text after the name of a field; None where the line is not of that field."""
     match = _FIELD.match(line)
     return match["said"].strip() if match and match["name"].upper() == name else None
 

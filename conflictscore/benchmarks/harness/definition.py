@@ -55,7 +55,7 @@ class Benchmark:
     form: Form
     questions: tuple[Question, ...]
     measures: tuple[str, ...] = (ACCURACY,)
-    """What is judged; pairs and transitions are counted by the first."""
+    """The measures of an answer; pairs and transitions are counted by the first."""
     judge: AnswerJudge | None = None
     """None in multiple choice, where the right option is known."""
     judges: Mapping[str, AnswerJudge] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Benchmark:
     """Templates that stand in for others of the same placeholders, by the name of the one that is
     replaced: a benchmark that asks in its own words for ``free_form_rag``, say."""
     prompts: Callable[[PromptSet], PromptSet] | None = None
-    """What becomes of the run's templates; their hash must tell the difference. None leaves them as
+    """Changes the run's templates; their hash must tell the difference. None leaves them as
     they are."""
     reply_tokens: int | None = None
     """The most that an answer in free form may have, where that is more than an answer has
@@ -89,7 +89,7 @@ class Benchmark:
     hashes: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the files that the questions come from, by name."""
     notes: tuple[str, ...] = ()
-    """What the reader should know of how the questions were chosen."""
+    """Remarks for the reader on how the questions were chosen."""
 
     def selected(
         self, *, limit: int | None = None, sample: int | None = None, seed: int = 0

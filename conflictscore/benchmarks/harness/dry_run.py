@@ -17,7 +17,7 @@ from langchain_core.retrievers import BaseRetriever
 
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.failing import failures
-from conflictscore.benchmarks.harness.listening import Silent
+from conflictscore.benchmarks.harness.listening import NullListener
 from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS, steps
 from conflictscore.benchmarks.harness.records import StepRecord, Verdict
 from conflictscore.benchmarks.harness.session import MemoryStore, Session
@@ -115,7 +115,7 @@ _NONE = (0.0, 0.0, 0.0)
 
 
 @dataclass
-class Calls(Silent):
+class Calls(NullListener):
     """Counts calls by step and model; told by the session which step is at work."""
 
     conflicts: bool = False

@@ -1,4 +1,4 @@
-"""What failed in a run, and why."""
+"""Failures of a run, with their reasons."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping

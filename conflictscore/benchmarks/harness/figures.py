@@ -75,7 +75,7 @@ class Paired(Record):
 
 
 class Transitions(Record):
-    """What became of the answers with conflict (paper, section 6.4: 248, 224, 24, 16, 8).
+    """Outcomes of the answers with conflict (paper, section 6.4: 248, 224, 24, 16, 8).
 
     Counted over the questions whose first answer has a claim with evidence on both sides and that
     the method ended on. In free form an answer is revised where its text differs, and a correction
@@ -131,7 +131,7 @@ class ScoreFigures(Record):
 
 
 class Claims(Record):
-    """What a method's answers claim, where all answers are judged by their ConflictScore."""
+    """Claims of a method's answers, where all answers are judged by their ConflictScore."""
 
     method: str
     claims: Interval
@@ -159,7 +159,7 @@ class TypeAccuracy(Record):
 
 
 class Cost(Record):
-    """What a run cost, as far as is known."""
+    """Cost of a run, as far as it is known."""
 
     usage: dict[str, Usage]
     """By the model's name."""
@@ -193,7 +193,7 @@ class Figures(Record):
     failed: int
     """Questions on which at least one method failed."""
     measures: tuple[str, ...]
-    """What is judged, the first being what pairs and transitions are counted by:
+    """The measures, the first being what pairs and transitions are counted by:
     ``accuracy``, or ``truthful`` and ``informative``."""
     falling: tuple[str, ...] = ()
     """Those of the graded measures of which less is better."""
@@ -234,7 +234,7 @@ class Figures(Record):
         return measure in self.falling
 
     def change_words(self, measure: str) -> tuple[str, str]:
-        """What a change for the better and one for the worse are called, by this measure."""
+        """Names of a change for the better and one for the worse, by this measure."""
         if self.falls(measure):
             return "lower", "higher"
         return ("higher", "lower") if self.is_graded(measure) else ("corrected", "harmed")

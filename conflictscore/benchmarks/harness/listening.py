@@ -1,4 +1,4 @@
-"""Who is told what happens in a run, such as a progress display."""
+"""Listeners of a run, such as a progress display."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -20,10 +20,10 @@ class Listener(Protocol):
         """A question's last step ended, in this session or an earlier one."""
 
     def spent(self, usage: Mapping[str, Usage], money: float | None) -> None:
-        """What all sessions spent so far, by model; no money where a price is not known."""
+        """Usage of all sessions so far, by model; no money where a price is not known."""
 
 
-class Silent:
+class NullListener:
     """Tells nobody."""
 
     def started(self, question_id: str, step: str) -> None:

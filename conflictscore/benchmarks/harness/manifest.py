@@ -1,4 +1,4 @@
-"""What a run was made with: its manifest decides whether it can be resumed."""
+"""The manifest of a run, which decides whether it can be resumed."""
 
 import hashlib
 import json
@@ -42,7 +42,7 @@ _PACKAGES = (
 
 
 class Manifest(Record):
-    """What a run was made with; all of it is plain JSON, and none of it secret."""
+    """Benchmark, configuration and versions of a run; plain JSON, and none of it secret."""
 
     format: Literal[1] = FORMAT
     benchmark: str
@@ -132,7 +132,7 @@ def sha256_of_tree(paths: Sequence[str | Path]) -> str:
 def found_in(
     search: str | None, docs: Sequence[str | Path]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """What a manifest says of the files that documents are found in.
+    """Manifest entries of the files that documents are found in.
 
     Args:
         search: As of ``--search``.
@@ -175,7 +175,7 @@ def _writer(fields: Mapping[str, Any]) -> str:
 
 
 def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What must be the same to resume."""
+    """The entries that must be the same to resume."""
     decides = {name: fields[name] for name in ("benchmark", "configuration", "hashes")}
     # earlier versions wrote a margin for guarded-rag, which no longer has a rule of its own
     kept = {k: v for k, v in fields["configuration"].items() if k != "guard_margin"}

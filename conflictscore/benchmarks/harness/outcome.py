@@ -72,7 +72,7 @@ def summarised(
     """
     configuration, records = store.manifest.configuration, store.records()
     methods = tuple(name for name in configuration["methods"])
-    joined = results(
+    found = results(
         store.questions,
         records,
         methods=methods,
@@ -86,9 +86,9 @@ def summarised(
     return BenchmarkRun(
         folder=store.folder,
         manifest=store.manifest,
-        results=tuple(joined),
+        results=tuple(found),
         figures=figures(
-            joined,
+            found,
             methods=methods,
             measures=configuration["measures"],
             graded=configuration.get("graded", ()),

@@ -73,9 +73,9 @@ class StepRecord(Record):
     """The id of the question."""
     step: Annotated[str, AfterValidator(_known)]
     key: str = ""
-    """What tells steps of the same kind apart: of a grade, the answer that was graded."""
+    """Tells steps of the same kind apart: for a grade, the answer that was graded."""
     value: dict[str, Any] | None = None
-    """What came of it; None exactly where ``error`` is set. By step:
+    """The result; None exactly where ``error`` is set. By step:
 
     - documents: ``documents`` (Document), ``notes``
     - loop: ``attempts`` (Attempt), ``changes`` (Change), ``reason``, ``notes``,
@@ -96,7 +96,7 @@ class StepRecord(Record):
     """
     error: str | None = None
     usage: dict[str, Usage] = Field(default_factory=dict)
-    """What it cost, by the model's name."""
+    """Calls and tokens, by the model's name."""
     seconds: Annotated[float, Field(ge=0)] = 0.0
     time: str = ""
     """When it ended, in UTC and ISO 8601."""
@@ -109,7 +109,7 @@ class StepRecord(Record):
 
 
 class Verdict(Record):
-    """What a judge, or the gold option, says of an answer by one measure."""
+    """The verdict of a judge, or of the gold option, on an answer by one measure."""
 
     value: bool | float | None
     """Whether it is right, or, by a graded measure, how far, in [0, 1]; None where the judge could
@@ -126,7 +126,7 @@ class Verdict(Record):
 
 
 class MethodResult(Record):
-    """What a method answered to a question, and how that was judged."""
+    """A method's answer to a question, and its verdicts."""
 
     answer: Answer | None
     """None where the method failed."""
@@ -172,14 +172,14 @@ class QuestionResult(Record):
     guard: Guard | None = None
     """None where the answer did not change."""
     donor: str | None = None
-    """Whose evidence ``placebo`` showed."""
+    """Id of the question whose evidence ``placebo`` showed."""
     predicted: dict[str, ConflictType | None] = Field(default_factory=dict)
     """The type of the conflict that a method told, None where it could tell none; of the methods
     that were asked for one and ended. Methods that begin with the loop's first answer are asked
     only where there is a conflict."""
     notes: tuple[str, ...] = ()
     usage: dict[str, dict[str, Usage]] = Field(default_factory=dict)
-    """What each step cost, by the model's name."""
+    """Calls and tokens of each step, by the model's name."""
     seconds: dict[str, float] = Field(default_factory=dict)
 
     def claims_about(self, method: str) -> tuple[ClaimEvidence, ...]:

@@ -47,7 +47,7 @@ from conflictscore.records import (
 from conflictscore.records.stored import upgraded_run
 
 FREE_FORM_MEASURES = ("truthful", "informative")
-"""What a judge says of a free-form answer; the first is what is paired and counted."""
+"""The measures of a free-form answer; pairs are counted by the first."""
 
 
 class _Value(BaseModel):
@@ -161,7 +161,7 @@ def results(
 
 
 def first_answer_usage(records: Iterable[StepRecord]) -> dict[str, dict[str, Usage]]:
-    """What the first answer alone cost, by the question's id and the model's name.
+    """Usage of the first answer alone, by the question's id and the model's name.
 
     It is the part of the loop that ``rag`` pays for; of a loop that failed, that is all of it. A
     question is absent where no loop was recorded, or one that does not say.
@@ -183,7 +183,7 @@ def first_answer_usage(records: Iterable[StepRecord]) -> dict[str, dict[str, Usa
 
 
 class Recorded:
-    """What was recorded of one question; methods read their answers in it."""
+    """The records of one question, in which methods read their answers."""
 
     def __init__(
         self,
@@ -204,7 +204,7 @@ class Recorded:
         }
 
     def result(self, methods: Mapping[str, BenchmarkMethod]) -> QuestionResult:
-        """What is known of the question by these methods."""
+        """The question's result by these methods."""
         found = {name: method.answer(method, self) for name, method in methods.items()}
         documents = self._value(DOCUMENTS, _DocumentsValue)
         placebo = self._value("placebo", _PlaceboValue)

@@ -230,7 +230,7 @@ class Session:
     async def _ask_score(
         self, text: str, documents: Sequence[Document], known: ConflictReport | None
     ) -> dict[str, Any]:
-        """What the loop has scored already is not scored again."""
+        """Answers that the loop scored are not scored again."""
         report = known or await self._asker.score(text, documents)
         return {"verdicts": _plain(_score_verdicts(report)), "report": report.to_json()}
 
@@ -242,7 +242,7 @@ class Session:
         *,
         key: str = "",
     ) -> StepRecord:
-        """What is recorded of a step, or else its result now."""
+        """The record of a step, which is taken now if there is none."""
         place = (question.id, step, key)
         known = self._store.done.get(place)
         if known is not None and place not in self._retried and not self._outlived(known):
@@ -294,7 +294,7 @@ class Session:
 
     @contextmanager
     def _first_answer(self, spending: Spending) -> Iterator[Mapping[str, Usage]]:
-        """What a loop's first answer cost beyond what earlier records of the loop say."""
+        """Usage of a loop's first answer beyond earlier records of the loop."""
         usage: dict[str, Usage] = {}
         with spending.first_part() as part:
             yield usage
@@ -306,7 +306,7 @@ class Session:
         return nullcontext() if self._spending is None else self._spending.at(place)
 
     def _cost(self, place: StepKey, usage: Mapping[str, Usage]) -> dict[str, Usage]:
-        """What a step cost beyond what its earlier records say."""
+        """Usage of a step beyond its earlier records."""
         if self._spending is None:
             return dict(usage)
         recorded: dict[str, Usage] = {}
@@ -317,7 +317,7 @@ class Session:
         return self._spending.of(place, recorded)
 
     def result(self, question: Question) -> QuestionResult:
-        """What is known of a question so far."""
+        """The result of a question so far."""
         (result,) = results(
             [question],
             self._records[question.id],

@@ -58,7 +58,7 @@ _READ_BY_FORM: Mapping[Form, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class RunSettings:
-    """What decides the figures of a run, beside its questions and its models.
+    """Settings that decide the figures of a run, beside its questions and models.
 
     All of it is in the run's manifest, and a run is resumed only with the same.
     """

@@ -1,4 +1,4 @@
-"""What the calls of a run cost, kept call by call, with the step that they were made for.
+"""A run's spending, kept call by call, with the step of each.
 
 A step that dies is asked again from kept replies, which cost nothing, so what one session sees of
 a step is not what the step cost. Budgets and figures are of all sessions together.
@@ -18,7 +18,7 @@ StepKey = tuple[str, str, str]
 """Question, step and key, as in a step's record."""
 
 _PLACE: ContextVar[StepKey] = ContextVar("conflictscore_place", default=("", "", ""))
-"""What the calls made here are for; tasks and threads inherit it from who starts them."""
+"""The step that calls belong to; tasks and threads inherit it from their starter."""
 
 _FIRST = "/first"
 """Goes after the name of a step whose first part is counted by itself too."""
@@ -87,7 +87,7 @@ class Spending:
             raise self._unusable(error) from error
 
     def total(self) -> dict[str, Usage]:
-        """What all calls so far cost, by the model's name."""
+        """Usage of all calls so far, by the model's name."""
         return self._sum(f"SELECT {_SUMS} FROM spent GROUP BY model ORDER BY model")  # noqa: S608
 
     def catch_up(self, recorded: Mapping[StepKey, Mapping[str, Usage]]) -> bool:
@@ -110,7 +110,7 @@ class Spending:
         return bool(lacking)
 
     def of(self, place: StepKey, recorded: Mapping[str, Usage]) -> dict[str, Usage]:
-        """What a step, or a part of one, cost in all sessions, less what was recorded of it before.
+        """Usage of a step, or a part of one, in all sessions, less its earlier records.
 
         Args:
             place: The step, with its first part, or that part.
@@ -153,6 +153,6 @@ class Spending:
 
 
 def _lacking(recorded: Mapping[str, Usage], kept: Mapping[str, Usage]) -> dict[str, Usage]:
-    """What is recorded beyond what is kept, by the model's name."""
+    """Recorded usage beyond the usage in the file, by the model's name."""
     lacks = {model: usage - kept.get(model, Usage()) for model, usage in recorded.items()}
     return {model: usage for model, usage in lacks.items() if usage != Usage()}

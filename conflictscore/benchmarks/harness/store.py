@@ -40,7 +40,7 @@ _MANIFEST = "manifest.json"
 _RECORDS = "records.jsonl"
 _QUESTIONS = "questions.jsonl"
 _BEGUN = {LOCK_FILE, _QUESTIONS, f"{_QUESTIONS}.part", f"{_MANIFEST}.part"}
-"""What a death leaves of a run that has no manifest yet."""
+"""Files that a kill leaves of a run without a manifest."""
 _SHOWN = 8
 """The most differences, or files, that an error shows."""
 
@@ -141,7 +141,7 @@ class RunStore:
         return tuple(self._records)
 
     def spent(self) -> dict[tuple[str, str, str], dict[str, Usage]]:
-        """What all records of each step say that it cost, by the model's name."""
+        """Usage of each step by all its records, by the model's name."""
         spent: dict[tuple[str, str, str], dict[str, Usage]] = {}
         for record in self._records:
             step = spent.setdefault((record.question, record.step, record.key), {})

@@ -1,4 +1,4 @@
-"""What attacks achieved: each question held against the same question without the attack."""
+"""Success of attacks: each question compared with the same question without the attack."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -84,7 +84,7 @@ class NatConfJudge:
         return verdicts
 
     def _asked(self, question: Question) -> NatConfQuestion:
-        """What people say of the question, with the passages as they are shown: maybe cut."""
+        """The question with people's answers, and its passages as they are shown: maybe cut."""
         shown = tuple(document["text"] for document in question.documents)
         return self.questions[question.id].model_copy(update={"passages": shown})
 
@@ -99,7 +99,7 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
         data: The published questions.
         form: ``free-form``.
         seed: Decides nothing here.
-        error_types: Whether wrong answers are told by type, too (section 5.3).
+        error_types: Whether wrong answers are sorted by type of error, too (section 5.3).
     """
     subsets, what = GROUPS["conflict"], "conflicting answers"
     benchmark = _of_subsets(data, form, subsets, what, error_types=error_types)
@@ -223,7 +223,7 @@ def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Ve
 
 
 def counts_of(verdicts: Mapping[str, Verdict]) -> Counts:
-    """What the verdicts of :func:`verdicts_of` were made of.
+    """The counts behind the verdicts of :func:`verdicts_of`.
 
     A count with a decision that could not be had does not come back; it is in no figure either way.
     """

@@ -83,7 +83,7 @@ class NatConfQuestion(Record):
 
 
 class NatConfData(NamedTuple):
-    """What a file holds."""
+    """The content of a file."""
 
     questions: tuple[NatConfQuestion, ...]
     left_out: tuple[str, ...]
@@ -116,7 +116,7 @@ def read_natconfqa(path: str | Path) -> NatConfData:
 
 
 def answer_key(text: str) -> str:
-    """What is the same for two answers that differ in nothing but their spelling.
+    """A key that is the same for two answers that differ only in spelling.
 
     Case, white space, and quotes, brackets and a full stop around an answer make no difference;
     ``True`` and ``Yes`` are the same, and so are ``False`` and ``No``.

@@ -26,7 +26,7 @@ _DECORATION = " \t*_`.[]\"'"
 
 
 class ErrorType(StrEnum):
-    """What an answer does in place of telling of a conflict, in the order of the paper."""
+    """Ways in which an answer fails to tell of a conflict, in the order of the paper."""
 
     CHOOSES = "chooses"
     """It gives one answer, and leaves out those at odds with it."""

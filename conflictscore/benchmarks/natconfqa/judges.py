@@ -27,7 +27,7 @@ JUDGE_TEMPLATES = (
     "natconfqa_conflict_in_answer",
     "natconfqa_conflict_in_passages",
 )
-"""What the judge is asked with; a judgement belongs to these texts."""
+"""The judge's templates; a judgement belongs to these texts."""
 
 REPLY_FORMS = ("ANSWERS:\n1. one\n2. another\nCONFLICTS:\n1 - 2", "FOUND: True", "CONFLICT: True")
 
@@ -71,7 +71,7 @@ class Judgement(Record):
 
     @property
     def counts(self) -> Counts:
-        """What the measures are made of."""
+        """The counts behind the measures."""
         apart = self.decomposition is not None
         return Counts(
             answer_recall=_count(self.references),

@@ -36,7 +36,7 @@ GROUPS: Mapping[str, frozenset[Subset]] = {
     "conflict": frozenset({Subset.YES_NO, Subset.WH_ALL, Subset.WH_MIX}),
     **{subset.value: frozenset({subset}) for subset in Subset},
 }
-"""What figures are given for: ``conflict`` (Table 1), and each subset (Tables 2 and 6)."""
+"""Groups that figures are given for: ``conflict`` (Table 1) and each subset (Tables 2, 6)."""
 
 _Natural = Annotated[int, Field(ge=0)]
 
@@ -59,7 +59,7 @@ class Count(Record):
 
 
 class Counts(Record):
-    """What formulas 1 to 4 are made of; None where it is not known what there is to decide."""
+    """Counts for formulas 1 to 4; None where it is not known what there is to decide."""
 
     answer_precision: Count | None
     answer_recall: Count | None
@@ -84,7 +84,7 @@ class MeasureFigures(Record):
     micro: float | None
     """From all decisions pooled, in [0, 1]; of F1, from pooled precision and recall."""
     decisions: Proportion | None
-    """What was pooled, with a Wilson interval that takes decisions as independent; None of F1."""
+    """The pooled decisions, with a Wilson interval that takes them as independent; None of F1."""
     undefined: _Natural
     """Questions on which the measure has no value by its nature."""
     unjudged: _Natural

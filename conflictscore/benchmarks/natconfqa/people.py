@@ -1,4 +1,4 @@
-"""What people decided about models' answers: the published ``human_judgments.jsonl``."""
+"""People's decisions about models' answers: the published ``human_judgments.jsonl``."""
 
 import re
 from collections.abc import Mapping, Sequence

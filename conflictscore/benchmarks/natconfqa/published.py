@@ -1,4 +1,4 @@
-"""What the paper reports: one of its models stands beside each method, and all in a table below."""
+"""The paper's figures: one of its models beside each method, and all in a table below."""
 
 from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.reporting.plain_table import Card

@@ -40,14 +40,14 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Record
 
 MEASURES = ("exact match", "all right answers", "no wrong answer")
-"""What :func:`verdicts` judges; the first is the benchmark's own."""
+"""The measures of :func:`verdicts`; the first is the benchmark's own."""
 
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
 class ExactMatch(Record):
-    """What of the right and wrong answers stands in an answer."""
+    """The right and wrong answers that an answer gives."""
 
     given: tuple[str, ...]
     """Right answers that stand in it."""

@@ -33,11 +33,11 @@ _CONFLICT_TYPES = (
     "Conflict due to outdated information",
     "Conflict due to misinformation",
 )
-"""What CONFLICTS calls a conflict; complementary information is none."""
+"""Types that CONFLICTS calls a conflict; complementary information is none."""
 
 
 class Topic(Record):
-    """What a report is about."""
+    """The topic of a report."""
 
     set: str
     """Names the file that it is of."""
@@ -149,7 +149,7 @@ def _of_conflictbench(kind: str, path: Path, seed: int) -> Sequence[Topic]:
 
 
 def _told(topic: Topic) -> tuple[str, ...]:
-    """What two topics must have in common to be one."""
+    """A key that is the same for two topics that count as one."""
     return (str(topic.conflict), *sorted(document.text for document in topic.documents))
 
 
@@ -213,7 +213,7 @@ def _question(topic: Topic) -> Question:
 
 
 def _given(document: Document) -> dict[str, Any]:
-    """What is known of a document; its number follows from its place."""
+    """A document as plain JSON; its number follows from its place."""
     known = {"text": document.text, "title": document.title, "url": document.url}
     return {**known, "metadata": dict(document.metadata)} if document.metadata else known
 

@@ -1,4 +1,4 @@
-"""What the paper reports in Table 3."""
+"""The paper's figures of Table 3."""
 
 from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.reporting.plain_table import Card

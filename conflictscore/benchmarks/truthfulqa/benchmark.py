@@ -46,7 +46,7 @@ class JudgedLine(NamedTuple):
 
     template: str
     word: str
-    """What the line with the verdict begins with."""
+    """The first word of the line with the verdict."""
 
 
 JUDGES: Mapping[Quality, JudgedLine] = {

@@ -18,7 +18,7 @@ from conflictscore.retrieval.cleaning import clean_text
 _WRONG = "Best Incorrect Answer"
 _FILLED = ("Type", "Category", "Question", "Best Answer", "Correct Answers", "Incorrect Answers")
 _COLUMNS = (*_FILLED, "Source")
-"""What both versions have; the source of two questions of the official files is empty."""
+"""The columns of both versions; the source of two questions of the official files is empty."""
 _SHOWN_CHARS = 300
 
 _Row = tuple[str, Mapping[str, str]]

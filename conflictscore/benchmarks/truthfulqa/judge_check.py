@@ -42,7 +42,7 @@ class LabelledAnswer(NamedTuple):
 
 
 class LabelledAnswers(NamedTuple):
-    """What a file holds to check a judge against."""
+    """The labelled answers of a file."""
 
     measure: Quality
     answers: tuple[LabelledAnswer, ...]

@@ -1,4 +1,4 @@
-"""What the paper reports: section 6, Tables 4 and 5, and the counts of section 6.4.
+"""The paper's figures: section 6, Tables 4 and 5, and the counts of section 6.4.
 
 The answering model and the judge were gpt-4.1-mini, with ten documents of a Google search; the
 paper gives no intervals and no p.

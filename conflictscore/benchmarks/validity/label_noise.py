@@ -1,4 +1,4 @@
-"""What wrong labels do to the score, and how many questions tell two systems apart.
+"""Effects of wrong labels on the score, and how many questions tell two systems apart.
 
 Claims whose documents people labelled are scored by people's labels, by labels made worse at
 random and by a labeler's. What a measure keeps of a true difference between two systems follows
@@ -39,7 +39,7 @@ _MOST_QUESTIONS = 1_000_000
 
 
 class Power(Record):
-    """What a measure can tell, of two systems whose answers have five claims each.
+    """The power of a measure to tell apart two systems whose answers have five claims each.
 
     Of one system's claims 30 % are in conflict, of the other's more by the difference. Claims are
     taken as independent, and so are the systems' answers: claims of one answer that hang together
@@ -201,7 +201,7 @@ def _condition(name: str, labels: _Numbers, gold: _Numbers) -> Condition:
 
 
 def _power(seen: _Numbers, true: _Numbers, conflict: _Numbers) -> Power:
-    """What a measure can tell.
+    """The power of a measure.
 
     Args:
         seen: Of shape (draws, claims).

@@ -18,7 +18,7 @@ from conflictscore.records import Claim, ClaimEvidence, EvidenceLabel, Label, Re
 _Numbers = NDArray[Any]
 _RESAMPLES = 999
 _SAME = 1e-9
-"""What only rounding errors tell apart is the same."""
+"""Values that only rounding errors tell apart are the same."""
 _Count = Annotated[int, Field(ge=0)]
 
 MEASURES: Mapping[str, int] = {
@@ -31,7 +31,7 @@ MEASURES: Mapping[str, int] = {
     "documents supporting": 1,
     "words": 1,
 }
-"""What is made of an answer's labels, and whether a better answer should have more of it (1) or
+"""Measures made of an answer's labels, and whether a better answer should have more (1) or
 less (-1). ``claims covered``: the share of claims that a document speaks to. ``whole-answer NLI``:
 the mean over documents of the label of the answer as one claim, 1 for SUPPORTS and -1 for
 CONTRADICTS, times the labeler's probability where it gives one. ``documents supporting``: the share

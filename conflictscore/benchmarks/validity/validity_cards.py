@@ -90,7 +90,7 @@ def _noise(figures: NoiseFigures) -> Iterator[Card]:
     )
     shown = ", ".join(f"{one:g}" for one in DIFFERENCES)
     yield Card(
-        title=f"What tells two systems apart, {name}",
+        title=f"Power to tell two systems apart, {name}",
         columns=("labels", "measure", "keeps", "questions", "in order %"),
         rows=tuple(
             (one.name, measure, *_power(power))

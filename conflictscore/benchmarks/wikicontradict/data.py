@@ -100,7 +100,7 @@ class Prompt(IntEnum):
 
 
 _RIGHT = {Prompt.FIRST_PASSAGE: (0,), Prompt.SECOND_PASSAGE: (1,)}
-"""Whose answer counts as right where one passage is shown; else that of either."""
+"""The passage whose answer counts as right where one is shown; else that of either."""
 
 
 class RatedAnswer(NamedTuple):
@@ -110,7 +110,7 @@ class RatedAnswer(NamedTuple):
     """Follows from the question, the model and the prompt."""
     question: str
     right: tuple[str, ...]
-    """What counts as right: of a prompt with one passage that passage's answer, otherwise both."""
+    """The right answers: for a prompt with one passage that passage's, otherwise both."""
     prompt: Prompt
     model: str
     answer: str

@@ -24,7 +24,7 @@ AGREEMENT_TEMPLATE = "wikicontradict_judge_agreement"
 """The same of two that do not."""
 
 MEASURES = ("correct", "at least partially correct")
-"""What an answer is judged by, from one rating; the first is the benchmark's own."""
+"""The measures, both from one rating; the first is the benchmark's own."""
 
 _REPLY_TOKENS = 320
 _YES_OR_NO = re.compile(r"[\s*_`#>\"'(]*(yes|no)\b", re.IGNORECASE)
@@ -43,7 +43,7 @@ class Rating(StrEnum):
 
 
 class JudgedRating(Record):
-    """What the judge says of an answer."""
+    """The judge's rating of an answer."""
 
     rating: Rating | None
     """None where the judge could not be read or failed: unjudged, and in no figure."""
@@ -108,7 +108,7 @@ def verdicts_of(judgement: JudgedRating) -> dict[str, Verdict]:
 def rating_prompt(
     question: str, right: Sequence[str], answer: str, prompts: PromptSet, template: str = TEMPLATE
 ) -> str:
-    """What the judge is asked; the arguments are those of :func:`judge_answer`."""
+    """The judge's prompt; the arguments are those of :func:`judge_answer`."""
     return prompts.render(
         template,
         question=material_line(question),
@@ -148,7 +148,7 @@ class NliRating:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What the ratings depend on, as plain JSON."""
+        """Identity of the ratings, as plain JSON."""
         identity = self.labeler.identity
         return {"judge": self.labeler.name, "identity": None if identity is None else {**identity}}
 

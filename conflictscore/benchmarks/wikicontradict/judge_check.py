@@ -49,7 +49,7 @@ class Agreement(Record):
     accuracy_by_question: Interval
     """The mean over questions of the accuracy on each; its bounds resample questions."""
     commonest: Proportion
-    """What always giving the rating that people gave most would have for accuracy. It is high where
+    """Accuracy of always giving the rating that people gave most. It is high where
     a prompt mostly gets one rating, so accuracy and kappa say more by prompt than over all."""
     balanced_accuracy: float | None
     """Mean of the recalls of the ratings that people gave, in [0, 1]; None with fewer than two."""

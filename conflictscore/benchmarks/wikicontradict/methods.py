@@ -20,7 +20,7 @@ _BOTH_VIEWS, _CONFLICT_ASKED = "wikicontradict_both_views", "wikicontradict_conf
 
 
 async def _from_none(asker: Asker, asked: Asked) -> dict[str, Any]:
-    """What the model says from memory."""
+    """The model's answer from memory."""
     meter, prompts = UsageMeter(), asker.context.prompts
     text = await asker.context.generator.ask(
         prompts.render(_UNAIDED, question=material_line(asked.question.question)),

@@ -1,1 +1,1 @@
-"""What a benchmark runs, method by method: one object each, and one line in the registry."""
+"""Methods of benchmark runs: one object each, and one line in the registry."""

@@ -1,4 +1,4 @@
-"""What methods ask a run's models by: answers, graphs and scores, with cached replies counted."""
+"""Asks a run's models for methods: answers, graphs and scores, with cached replies counted."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ from conflictscore.records import Answer, Attempt, ConflictReport, Document, Met
 from conflictscore.retrieval.duplicates import mark_duplicates
 
 _FIRST = "free_form_rag"
-"""What asks for a first answer in free form; of a report, its own words stand in for it."""
+"""Template of a first answer in free form; a report has its own wording."""
 
 
 class UsageScope(Protocol):
@@ -96,7 +96,7 @@ class Asker:
     async def answer(
         self, build: Callable[["Asker"], Any], question: Question, documents: Sequence[Document]
     ) -> dict[str, Any]:
-        """What an answering graph says; see :meth:`run`."""
+        """The answer of an answering graph; see :meth:`run`."""
         state = await self.run(build, graph_input(question, documents))
         return {"answer": state["draft"], "notes": state["notes"]}
 
@@ -150,7 +150,7 @@ class Asker:
 
 
 def graph_input(question: Question, documents: Sequence[Document]) -> RagInput:
-    """What a graph starts from."""
+    """The input of a graph."""
     return {
         "question": question.question,
         "options": list(question.options),

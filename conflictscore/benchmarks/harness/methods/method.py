@@ -57,7 +57,7 @@ class BenchmarkMethod:
 
     name: str
     ask: Callable[[Asker, Asked], Awaitable[dict[str, Any]]]
-    """What is asked for one question; the plain JSON that is recorded of it.
+    """Asks for one question, and gives the plain JSON that is recorded.
 
     It raises :class:`~conflictscore.errors.ConfigurationError` for what ends a run, and other
     errors of :mod:`conflictscore.errors` for what fails this question only."""
@@ -83,7 +83,7 @@ class BenchmarkMethod:
     control: str = ""
     """Of a control, what is done to an answer without the method that it is held against."""
     caveat: str = ""
-    """What the reader of its figures should know."""
+    """A remark for the reader of its figures."""
 
     @property
     def step(self) -> str:
@@ -96,7 +96,7 @@ class BenchmarkMethod:
         return self.looks_again and self.step != LOOP
 
     def grade_key(self, text: str) -> str:
-        """What the grade of an answer of this method is kept by."""
+        """The key of the grade of an answer of this method."""
         return f"{self.name}\n{text}" if self.own_judge else text
 
     def reads(self, form: Form) -> set[str]:

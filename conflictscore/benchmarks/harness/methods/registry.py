@@ -37,7 +37,7 @@ class MethodEntry(NamedTuple):
     """A method, as far as it is known before its module is imported."""
 
     summary: str
-    """What it does, in one line of help."""
+    """Its line of help."""
     place: str
     """Its module, which begins with a dot where it is one of this package, and its name there."""
     common: bool = False
@@ -158,7 +158,7 @@ OPEN_METHODS = ("revised-rag", "revised-alone", "unguarded", "madam-rag")
 
 
 def steps() -> tuple[str, ...]:
-    """What is paid for, and recorded, as one; in the order of tables."""
+    """The steps, each paid for and recorded as one, in the order of tables."""
     own = (name for name, entry in METHODS.items() if not entry.step)
     return (DOCUMENTS, LOOP, *own, GRADE)
 

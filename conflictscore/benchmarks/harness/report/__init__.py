@@ -1,1 +1,1 @@
-"""What people look at of benchmark runs: a terminal, an HTML page, tables, tasks of reviewers."""
+"""Reports of benchmark runs: terminal, HTML page, tables, tasks for reviewers."""

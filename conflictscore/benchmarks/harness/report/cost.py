@@ -1,4 +1,4 @@
-"""What a run cost and what failed in it, for a person at a terminal."""
+"""Cost and failures of a run, as tables."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""What the figures of a run can and cannot show, in plain sentences made from the figures alone."""
+"""Plain sentences on what the figures of a run can and cannot show."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -14,7 +14,7 @@ from conflictscore.reporting.figure_text import counted, p_value, percent, point
 
 _ALPHA = 0.05
 _MOST_BUT_ALL = 0.999
-"""What rounds to less than 100.0 %, as something that is not whole should."""
+"""Rounds to less than 100.0 %, as a share that is not whole should."""
 
 NEEDED_PAIRS = next(pairs for pairs in count(1) if 2 * 0.5**pairs < _ALPHA)
 """The fewest pairs that differ with which the exact McNemar test can fall below 0.05: when all of
@@ -77,7 +77,7 @@ def _what_is_missing(figures: Figures) -> Iterator[str]:
 
 
 def _judges(figures: Figures) -> Iterator[str]:
-    """Who says how good the answers are, where that is a model."""
+    """A remark on the judge, where a model judges the answers."""
     first = figures.measures[0]
     names = ", ".join(figures.measures).capitalize()
     judged = next((entry for entry in BENCHMARKS.values() if entry.judged_by == first), None)
@@ -201,7 +201,7 @@ def _controls(figures: Figures) -> Iterator[str]:
 
 
 def _where_in_conflict(figures: Figures, method: str) -> str:
-    """What a control did to the answers that a second look asks about: the fair comparison."""
+    """A control's changes to the answers that a second look asks about: the fair comparison."""
     moved = next((moved for moved in figures.transitions if moved.method == method), None)
     if moved is None:
         return ""

@@ -1,4 +1,4 @@
-"""What a change of answer was worth: correction, harm or neither."""
+"""Kinds of a changed answer: correction, harm or neither."""
 
 from enum import StrEnum
 

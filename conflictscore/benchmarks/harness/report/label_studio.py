@@ -90,7 +90,7 @@ def read_annotations(path: Path) -> dict[str, dict[tuple[str, str], FlipAnnotati
 def annotations_in(
     rows: Iterable[tuple[str, Mapping[str, Any]]],
 ) -> dict[str, dict[tuple[str, str], FlipAnnotation]]:
-    """What :func:`read_annotations` gives, of rows that each come with where they stand."""
+    """As :func:`read_annotations`, from rows that each come with their place for errors."""
     newest: dict[tuple[str, tuple[str, str], str], tuple[str, Review]] = {}
     for where, row in rows:
         data = _mapping(row.get("data"), f"{where}, field data") if "annotations" in row else row

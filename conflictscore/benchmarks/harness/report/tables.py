@@ -112,7 +112,7 @@ def figure_cards(
     changes = figures.change_words(figures.measures[0])
     yield from cost_cards(figures.cost, verbose=verbose, changes=changes)
     if sentences := findings(figures, paper):
-        title = "What this can and cannot show"
+        title = "Limits of these figures"
         yield Card(title, (), tuple(("-", sentence) for sentence in sentences))
 
 

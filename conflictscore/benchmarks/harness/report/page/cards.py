@@ -68,7 +68,7 @@ class ShownVerdict:
 
     @property
     def tone(self) -> str:
-        """What its colour stands for: ``right``, ``wrong``, ``unknown``, or none for a grade."""
+        """The name of its colour: ``right``, ``wrong``, ``unknown``, or none for a grade."""
         if self.value is None:
             return "unknown"
         return ("right" if self.value else "wrong") if isinstance(self.value, bool) else ""
@@ -105,7 +105,7 @@ class Said:
 
 @dataclass(frozen=True)
 class OtherAnswer:
-    """What another method did with the same question."""
+    """Another method's answer to the same question."""
 
     method: str
     said: Said | None
@@ -113,16 +113,16 @@ class OtherAnswer:
     kind: FlipKind | None
     """None where its answer is the baseline's."""
     donor: str | None
-    """Whose evidence the placebo showed."""
+    """Id of the question whose evidence the placebo showed."""
     told: ConflictType | None
     """The type of the conflict that it told; None where it tells none, or could not."""
     annotation: FlipAnnotation | None
-    """What reviewers said of it."""
+    """The reviewers' verdicts on it."""
 
 
 @dataclass(frozen=True)
 class ShownPassage:
-    """What one document says about the claim."""
+    """A document's passage about the claim."""
 
     document: Document
     pair: EvidenceLabel
@@ -204,13 +204,13 @@ class FlipCard:
 
     @property
     def diff(self) -> Any:
-        """What changed of a free-form answer, word by word, as markup; empty where nothing did."""
+        """The changes of a free-form answer, word by word, as markup; empty without any."""
         changed = self.kind != KEPT and not self.result.question.options
         return word_diff(self.before.text, self.after.text) if changed else ""
 
     @property
     def anchor(self) -> str:
-        """What the ids of its documents on the page begin with."""
+        """Prefix of the ids of its documents on the page."""
         named = "\0".join((self.run.name, self.result.question.id, self.method))
         return f"doc-{hashlib.sha256(named.encode(errors='replace')).hexdigest()[:12]}"
 
@@ -222,7 +222,7 @@ class FlipCard:
 
     @property
     def annotation(self) -> FlipAnnotation | None:
-        """What reviewers said of it."""
+        """The reviewers' verdicts on it."""
         return self.run.annotation(self.result, self.method)
 
     @cached_property
@@ -297,7 +297,7 @@ def _others(run: ReportRun, result: QuestionResult, shown: str) -> Iterator[Othe
 
 
 def excerpts(text: str, passage: str | None) -> tuple[Excerpt, Excerpt | None]:
-    """What is shown of a document at first, and the longer stretch for readers who want more.
+    """The excerpt shown at first, and a longer one for readers who want more.
 
     Args:
         text: The document.

@@ -24,7 +24,7 @@ class Mark:
     end: float
     """The same; equal to ``start`` where the mark is a point."""
     tone: str
-    """What its colour stands for."""
+    """The name of its colour."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Chart:
     """How to read it."""
     rows: tuple[Track, ...]
     unit: Literal["%", ""] = "%"
-    """What the ticks at 0, a half and 1 are counted in."""
+    """The unit of the ticks at 0, a half and 1."""
     long: bool = False
     """Whether it is folded away at first."""
     legend: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ def measure_chart(table: MeasureTable) -> Chart:
 
 
 def split_chart(runs: Sequence[ReportRun]) -> Chart:
-    """What became of the answers with conflict, as one stacked bar a method."""
+    """Outcomes of the answers with conflict, as one stacked bar a method."""
     rows = []
     graded = any(run.figures.is_graded(run.first_measure) for run in runs)
     for run in runs:
@@ -98,7 +98,7 @@ def split_chart(runs: Sequence[ReportRun]) -> Chart:
             ]
             rows.append(_stacked(f"the paper's regenerated-rag ({source})", parts))
     return Chart(
-        "What became of answers with conflict",
+        "Outcomes of answers with conflict",
         "Each bar is all first answers with evidence on both sides that the method answered: kept, "
         "then changed from wrong to right, from right to wrong, or neither."
         + (" By a graded measure, corrected is better and harmed is worse." if graded else ""),

@@ -1,4 +1,4 @@
-"""What the HTML pages share: templates that escape, and text of others made fit to be shown."""
+"""Shared parts of the HTML pages: escaping templates, and untrusted text as markup."""
 
 import base64
 import hashlib
@@ -52,7 +52,7 @@ def linked_documents(text: str, anchor: str, numbers: Collection[int]) -> Any:
 
 
 def word_diff(before: str, after: str) -> Any:
-    """What was taken away and what was added, word by word; empty where the texts are too long."""
+    """Deletions and insertions, word by word; empty where the texts are too long."""
     from markupsafe import Markup, escape
 
     old, new = (re.findall(r"\S+|\s+", shown(text)) for text in (before, after))

@@ -37,7 +37,7 @@ _COMPARED = (
     "typed-rag",
     "control-rag",
 )
-"""What is set against the baseline by category: the first of these that was run."""
+"""The chart by category compares the first of these that was run with the baseline."""
 
 
 def write_report(runs: Sequence[ReportRun], out: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a report is made of: a run of a benchmark, or logged runs that reviewers alone judge."""
+"""The input of a report: a benchmark run, or logged runs that only reviewers judge."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ class FlipAnnotation(Record):
     reviews: dict[str, Review]
     """By the reviewer's name, or number where there is no name."""
 
-    def joined(self, other: Self) -> Self:
+    def merged_with(self, other: Self) -> Self:
         """This and the other; of a reviewer in both, what the other says."""
         return self.model_copy(update={"reviews": {**self.reviews, **other.reviews}})
 
@@ -82,7 +82,7 @@ class ReportRun:
     annotations: Mapping[tuple[str, str], FlipAnnotation] = field(default_factory=dict)
 
     def annotation(self, result: QuestionResult, method: str) -> FlipAnnotation | None:
-        """What reviewers said of a method's flip; None where nobody did."""
+        """Reviewers' verdicts on a method's flip; None without any."""
         named = self.annotations.get((result.question.id, method))
         if named is None and method == second_look(result):
             return self.annotations.get((result.question.id, ""))
@@ -115,7 +115,7 @@ class ReportRun:
 
     @property
     def first_measure(self) -> str:
-        """What changed answers are judged by; empty where nothing judges them, as in live runs."""
+        """The measure that changed answers are judged by; empty in live runs, which have none."""
         return self.figures.measures[0] if self.figures.measures else ""
 
     @property
@@ -135,7 +135,7 @@ class ReportRun:
 
     @property
     def paper(self) -> PaperFigures | None:
-        """What a paper reports for the same; None where it has nothing."""
+        """A paper's figures for the same benchmark and form; None without any."""
         model = ((self.manifest.get("configuration") or {}).get("model") or {}).get("name")
         return paper_figures(self.benchmark, self.form, str(model or ""))
 

@@ -1,4 +1,4 @@
-"""What the tables of a report are made of, where runs stand side by side."""
+"""The content of a report's tables, with runs side by side."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -114,7 +114,7 @@ class ReviewerAgreement:
 
 @dataclass(frozen=True)
 class ReviewTable:
-    """What reviewers said of a run's flips, or of its answers that were not changed."""
+    """Reviewers' verdicts on a run's flips, or on its unchanged answers."""
 
     run: str
     what: str
@@ -176,7 +176,7 @@ def _unscored(run: ReportRun, method: str, ended: MethodResult) -> Iterator[tupl
 
 
 def review_tables(run: ReportRun) -> list[ReviewTable]:
-    """What reviewers said of a run: of its flips, and of the answers that were not changed."""
+    """Reviewers' verdicts on a run: on its flips, and on its unchanged answers."""
     tables = []
     for what, flipped in (("flip", True), ("unchanged answer", False)):
         said = [
