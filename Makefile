@@ -10,7 +10,7 @@ CAMPAIGN_SECONDS ?= 600
 
 demo: $(VENV)/.demo  ## fetch the local models once, and ask a question whose documents disagree
 	$(BIN)/conflictscore model fetch
-	$(BIN)/conflictscore ask "$(QUESTION)" --docs examples/lighthouse --model local --verbose
+	$(BIN)/conflictscore ask "$(QUESTION)" --docs examples/lighthouse --model local
 
 chat: $(VENV)/.demo  ## the chat page and the runs page on the same documents, at http://127.0.0.1:8400
 	$(BIN)/python -m pip install --quiet --editable '.[local,serve]'

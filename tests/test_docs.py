@@ -71,13 +71,17 @@ def anchors(page: Path) -> set[str]:
 
 
 def commands(page: Path) -> Iterator[list[str]]:
-    """Command lines of the shell blocks, a line that goes on in one."""
-    for code in blocks(page, "sh", "console"):
+    """Command lines of the shell blocks, or of a Makefile; a continued line is one."""
+    made = re.findall(r"^\t\$\(BIN\)/(conflictscore .*)$", page.read_text("utf-8"), re.MULTILINE)
+    for code in made if page.name == "Makefile" else blocks(page, "sh", "console"):
         for line in code.replace("\\\n", " ").splitlines():
             yield shlex.split(line.removeprefix('run="').rstrip('"'), comments=True)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+SHOWN = [*PAGES, ROOT / "Makefile"]
+
+
+@pytest.mark.parametrize("page", SHOWN, ids=names(SHOWN))
 def test_every_command_has_the_options_that_it_is_shown_with(page: Path) -> None:
     unknown = []
     for words in commands(page):
