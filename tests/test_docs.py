@@ -75,7 +75,8 @@ def commands(page: Path) -> Iterator[list[str]]:
     made = re.findall(r"^\t\$\(BIN\)/(conflictscore .*)$", page.read_text("utf-8"), re.MULTILINE)
     for code in made if page.name == "Makefile" else blocks(page, "sh", "console"):
         for line in code.replace("\\\n", " ").splitlines():
-            yield shlex.split(line.removeprefix('run="').rstrip('"'), comments=True)
+            plain = line.removeprefix('run="')
+            yield shlex.split(plain if plain == line else plain.rstrip('"'), comments=True)
 
 
 SHOWN = [*PAGES, ROOT / "Makefile"]
