@@ -1,10 +1,13 @@
 """Corrections and harms of the second look, on first answers drawn by lot.
 
 The first answer is what one document says, drawn by lot, so that it is as often wrong as the
-documents are. The loop then runs as for a user, with ``draft_answer``. An answer is right where it
-gives a right answer and no wrong one; "named" counts those that give the right answer, alone or
-beside a wrong one that is told as disputed. Sets: ramdocs and natconfqa (people's labels), and
-minority: twenty made cases of the lighthouse's kind (``minority_cases``).
+documents are. The loop then runs as for a user, with ``draft_answer``. right: first answers that
+give a right answer and no wrong one; corrected: wrong ones that became right; harmed: right ones
+that became wrong; hedged: those that name both, of wrong and of right first answers; named: answers
+that give the right one, alone or beside a wrong one that is told as disputed.
+
+Sets: ramdocs and natconfqa, which people labelled, and minority: twenty made cases of the
+lighthouse's kind (``minority_cases``).
 
 --readers scripted: what each document says is known; the judge of two sides finds no ground in
 ramdocs and natconfqa, and in minority sees which documents are records. --readers local, or any
@@ -13,7 +16,6 @@ of a labeler such as nli. With --out, replies are kept: a run that was stopped g
 """
 
 import random
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +28,7 @@ from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.statistics import mcnemar
 from conflictscore.benchmarks.ramdocs.benchmark import exact_match
 from conflictscore.errors import ConflictScoreError
-from conflictscore.labelers.nli.labeler import open_nli
+from conflictscore.labelers.nli.by_claim import open_nli_by_claim
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
 from conflictscore.storage.cache import ContentCache
@@ -43,7 +45,10 @@ from measurements.scripted_model import NotedPrompts, ScriptedModel
 
 __all__ = ["Looked", "first_by_lot", "main", "minority", "second_looks"]
 
-_ROW = "{:<12}{:>5}{:>7}{:>11}{:>8}{:>9}{:>8}{:>8}{:>9}{:>9}{:>8}{:>8}"
+_COLUMNS = (
+    *("n", "right", "disputed", "corrected", "harmed", "p", "hedged", "of wrong", "of right"),
+    *("named", "calls", "tokens"),
+)
 
 
 class Looked(NamedTuple):
@@ -53,6 +58,7 @@ class Looked(NamedTuple):
         before: Whether the first answer was right.
         after: Whether the answer that stands is right.
         named: Whether it gives the right answer.
+        told_wrong: Whether it gives a wrong answer.
         disputed: Whether the loop found a dispute.
         decided: By what it was decided, or ``hedge``, ``keep``; empty without a second look.
         usage: Calls and tokens.
@@ -62,6 +68,7 @@ class Looked(NamedTuple):
     before: bool
     after: bool
     named: bool
+    told_wrong: bool
     disputed: bool
     decided: str
     usage: Usage
@@ -195,6 +202,7 @@ def second_looks(
             before=bool(before.given) and not before.wrong,
             after=bool(after.given) and not after.wrong,
             named=bool(after.given),
+            told_wrong=bool(after.wrong),
             disputed=bool(state["attempts"][0]["report"]["disputed"]),
             decided=decided,
             usage=Usage.model_validate(state["usage"]),
@@ -233,8 +241,7 @@ def main(
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         cache = ContentCache(out / "replies.sqlite")
-    header = ("set", "n", "right", "corrected", "harmed", "p", "right'", "named", "disputed")
-    click.echo(_ROW.format(*header, "hedged", "calls", "tokens"))
+    click.echo(_row("set", *_COLUMNS))
     for one in data:
         name, _, file = one.partition("=")
         try:
@@ -247,7 +254,7 @@ def main(
             labelled = [o._replace(question=q) for o, q in zip(chosen, cut, strict=True)]
             labeler: Any = PeopleLabeler(labelled, Spoiler(rate=spoiled, seed=seed))
             if labels != "people":
-                labeler = open_nli(None if labels == "nli" else labels)
+                labeler = open_nli_by_claim(None if labels == "nli" else labels)
             done = []
             model = None if readers == "scripted" else readers
             for looked in second_looks(
@@ -265,27 +272,34 @@ def main(
             raise click.ClickException(str(error)) from error
         except KeyboardInterrupt:
             click.echo("stopped; the same command goes on where --out is given", err=True)
-        click.echo(_row(name, done))
+        click.echo(_counted(name, done))
 
 
-def _row(name: str, done: Sequence[Looked]) -> str:
-    moved = Counter((one.before, one.after) for one in done)
-    corrected, harmed, n = moved[False, True], moved[True, False], max(1, len(done))
-    usage = sum((one.usage for one in done), Usage())
-    return _ROW.format(
+def _counted(name: str, done: Sequence[Looked]) -> str:
+    """A row: what became of wrong and right first answers; a hedge that names both is neither."""
+    both = [one for one in done if one.named and one.told_wrong]
+    corrected = sum(not one.before and one.after for one in done)
+    harmed = sum(one.before and not one.named for one in done)
+    n, usage = max(1, len(done)), sum((one.usage for one in done), Usage())
+    return _row(
         name,
         len(done),
         sum(one.before for one in done),
+        sum(one.disputed for one in done),
         corrected,
         harmed,
-        f"{mcnemar(corrected, harmed):.3g}",
-        sum(one.after for one in done),
+        f"{mcnemar(corrected, harmed):.2g}",
+        len(both),
+        sum(not one.before for one in both),
+        sum(one.before for one in both),
         sum(one.named for one in done),
-        sum(one.disputed for one in done),
-        sum(one.decided == "hedge" for one in done),
         f"{(usage.calls + usage.cached_calls) / n:.1f}",
         f"{(usage.input_tokens + usage.output_tokens) / n:.0f}",
     )
+
+
+def _row(name: str, *cells: object) -> str:
+    return f"{name:<12}{''.join(f'{cell:>10}' for cell in cells)}"
 
 
 if __name__ == "__main__":

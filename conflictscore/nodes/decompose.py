@@ -5,7 +5,7 @@ passage's place is taken apart. A short answer ("Yes.", "1871") is taken apart w
 view, since alone it says nothing that a document could support.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from math import inf
@@ -129,6 +129,9 @@ async def _claims_after(
         try:
             if hedges:
                 update = await _claims_of_hedge(change, hedges, last, runtime, meter)
+            elif change.looks and len(words_in(change.after)) < _LEAST_WORDS:
+                # "No.", "1874": the statement that it makes is known, and has its labels
+                update = {"new_claims": tuple(_winners(change))}
             else:
                 texts = await _ask_for_passage(before, change.after, runtime, meter)
                 update = {"new_claims": texts}
@@ -145,6 +148,13 @@ async def _claims_after(
                 start(partial(take_apart, number))
     before = [evidence.claim for evidence in last.report.claims] if last.report else []
     return claims_in_place(before, [c for c in changed if c.differs]), tuple(changed)
+
+
+def _winners(change: Change) -> Iterator[str]:
+    """The statements that won the passage of a change."""
+    for look in change.looks:
+        if look.decision == "replace" and look.rival is not None:
+            yield look.candidates[look.rival].statement
 
 
 async def _claims_of_hedge(

@@ -6,6 +6,7 @@ there. A flip without a reason cannot be reviewed, so one short question of our 
 
 from typing import Any
 
+from conflictscore.active_content import without_active_content
 from conflictscore.errors import BudgetError, ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.conflict_details import conflict_details
@@ -60,7 +61,7 @@ async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             raise
         note = f"the change has no justification: {error}"
         return {"notes": [*state["notes"], note], "usage": spent(state, meter.usage)}
-    reason = " ".join(reason.split())
+    reason = " ".join(without_active_content(reason).split())
     cited = cited_documents(reason, [d.number for d in documents])
     answer = changed.answer.model_copy(update={"justification": reason, "cited": cited})
     explained = [*state["attempts"]]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from conflictscore.active_content import without_active_content
 from conflictscore.models.replies import unfenced
 from conflictscore.nodes.claim_replies import each_once, folded
 from conflictscore.prompts import material
@@ -146,7 +147,8 @@ def read_reconsidered_choice(
     match = _JUSTIFICATION.match(lines[1])
     if match is None:
         raise ValueError('its second line did not begin with "Justification:"')
-    return Choice(option, match["reason"], cited_documents(match["reason"], documents))
+    reason = without_active_content(match["reason"])
+    return Choice(option, reason, cited_documents(reason, documents))
 
 
 def cited_documents(justification: str, documents: Collection[int]) -> tuple[int, ...]:

@@ -99,6 +99,22 @@ def test_a_tie_stays_as_it_is_without_looking_further(
     assert "searches" not in state
 
 
+def test_a_tie_looks_further_in_a_folder_that_has_more_and_nothing_else_does(
+    model: ChatOpenAI, corpus: Searches, world: RevisingWorld
+) -> None:
+    free = corpus.corpus
+
+    state = ask(model, free, look_further="off")
+    assert state["answer"] == RIGHT
+    assert world.asked["look_further"] == 1
+
+    whole = ask(model, CorpusRetriever.from_documents([*FILES.values()], k=5), look_further="off")
+    paper = ask(model, free, effort="paper", look_further="off")
+    assert world.asked["look_further"] == 1, "all was found at first, or the loop is the paper's"
+    assert "searches" not in whole
+    assert "searches" not in paper
+
+
 def test_a_tie_is_settled_by_what_a_further_search_finds_and_only_new_pairs_are_labelled(
     model: ChatOpenAI, corpus: Searches, world: RevisingWorld
 ) -> None:

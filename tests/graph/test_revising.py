@@ -389,6 +389,26 @@ def test_an_answer_on_the_better_side_is_kept_with_the_reason(
     assert world.asked["decompose"] == 1
 
 
+@pytest.mark.parametrize(
+    ("documents", "becomes"),
+    [
+        (DOCUMENTS, "No."),
+        (TIED, "Sources disagree: Yes (“Gazette”); No (“Log”)."),
+        (DOCUMENTS[2:], "Yes."),
+    ],
+)
+def test_a_yes_becomes_a_no_where_the_documents_say_so(
+    world: RevisingWorld, documents: Any, becomes: str
+) -> None:
+    world.answer, world.decomposition = "Yes.", "Claims:\n- The lamp was lit in 1871."
+    world.broken["weigh"] = UNDECIDED
+    with OpenAIServer(world) as server:
+        state = run(scripted_model(server), documents, disputed=["conflict", "refuted"])
+
+    assert state["answer"] == becomes
+    assert world.asked["ask_document"] == 0
+
+
 @pytest.mark.parametrize("answer", ["1871", "In 1871.", "The lamp was lit in **1871**!"])
 def test_a_short_answer_keeps_its_form(
     model: ChatOpenAI, world: RevisingWorld, answer: str

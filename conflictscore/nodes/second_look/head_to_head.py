@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from conflictscore.active_content import added_active_content
 from conflictscore.metric import balance, coverage
 from conflictscore.nodes.second_look.statements import (
+    opposite,
     restates,
     same_answer,
     telling_terms,
@@ -53,7 +54,7 @@ def refusal(
     if not new:
         return "it claims nothing in place of what it replaces"
     for look in decided:
-        if why := _misstated(look, after, new):
+        if why := _misstated(look, before, after, new):
             return why
     if (coverage(new) or 0.0) < (coverage(old) or 0.0):
         return "fewer of its pairs have a label than before"
@@ -70,16 +71,18 @@ def refusal(
     return None
 
 
-def _misstated(look: SecondLook, after: str, new: Sequence[ClaimEvidence]) -> str | None:
+def _misstated(
+    look: SecondLook, before: str, after: str, new: Sequence[ClaimEvidence]
+) -> str | None:
     """Why a change does not say what a look came to."""
     own, rival = look.candidates[0], look.candidates[look.rival or 0]
     if look.decision == "hedge":
-        for side in (own, rival):
+        denied = opposite(before)  # "Yes.": the sides are the two words
+        words = (before, denied) if denied else (own.statement, rival.statement)
+        for side, told in zip((own, rival), words, strict=True):
             if not side.evidence.supports:
                 return f"no document supports “{side.statement}”, which it tells as one side"
-            if not telling_terms(side.statement) <= telling_terms(after) | telling_terms(
-                look.question
-            ):
+            if not telling_terms(told) <= telling_terms(after) | telling_terms(look.question):
                 return f"it does not name both sides: “{side.statement}” is missing"
         return None
     texts = [claim.claim.text for claim in new]
