@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import partial
@@ -117,11 +117,12 @@ def deadline(left: float | None, budget: float | None) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def in_time(who: str) -> AsyncIterator[None]:
+async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
     """Time out the block at the current deadline, if there is one.
 
     Args:
         who: Name of the model or search, for the error.
+        waits: Why it waits to try again, for the error; filled meanwhile, the last reason counts.
 
     Raises:
         ProviderError: The deadline has passed.
@@ -140,7 +141,8 @@ async def in_time(who: str) -> AsyncIterator[None]:
     except TimeoutError:
         if not limit.expired():
             raise
-        raise ProviderError(late, provider=who) from None
+        why = f"; it waited to try again, since {[*waits][-1]}" if waits else ""
+        raise ProviderError(f"{late}{why}", provider=who) from None
 
 
 @asynccontextmanager

@@ -56,6 +56,7 @@ async def dispatch(
     gate: Gate | None,
     retries: Retries | None,
     again: bool = False,
+    waiting: Callable[[Exception], None] = lambda error: None,
 ) -> Out:
     """Make a call when it is its turn, and again if that may help.
 
@@ -71,6 +72,7 @@ async def dispatch(
         gate: What else holds calls back; None where nothing does.
         retries: When to try again; None where the client does so by itself.
         again: Whether it asks again because the first reply could not be read.
+        waiting: Told why, before it waits for its next attempt.
 
     Raises:
         Exception: What the last attempt raised.
@@ -94,6 +96,7 @@ async def dispatch(
                 wait = _wait_after(error, limit, retries, attempt, began, began - first_sent)
                 if wait is None:
                     raise
+                waiting(error)
             else:
                 limit.answered(kind, began)
                 if gate:

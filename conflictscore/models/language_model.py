@@ -259,8 +259,7 @@ class LanguageModel:
     ) -> AIMessage:
         """The model's reply to messages that are not a prompt of ours.
 
-        The call is scheduled as all others are. It is never kept or folded, and what the client
-        raises in the end is raised as it is.
+        The call is scheduled as all others are, never kept, and raises what its client raises.
 
         Args:
             messages: What is sent, as it is.
@@ -296,16 +295,23 @@ class LanguageModel:
         asked = [m.model_copy(update={"content": encodable(m.text)}) for m in history]
         asked.append(HumanMessage(encodable(prompt)))
         config, kind = hidden_config(meter), (form.name, form.max_tokens.bit_length())
-        breaker, last = CircuitBreaker.current(), False
+        breaker, last, waits = CircuitBreaker.current(), False, list[str]()
         async with AsyncExitStack() as asking_again:
             while True:
                 said = [*asked]
-                go = partial(self._dispatched, messages=said, caller=meter, kind=kind, again=last)
+                go = partial(
+                    self._dispatched,
+                    messages=said,
+                    caller=meter,
+                    kind=kind,
+                    again=last,
+                    waits=waits,
+                )
                 work = partial(self._requests.reply, form, said, config, prompts, go)
                 try:
                     with self._clear_errors():
                         made = joined(self._joinable(asked, form), work)
-                        async with in_time(self.name), made as (reply, ours):
+                        async with in_time(self.name, waits), made as (reply, ours):
                             result = await reply
                     if not ours:
                         meter.cached()
@@ -339,14 +345,13 @@ class LanguageModel:
 
     @cached_property
     def _requests(self) -> StyledRequests:
-        takes_schemas = self.is_local or self.endpoint.startswith(_OPENAI_URL)
         return StyledRequests(
             self._sender,
             self._capabilities,
             thinking_tokens=self.thinking_tokens,
             spare_tokens=min(THINKING_TOKENS, self.context_window // 2),
             judge_client=None if self.retries is None else self.judge_client,
-            scouts=not takes_schemas,
+            scouts=not (self.is_local or self.endpoint.startswith(_OPENAI_URL)),
         )
 
     def _dispatched(
@@ -356,6 +361,7 @@ class LanguageModel:
         caller: Hashable,
         kind: tuple[Hashable, ...],
         again: bool = False,
+        waits: list[str] | None = None,
     ) -> Coroutine[Any, Any, Any]:
         return dispatch(
             send,
@@ -366,6 +372,7 @@ class LanguageModel:
             gate=self.gate,
             retries=self.retries,
             again=again,
+            waiting=lambda error: None if waits is None else waits.append(str(self._clear(error))),
         )
 
     @contextmanager
@@ -373,13 +380,16 @@ class LanguageModel:
         try:
             yield
         except Exception as error:  # noqa: BLE001 - a plugged-in model may raise anything
-            raise clear_error(
-                error,
-                provider=self.name,
-                endpoint=self.endpoint,
-                secrets=secrets_of(self.chat),
-                answered=self._capabilities.answered,
-            ) from None
+            raise self._clear(error) from None
+
+    def _clear(self, error: Exception) -> Exception:
+        return clear_error(
+            error,
+            provider=self.name,
+            endpoint=self.endpoint,
+            secrets=secrets_of(self.chat),
+            answered=self._capabilities.answered,
+        )
 
     def _unreadable(self, reason: str, reply: str) -> UnreadableReplyError:
         return UnreadableReplyError(reason, provider=self.name, reply=reply)

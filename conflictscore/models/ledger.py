@@ -11,7 +11,7 @@ from typing import Literal
 from conflictscore.errors import BudgetError, ConfigurationError
 from conflictscore.models.clients import with_handler
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.limits import Gate, Pace
+from conflictscore.models.limits import Gate, RateLimiter
 from conflictscore.models.prices import PriceTable
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Usage
@@ -70,7 +70,7 @@ class Ledger:
         self._spent = dict(spent or {})
         self._sent = sum(used.calls for used in self._spent.values())
         self._endpoints: dict[str, str] = {}
-        self._paces: dict[tuple[str, str, float], Pace] = {}
+        self._paces: dict[tuple[str, str, float], RateLimiter] = {}
         self._silent = next((m for m, u in self._spent.items() if _unreported(u)), None)
         self._on_call = on_call
         self._lock = threading.Lock()
@@ -161,11 +161,11 @@ class Ledger:
 
     def pace(
         self, endpoint: str, per_minute: float, of: Literal["requests", "tokens"] = "requests"
-    ) -> Pace:
+    ) -> RateLimiter:
         """The pace of the calls to an endpoint; the same for all its models."""
         if not (isfinite(per_minute) and per_minute > 0):
             raise ConfigurationError(f"{_PACES[of]} is {per_minute}; give {of} a minute, above 0")
-        made = Pace(per_minute, taken=1)
+        made = RateLimiter(per_minute, taken=1)
         return self._paces.setdefault((endpoint, of, per_minute), made)
 
 

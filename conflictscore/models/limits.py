@@ -13,7 +13,7 @@ from langchain_core.rate_limiters import BaseRateLimiter
 
 from conflictscore.tokens import count_tokens
 
-__all__ = ["ConcurrencyLimit", "CongestionWindow", "Gate", "Pace"]
+__all__ = ["ConcurrencyLimit", "CongestionWindow", "Gate", "RateLimiter"]
 
 _GENTLY, _HARD = 0.8, 0.5
 _REST_S = 2.0
@@ -240,7 +240,7 @@ class CongestionWindow:
         return known and self._slowness > _SLOW
 
 
-class Pace:
+class RateLimiter:
     """Gives everyone who asks the time from which they may go, one after the other.
 
     Unlike LangChain's rate limiter it takes amounts, such as tokens, can be told later what an
@@ -281,8 +281,8 @@ class Gate:
     """Asked last, when the wait is over; raises where no call may be made."""
     own: BaseRateLimiter | None = None
     """What a chat model brought of its own."""
-    requests: Pace | None = None
-    tokens: Pace | None = None
+    requests: RateLimiter | None = None
+    tokens: RateLimiter | None = None
 
     async def enter(self, messages: Sequence[BaseMessage]) -> int:
         """Wait for one's turn.

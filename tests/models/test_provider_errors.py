@@ -10,6 +10,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import open_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
+from conflictscore.threads import deadline
 from tests.fakes.openai_server import Fault, OpenAIServer, Reply, then
 from tests.models.calling import KEY, calling
 
@@ -121,3 +122,18 @@ async def test_a_key_that_stops_being_good_is_named_by_its_provider() -> None:
         model = calling(server)
         await model.ask("hi", str, prompts=PROMPTS, meter=UsageMeter(), max_tokens=9)
         assert isinstance(await failure(model), ConfigurationError)
+
+
+async def test_a_wait_that_the_runs_time_cut_short_says_what_it_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    busy = Fault(429, retry_after="60", message="too many requests a minute")
+    with OpenAIServer(then(busy)) as server:
+        model = open_model("test-model", base_url=server.base_url)
+        with deadline(1, 1):
+            error = await failure(model)
+    assert "may take 1 s; it waited to try again, since test-model failed with HTTP 429" in str(
+        error
+    )
+    assert "too many requests a minute" in str(error)
