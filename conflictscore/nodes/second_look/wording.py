@@ -17,7 +17,7 @@ _MOST_TOKENS = 80
 """Of a statement that is compared token by token, which takes quadratic time."""
 _ENDS = " .!\u3002"
 _CITED = re.compile(r"[ \t]?\[(\d{1,3})\]")
-_LAST_CITATIONS = re.compile(r"(?:[ \t]?\[\d{1,3}\])+(?=[.!?]?$)")
+_LAST_CITATIONS = re.compile(r"(?<!\])(?<!\][ \t])(?:[ \t]?\[\d{1,3}\])++(?=[.!?]?$)")
 _CITATIONS = re.compile(r"(?:[ \t]?\[\d{1,3}\])+")
 _NAME_CHARS = 70
 _MOST_NAMES = 3
