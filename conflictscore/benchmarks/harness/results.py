@@ -7,11 +7,10 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import fsum
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
-from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.definition import ACCURACY
 from conflictscore.benchmarks.harness.methods.method import BenchmarkMethod
 from conflictscore.benchmarks.harness.methods.registry import (
@@ -31,6 +30,18 @@ from conflictscore.benchmarks.harness.records import (
     StepRecord,
     Verdict,
 )
+from conflictscore.benchmarks.harness.step_values import (
+    AnsweredValue,
+    DocumentsValue,
+    FirstUsageValue,
+    GradedValue,
+    LoopValue,
+    NotedValue,
+    PlaceboValue,
+    RevisedValue,
+    StepValue,
+    TypedValue,
+)
 from conflictscore.errors import InputError
 from conflictscore.nodes.decide import flipped_by
 from conflictscore.nodes.guard import judge_change
@@ -39,86 +50,16 @@ from conflictscore.records import (
     Attempt,
     Change,
     ConflictReport,
-    Document,
     RevisionAction,
     Usage,
     first_fault,
 )
-from conflictscore.records.stored import upgraded_run
 
 FREE_FORM_MEASURES = ("truthful", "informative")
 """The measures of a free-form answer; pairs are counted by the first."""
 
 
-class _Value(BaseModel):
-    """The value of a step, as far as it is read here."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class _NotedValue(_Value):
-    """Of any step that notes something."""
-
-    notes: tuple[str, ...] = ()
-
-
-class _DocumentsValue(_Value):
-    """Of ``documents``."""
-
-    documents: tuple[Document, ...]
-
-
-class _LoopValue(_Value):
-    """Of ``loop``."""
-
-    attempts: tuple[Attempt, ...] = Field(min_length=1)
-    changes: tuple[Change, ...] = ()
-    regeneration_error: str | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_any_version(cls, data: Any) -> Any:
-        return upgraded_run(data) if isinstance(data, dict) else data
-
-
-class _FirstUsageValue(_Value):
-    """Of ``loop``, what its first answer cost; None where it does not say."""
-
-    first_usage: dict[str, Usage] | None = None
-
-
-class _AnsweredValue(_Value):
-    """Of a step with one answer."""
-
-    answer: Answer
-
-
-class _RevisedValue(_AnsweredValue):
-    """Of a method that corrects by the loop's own step."""
-
-    changes: tuple[Change, ...] = ()  # earlier versions recorded only what changed, as "flips"
-
-
-class _PlaceboValue(_AnsweredValue):
-    """Of ``placebo``."""
-
-    donor: str | None
-
-
-class _TypedValue(_AnsweredValue):
-    """Of a method that tells the type of the conflict."""
-
-    conflict_type: ConflictType | None
-
-
-class _GradedValue(_Value):
-    """Of ``grade``."""
-
-    verdicts: dict[str, Verdict]
-    report: ConflictReport | None = None
-
-
-_V = TypeVar("_V", bound=_Value)
+_V = TypeVar("_V", bound=StepValue)
 
 
 def results(
@@ -171,7 +112,7 @@ def first_answer_usage(records: Iterable[StepRecord]) -> dict[str, dict[str, Usa
     for record in records:
         if record.step != LOOP:
             continue
-        said = None if record.error is not None else _read_value(record, _FirstUsageValue)
+        said = None if record.error is not None else _read_value(record, FirstUsageValue)
         known = record.usage if said is None else said.first_usage
         if known is None:
             silent.add(record.question)
@@ -206,9 +147,9 @@ class Recorded:
     def result(self, methods: Mapping[str, BenchmarkMethod]) -> QuestionResult:
         """The question's result by these methods."""
         found = {name: method.answer(method, self) for name, method in methods.items()}
-        documents = self._value(DOCUMENTS, _DocumentsValue)
-        placebo = self._value("placebo", _PlaceboValue)
-        attempts = self._loop.attempts if isinstance(self._loop, _LoopValue) else ()
+        documents = self._value(DOCUMENTS, DocumentsValue)
+        placebo = self._value("placebo", PlaceboValue)
+        attempts = self._loop.attempts if isinstance(self._loop, LoopValue) else ()
         changes = self._changes(methods)
         telling = flipped_by(attempts) if attempts else None
         looked = [c for c in changes.get(LOOP, ()) if telling is None or c.round == telling.round]
@@ -225,7 +166,7 @@ class Recorded:
             guard=self.guard,
             donor=placebo.donor if placebo else None,
             predicted={
-                name: told.conflict_type if (told := self._value(name, _TypedValue)) else None
+                name: told.conflict_type if (told := self._value(name, TypedValue)) else None
                 for name, method in methods.items()
                 if method.tells_type and found[name]
                 if self._disputed or not method.begins_with_first
@@ -237,29 +178,29 @@ class Recorded:
 
     def _changes(self, methods: Mapping[str, BenchmarkMethod]) -> dict[str, tuple[Change, ...]]:
         """The changes of the loop, and of each method that corrects by the loop's own step."""
-        changes = {LOOP: self._loop.changes} if isinstance(self._loop, _LoopValue) else {}
+        changes = {LOOP: self._loop.changes} if isinstance(self._loop, LoopValue) else {}
         for method in methods.values():
-            if method.own_loop and (value := self._value(method.step, _RevisedValue)):
+            if method.own_loop and (value := self._value(method.step, RevisedValue)):
                 changes[method.step] = value.changes
         return changes
 
     @cached_property
-    def _loop(self) -> _LoopValue | MethodResult | None:
-        return self._outcome(LOOP, _LoopValue)
+    def _loop(self) -> LoopValue | MethodResult | None:
+        return self._outcome(LOOP, LoopValue)
 
     @cached_property
     def first(self) -> MethodResult | None:
         """The first answer."""
         return (
             self._attempt(self._loop.attempts[0])
-            if isinstance(self._loop, _LoopValue)
+            if isinstance(self._loop, LoopValue)
             else self._loop
         )
 
     @cached_property
     def last(self) -> MethodResult | None:
         """The loop's last answer."""
-        if not isinstance(self._loop, _LoopValue):
+        if not isinstance(self._loop, LoopValue):
             return self._loop
         if self._loop.regeneration_error is not None:
             return _failed(self._loop.regeneration_error)
@@ -307,8 +248,8 @@ class Recorded:
         """
         if after_first and self.first is not None and self.first.answer is None:
             return _failed("the first answer failed")
-        outcome = self._outcome(step, _AnsweredValue)
-        if not isinstance(outcome, _AnsweredValue):
+        outcome = self._outcome(step, AnsweredValue)
+        if not isinstance(outcome, AnsweredValue):
             return outcome
         if after_first and not self._disputed:
             return self.first
@@ -343,7 +284,7 @@ class Recorded:
             return {}
         if grade.error is not None:
             return dict.fromkeys(self.measures, Verdict(value=None, error=grade.error))
-        return _read_value(grade, _GradedValue).verdicts
+        return _read_value(grade, GradedValue).verdicts
 
     def _outcome(self, step: str, form: type[_V]) -> _V | MethodResult | None:
         """A step's value, its failure, or None where it is still to come."""
@@ -364,7 +305,7 @@ class Recorded:
         return bool(report.conflicting)
 
     def _notes(self) -> tuple[str, ...]:
-        told = [self._value(step, _NotedValue) for step in steps()]
+        told = [self._value(step, NotedValue) for step in steps()]
         return tuple(dict.fromkeys(note for value in told if value for note in value.notes))
 
     def _usage(self) -> dict[str, dict[str, Usage]]:
@@ -392,7 +333,7 @@ def _current(records: Sequence[StepRecord]) -> list[StepRecord]:
 def _score(grade: StepRecord | None) -> ConflictReport | None:
     if grade is None or grade.error is not None:
         return None
-    return _read_value(grade, _GradedValue).report
+    return _read_value(grade, GradedValue).report
 
 
 def _failed(error: str) -> MethodResult:

@@ -1,0 +1,85 @@
+"""The values of a run's records, by step, as far as results are made of them."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
+from conflictscore.benchmarks.harness.records import Verdict
+from conflictscore.records import (
+    Answer,
+    Attempt,
+    Change,
+    ConflictReport,
+    Document,
+    Usage,
+)
+from conflictscore.records.stored import upgraded_run
+
+
+class StepValue(BaseModel):
+    """The value of a step, as far as it is read here."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class NotedValue(StepValue):
+    """Of any step that notes something."""
+
+    notes: tuple[str, ...] = ()
+
+
+class DocumentsValue(StepValue):
+    """Of ``documents``."""
+
+    documents: tuple[Document, ...]
+
+
+class LoopValue(StepValue):
+    """Of ``loop``."""
+
+    attempts: tuple[Attempt, ...] = Field(min_length=1)
+    changes: tuple[Change, ...] = ()
+    regeneration_error: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_any_version(cls, data: Any) -> Any:
+        return upgraded_run(data) if isinstance(data, dict) else data
+
+
+class FirstUsageValue(StepValue):
+    """Of ``loop``, what its first answer cost; None where it does not say."""
+
+    first_usage: dict[str, Usage] | None = None
+
+
+class AnsweredValue(StepValue):
+    """Of a step with one answer."""
+
+    answer: Answer
+
+
+class RevisedValue(AnsweredValue):
+    """Of a method that corrects by the loop's own step."""
+
+    changes: tuple[Change, ...] = ()  # earlier versions recorded only what changed, as "flips"
+
+
+class PlaceboValue(AnsweredValue):
+    """Of ``placebo``."""
+
+    donor: str | None
+
+
+class TypedValue(AnsweredValue):
+    """Of a method that tells the type of the conflict."""
+
+    conflict_type: ConflictType | None
+
+
+class GradedValue(StepValue):
+    """Of ``grade``."""
+
+    verdicts: dict[str, Verdict]
+    report: ConflictReport | None = None
