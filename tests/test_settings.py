@@ -48,7 +48,8 @@ def test_help_shows_every_setting_with_its_default_and_what_it_does(
 ) -> None:
     names = Settings.names() if entry in CORRECTING else tuple(ScoringSettings.__annotations__)
     parameters = inspect.signature(entry).parameters
-    shown = inspect.getdoc(entry.__init__ if inspect.isclass(entry) else entry) or ""
+    made = entry.__init__ if inspect.isclass(entry) else entry
+    shown = " ".join((inspect.getdoc(made) or "").split())
 
     for name in names:
         assert parameters[name].default == Settings.default(name)

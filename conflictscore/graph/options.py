@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
+from textwrap import fill
 from typing import Any, ForwardRef, TypedDict, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -145,8 +146,19 @@ def explicit_kwargs(options: type) -> Callable[[F], F]:
             return function(*args, **given)
 
         checked.__signature__ = explicit  # type: ignore[attr-defined]
-        told = "\n".join(f"    {name}: {help_of(name)}" for name in kinds)
+        told = "\n".join(_paragraph(f"{name}: {help_of(name)}") for name in kinds)
         checked.__doc__ = f"{inspect.getdoc(function)}\n\nSettings:\n{told}\n"
         return cast("F", checked)
 
     return decorate
+
+
+def _paragraph(text: str) -> str:
+    return fill(
+        text,
+        96,
+        initial_indent=" " * 4,
+        subsequent_indent=" " * 8,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
