@@ -27,7 +27,7 @@ from conflictscore.benchmarks.harness.statistics import mcnemar, mean_interval
 from conflictscore.benchmarks.ramdocs.benchmark import normalised
 from conflictscore.benchmarks.running import run_benchmark
 from conflictscore.errors import ConflictScoreError
-from conflictscore.graph.options import Model
+from conflictscore.graph.keywords import Model
 from conflictscore.storage.cache import ContentCache
 from measurements.kept_replies import unpacked
 from measurements.obedient_model import obedient_model

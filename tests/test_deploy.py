@@ -13,7 +13,7 @@ import yaml
 from conflictscore.cli import main
 from conflictscore.middleware import ServiceSettings
 from conflictscore.middleware.service.upstream import OWN_NAME
-from conflictscore.storage.cache import STORE
+from conflictscore.storage import STORE
 
 ROOT = Path(__file__).parents[1]
 

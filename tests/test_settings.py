@@ -19,7 +19,7 @@ from conflictscore import (
 )
 from conflictscore.benchmarks.harness.setup import paper_loop
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.graph.options import CorrectionOptions, ModelOptions
+from conflictscore.graph.keywords import CorrectionOptions, ModelOptions
 from conflictscore.labelers import LABELERS
 from conflictscore.middleware import ConflictScoreMiddleware, SelfCorrectingChatModel, self_correct
 from conflictscore.settings import CorrectionSettings, ScoringSettings

@@ -29,7 +29,7 @@ from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.registry import open_benchmark, usual_methods
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
-from conflictscore.graph.options import Model, explicit_kwargs, split_options
+from conflictscore.graph.keywords import Model, explicit_kwargs, split_options
 from conflictscore.labelers import Labeler, LabelerFactory
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.prices import PriceTable

@@ -80,7 +80,7 @@ def run_settings(
         calibrated: As for :func:`chosen_labeler`.
         **more: Settings for what the options leave open.
     """
-    from conflictscore.graph.options import split_options
+    from conflictscore.graph.keywords import split_options
 
     given = {**more, **settings_in(options)}
     if given.get("labeler"):

@@ -25,7 +25,7 @@ from conflictscore.cli.serving import (
 )
 from conflictscore.cli.short_help import ManyDocs
 from conflictscore.errors import InputError
-from conflictscore.storage.cache import STORE
+from conflictscore.storage import STORE
 
 if TYPE_CHECKING:
     from conflictscore.nodes.state import RunContext

@@ -21,7 +21,7 @@ from conflictscore.cli.serving import (
     with_runs_options,
 )
 from conflictscore.cli.short_help import ManyDocs
-from conflictscore.storage.cache import STORE
+from conflictscore.storage import STORE
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

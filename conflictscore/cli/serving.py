@@ -9,7 +9,7 @@ import click
 
 from conflictscore.cli.common import run_async
 from conflictscore.errors import InputError
-from conflictscore.storage.cache import STORE
+from conflictscore.storage import STORE
 
 if TYPE_CHECKING:
     from conflictscore.middleware.service.server import Server

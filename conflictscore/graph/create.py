@@ -9,7 +9,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.graph.chains import ScoringGraph, build_scoring_graph
-from conflictscore.graph.options import (
+from conflictscore.graph.keywords import (
     CorrectionOptions,
     Model,
     ScoringOptions,

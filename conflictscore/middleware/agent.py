@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import open_run
-from conflictscore.graph.options import CorrectionOptions, explicit_kwargs, split_options
+from conflictscore.graph.keywords import CorrectionOptions, explicit_kwargs, split_options
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse

@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field, PrivateAttr, SkipValidation, create_model
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import open_run
-from conflictscore.graph.options import Model, check_model
+from conflictscore.graph.keywords import Model, check_model
 from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.labelers import Labeler, LabelerFactory
 from conflictscore.middleware.chat_calls import AnswerForm, apart, running, with_parameters

@@ -13,7 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
-from conflictscore.graph.options import CorrectionOptions, Model, explicit_kwargs
+from conflictscore.graph.keywords import CorrectionOptions, Model, explicit_kwargs
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
 from conflictscore.nodes.outcome import run_of
 from conflictscore.nodes.retrieve import given_documents

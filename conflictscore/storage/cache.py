@@ -20,20 +20,17 @@ from typing import Any, Protocol
 from platformdirs import user_cache_path
 
 from conflictscore.errors import ConfigurationError
+from conflictscore.storage import STORE
 from conflictscore.storage.private_files import DATABASE_FAILURES, connect, private_folder
 from conflictscore.threads import in_thread, on_event_loop
 
 __all__ = [
-    "STORE",
     "CacheEngine",
     "ContentCache",
     "SQLiteEngine",
     "cache_dir",
     "content_key",
 ]
-
-STORE = "CONFLICTSCORE_STORE"
-"""The environment variable with the URL of the PostgreSQL database for the cache."""
 
 _log = logging.getLogger(__name__)
 

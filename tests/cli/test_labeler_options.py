@@ -72,7 +72,7 @@ def test_a_side_without_a_quote_is_no_verdict_where_the_user_says_so(
     world.broken["label"] = verdict(snippet="It was lit in 1874.")
     options = ["--docs", "lamp.txt", "--labeler", "json:unquoted=unlabelled", "--json"]
     shown = run("score", "--answer", LAMP, *options)
-    assert shown.exit_code == 0, shown.stderr
+    assert shown.exit_code == 1, "nothing is left to score by"
     [label] = json.loads(shown.stdout)["report"]["claims"][0]["labels"]
     assert (label["label"], world.asked["label"]) == ("UNLABELLED", 1)
 

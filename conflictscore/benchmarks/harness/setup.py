@@ -18,7 +18,7 @@ from conflictscore.benchmarks.harness.methods.registry import (
 )
 from conflictscore.errors import InputError
 from conflictscore.graph.create import open_run
-from conflictscore.graph.options import Model, ModelOptions
+from conflictscore.graph.keywords import Model, ModelOptions
 from conflictscore.labelers import Labeler
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach

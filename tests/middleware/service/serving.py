@@ -18,7 +18,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_openai.chat_models.base import BaseChatOpenAI
 
 from conflictscore.graph.create import run_context
-from conflictscore.graph.options import Model
+from conflictscore.graph.keywords import Model
 from conflictscore.middleware.service import ServiceSettings, create_app
 from conflictscore.middleware.service.server import Server, open_listener
 from conflictscore.middleware.service.service import Service
