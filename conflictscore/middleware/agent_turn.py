@@ -32,7 +32,7 @@ from conflictscore.middleware.doors import (
     reconsider_prompt,
     whole,
 )
-from conflictscore.middleware.messages import asked_in, documents_from_messages
+from conflictscore.middleware.messages import asked_in
 from conflictscore.models.failures import clear_error
 from conflictscore.models.replies import abnormal_ending, reply_text, was_cut
 from conflictscore.models.usage import UsageMeter
@@ -154,8 +154,9 @@ class AgentTurn:
     ) -> None:
         """Read the question and the documents from the agent's state.
 
-        The question is the last human message, and only what tools brought since then counts. Both
-        are read from the state, since a middleware may have shortened what the model is sent.
+        The question is the last human message. Documents are what tools returned since then or,
+        if that is nothing and there is no retriever, earlier in the conversation. Both are read
+        from the state, since a middleware may have shortened the model's messages.
 
         Args:
             request: What the model is called with.
@@ -164,8 +165,10 @@ class AgentTurn:
             call: Calls it, with a request and whether its tokens are hidden.
         """
         asked = asked_in(request.state["messages"])
+        if settings.retriever is None:
+            asked = asked.or_earlier()
         self._request, self._settings, self._asked = request, settings, asked
-        self._documents = documents_from_messages(asked.since)
+        self._documents = asked.documents
         self._watch, self._call = watch, call
         self._said: list[_Said] = []
         self._one_at_a_time = asyncio.Lock()

@@ -73,8 +73,10 @@ class ChatLoop:
         parameters = dict(parameters)
         brought = given_documents({"documents": _listed(parameters.pop("documents", None))})
         asked, draft = asked_in(messages, brought, parameters.pop("question", None)), None
+        if self.context.retriever is None:
+            asked = asked.or_earlier()
         own = asked.since or asked.other_content or not asked.question or "tools" in parameters
-        if own or brought:  # what was brought stands in the prompt already
+        if own or asked.brought:  # which stand in the prompt already
             draft = await self._own(messages, parameters)
             if draft.tool_calls or draft.invalid_tool_calls:
                 return draft

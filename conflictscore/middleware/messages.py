@@ -4,7 +4,7 @@ import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeGuard
 
@@ -51,11 +51,22 @@ class ChatQuestion:
 
     brought: tuple[Document, ...] = ()
     """Documents that came beside the conversation."""
+    before: tuple[BaseMessage, ...] = ()
+    """The messages before it."""
 
     @cached_property
     def documents(self) -> tuple[Document, ...]:
         """Those beside the conversation, or those that tools returned since the question."""
         return self.brought or documents_from_messages(self.since)
+
+    def or_earlier(self) -> "ChatQuestion":
+        """The same, with what tools returned before the question where nothing came since.
+
+        A follow-up is often answered from them, without another call of a tool.
+        """
+        if self.documents:
+            return self
+        return replace(self, brought=documents_from_messages(self.before))
 
     def start(self, draft: str | None = None) -> RagInput:
         """What the loop starts from.
@@ -95,6 +106,7 @@ def asked_in(
         since=tuple(messages[last + 1 :]),
         other_content=not all(map(_is_text, messages)),
         brought=tuple(documents),
+        before=tuple(messages[:last]),
     )
 
 

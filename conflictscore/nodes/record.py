@@ -6,12 +6,21 @@ from typing import Any
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.nodes.decide import flipped_by
 from conflictscore.nodes.feedback import send_feedback
-from conflictscore.nodes.state import RagState, RunRuntime, attempts_of, changes_of, draft_of
+from conflictscore.nodes.state import (
+    RagState,
+    RunRuntime,
+    attempts_of,
+    changes_of,
+    documents_of,
+    draft_of,
+)
 from conflictscore.records import Attempt, Checked, Label
 
 __all__ = ["record"]
 
 _log = logging.getLogger(__name__)
+
+_ALONE = "it was held against one document alone, so no disagreement of sources could be seen"
 
 
 async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -26,7 +35,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         before, after = first.answer.text, last.answer.text
         flip = {"before": before, "after": after, "changes": applied}
         runtime.stream_writer({"event": "flip", **flip})
-    scores = last.report or first.report
+    scores, alone = last.report or first.report, _held_against_one(state, last, runtime)
     if scores:
         send_feedback(
             {
@@ -44,12 +53,26 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "answer": last.answer.text,
         "first_answer": first.answer.text,
         "flipped": changed is not None,
-        "checked": _checked(last, runtime, state["run_id"]),
+        "checked": _checked(last, runtime, state["run_id"], alone=alone),
         "justification": (changed or last).answer.justification,
         "report": first.report.summary() if first.report else None,
         "final_report": last.report.summary() if last.report and last.round else None,
-        "notes": [*state["notes"], *_notes(attempts, runtime.context.labeler)],
+        "notes": [
+            *state["notes"],
+            *_notes(attempts, runtime.context.labeler),
+            *([_ALONE] if alone else []),
+        ],
     }
+
+
+def _held_against_one(state: RagState, last: Attempt, runtime: RunRuntime) -> bool:
+    """Whether no disagreement could be seen, since one document and its copies are all there is.
+
+    The paper's loop, which has no least coverage, does not ask.
+    """
+    if runtime.context.settings.min_coverage is None or not (last.report and last.report.claims):
+        return False
+    return sum(document.duplicate_of is None for document in documents_of(state)) == 1
 
 
 def _empty(state: RagState) -> dict[str, Any]:
@@ -68,13 +91,13 @@ def _empty(state: RagState) -> dict[str, Any]:
     }
 
 
-def _checked(last: Attempt, runtime: RunRuntime, run_id: str) -> Checked:
+def _checked(last: Attempt, runtime: RunRuntime, run_id: str, *, alone: bool) -> Checked:
     """Whether the final answer was checked; a warning is logged if it was not."""
     report, least = last.report, runtime.context.settings.min_coverage
     coverage = report.coverage if report else None
     if coverage == 1 or (report and not report.claims and not report.error):
-        checked: Checked = "partly" if last.unclaimed else "fully"
-        why = last.unclaimed
+        why = last.unclaimed or (_ALONE if alone else None)
+        checked: Checked = "partly" if why else "fully"
     else:
         scored = report is not None and report.error is None
         checked = "partly" if scored and coverage and coverage >= (least or 0) else "no"

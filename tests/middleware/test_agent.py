@@ -356,7 +356,7 @@ def test_a_window_too_small_to_look_again_leaves_the_first_answer_with_a_note(
     assert "too small" in note
 
 
-def test_a_turn_has_its_own_documents_and_its_own_run(
+def test_a_turn_has_a_run_of_its_own_and_a_follow_up_the_documents_found_before(
     agent_model: ChatOpenAI, agent_world: AgentWorld, invoke: Invoke
 ) -> None:
     thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
@@ -368,12 +368,14 @@ def test_a_turn_has_its_own_documents_and_its_own_run(
     )
     first = invoke(agent, QUESTION, thread)
     agent_world.tools = ()
-    second = invoke(agent, {"messages": [HumanMessage("Thank you!")]}, thread)
+    second = invoke(agent, {"messages": [HumanMessage("And when was it lit?")]}, thread)
     agent_world.answer = ""
     third = invoke(agent, {"messages": [HumanMessage("Bye!")]}, thread)
 
     assert first["conflict"]["flipped"]
-    assert "no tool brought documents" in second["conflict"]["notes"][0]
+    texts_of = [[d["text"] for d in turn["conflict"]["documents"]] for turn in (first, second)]
+    assert texts_of[0] == texts_of[1]
+    assert second["conflict"]["run_id"] != first["conflict"]["run_id"]
     assert third["conflict"] is None
     assert [m.type for m in third["messages"]].count("human") == 3
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from conflictscore.nodes.record import record
-from conflictscore.records import Attempt
+from conflictscore.records import Attempt, Document
 from tests.nodes.steps import Judge, attempt, claim_with, revision, running, scored, setting
 
 CONFLICT = scored(claim_with("+-", "It was lit."))
@@ -22,6 +22,7 @@ async def recorded(*attempts: Attempt, **settings: Any) -> dict[str, Any]:
         "notes": ["the first note"],
         "run_id": "run-7",
         "draft": attempts[-1].answer.to_json() if attempts else {"text": "  "},
+        "documents": settings.pop("documents", []),
     }
     return await record(state, running(setting(**{"labeler": Judge(), **settings}), events))
 
@@ -147,3 +148,26 @@ async def test_an_answer_without_text_ends_a_run_without_anything() -> None:
         "reason": note,
         "notes": ["the first note", note],
     }
+
+
+@pytest.mark.parametrize(
+    ("copies_of", "least", "checked"),
+    [
+        ([None], 0.5, "partly"),
+        ([None, 1], 0.5, "partly"),
+        ([None, None], 0.5, "fully"),
+        ([None], None, "fully"),  # the paper's loop does not ask
+    ],
+)
+async def test_an_answer_that_was_held_against_one_document_alone_says_so(
+    copies_of: list[int | None], least: float | None, checked: str
+) -> None:
+    documents = [
+        Document(number=number, text="It was lit.", duplicate_of=original).to_json()
+        for number, original in enumerate(copies_of, 1)
+    ]
+
+    state = await recorded(attempt(AGREED), min_coverage=least, documents=documents)
+
+    assert state["checked"] == checked
+    assert ("one document alone" in str(state["notes"])) == (checked == "partly")
