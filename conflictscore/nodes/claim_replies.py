@@ -77,7 +77,7 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
     listed, headed = _after_heading(reply)
     texts = json_texts(listed)
     if texts is not None:
-        rows = [line for text in texts for line in _lines(" ".join(text.split()))]
+        rows = _lines("\n".join(" ".join(text.split()) for text in texts))
         texts = [line.text for line in rows if not line.is_heading]
     else:
         lines, words = _lines(listed), _stems(answer)
