@@ -48,7 +48,7 @@ _ALIKE = str.maketrans(
     | dict(zip("₀₁₂₃₄₅₆₇₈₉", (f"_{n}" for n in range(10)), strict=True))
     | {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe", "ı": "i"}
 )
-"""What looks alike or is not seen; raised digits stay raised, since 10⁶ is not 106."""
+"""Look-alikes and invisible characters; raised digits stay raised, since 10⁶ is not 106."""
 _LONGEST_KEPT = 4
 
 
@@ -111,7 +111,7 @@ def words_in(text: str) -> list[str]:
 
 
 def terms_in(text: str) -> list[str]:
-    """What a text is compared by: its words, folded, in the order of the text.
+    """Terms that a text is compared by: its words, folded, in the order of the text.
 
     In Chinese, Japanese, Korean, Thai and the like every two characters in a row stand for a word,
     as is usual where no dictionary says which ones belong together.

@@ -40,7 +40,7 @@ _NEVER_ENDS = re.compile(
     r"|Yes|No|Ja|Nein|Oui|Non|Sí"
     r")$"
 )
-"""What goes before a name or an explanation and never ends a sentence; and "Yes" and "No", which
+"""Abbreviations before a name or an explanation, which end no sentence; and "Yes" and "No", which
 belong to what they are said of."""
 _MAY_END = frozenset(
     """

@@ -29,7 +29,7 @@ __all__ = ["ConflictScoreMiddleware", "ConflictState"]
 
 
 class ConflictState(AgentState[Any]):
-    """What the middleware adds to the agent's state."""
+    """State that the middleware adds to the agent's."""
 
     conflict: NotRequired[
         Annotated[dict[str, Any] | None, OmitFromSchema(input=True, output=False)]

@@ -258,7 +258,7 @@ class AgentTurn:
             raise UnreadableReplyError(str(error), provider=name) from error
 
     async def _reply_to(self, prompt: str, before: str) -> _Said:
-        """What the agent's model says to this, after an answer of its own."""
+        """Reply of the agent's model to this, after an answer of its own."""
         request = self._request.override(
             messages=[
                 *self._request.messages,
@@ -330,7 +330,7 @@ class AgentTurn:
 
     @cached_property
     def _context(self) -> RunContext:
-        """What the answer is scored with; the agent's own model judges where no other does."""
+        """Context for scoring the answer; the agent's own model judges where no other is given."""
         settings = self._settings
         model = _chat_model(self._request.model) or settings.models.get("judge")
         if model is None:
@@ -341,7 +341,7 @@ class AgentTurn:
         return open_run(model, settings.retriever, settings.run, **settings.models)
 
     def _failed(self, error: Exception) -> Response:
-        """What to return where the answer could not be checked."""
+        """State update for an answer that could not be checked."""
         if error is self._foreign:
             raise error
         reason = excused(error, self._settings.on_failure)

@@ -1,4 +1,4 @@
-"""One call of the chat model: who is told of the calls inside it, and the form of its answer."""
+"""One call of the chat model: callbacks for the calls inside it, and the form of its answer."""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -149,7 +149,7 @@ class AnswerForm:
         return _formed(raw, answer, usage=self.spent.usage, name=None if alone else name)
 
     def result(self, raw: AIMessage, *, include_raw: bool) -> Any:
-        """What the caller of a structured call gets.
+        """Result of a structured call.
 
         Args:
             raw: The message that :meth:`fill` has come to.

@@ -148,7 +148,7 @@ def _read(messages: Sequence[BaseMessage]) -> str:
 
 
 def _text(reply: AIMessage) -> str:
-    """What a reply says, without the model's reasoning; all of it where that was not closed."""
+    """Text of a reply without the model's reasoning; all of it where that was not closed."""
     try:
         return reply_text(reply)
     except ValueError:

@@ -139,7 +139,7 @@ class SelfCorrectingChatModel(_SettingFields):
     content_cache: SkipValidation[ContentCache | bool] = Field(default=True, exclude=True)
     """Store of verdicts and replies; True is the user's cache, False is none."""
     on_failure: FailurePolicy = "raise"
-    """What a failed search or model leads to: ``pass_through`` returns the model's own reply, with
+    """Policy for a failed search or model: ``pass_through`` returns the model's own reply, with
     a note. A wrong key or setting is always raised."""
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Call parameters of the answering model."""
@@ -188,7 +188,7 @@ class SelfCorrectingChatModel(_SettingFields):
 
     @property
     def model_name(self) -> str:
-        """What the answering model calls itself; LangChain's agents look here."""
+        """Name that the answering model gives itself; LangChain's agents look here."""
         if isinstance(self.model, LanguageModel):
             return self.model.name
         if isinstance(self.model, BaseChatModel):

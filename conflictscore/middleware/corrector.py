@@ -222,7 +222,7 @@ def _opened(
 
 
 def _key(loop: object, model: Model | None, settings: Mapping[str, Any]) -> Hashable | None:
-    """What makes two calls alike; None where that cannot be told."""
+    """Key that equal calls share; None where it is not known."""
     parts: list[Hashable] = [id(loop)]
     for name, value in (("model", model), *sorted(settings.items())):
         if isinstance(value, BaseChatModel):

@@ -62,7 +62,7 @@ T = TypeVar("T")
 
 
 class _Decorator(Protocol):
-    """What :func:`self_correct` gives."""
+    """Functions that :func:`self_correct` returns."""
 
     @overload
     def __call__(
@@ -142,7 +142,7 @@ def self_correct(
 
 
 class _Decorated(Generic[F]):
-    """What both faces share.
+    """Base of the synchronous and the asynchronous wrapper.
 
     Attributes:
         function: The function as it was before.
@@ -277,7 +277,7 @@ class _Synchronous(_Decorated[F]):
         return whole(self._run(question, documents))
 
     def _answered(self, question: str, documents: Documents) -> object:
-        """What the function gives, whole."""
+        """Complete result of the function."""
         return self.function(question, documents)
 
     def _run(self, question: str, documents: Sources | None) -> Run:
@@ -324,7 +324,7 @@ class _Asynchronous(_Decorated[F]):
         return whole(await self._run(question, documents))
 
     async def _answered(self, question: str, documents: Documents) -> object:
-        """What the function gives, whole."""
+        """Complete result of the function."""
         return await self.function(question, documents)
 
     async def _run(self, question: str, documents: Sources | None) -> Run:

@@ -1,4 +1,4 @@
-"""What the ways into the loop share: the run itself, failures, and whose tokens are streamed."""
+"""Shared parts of the entry points: the run, its failures, and which tokens are streamed."""
 
 from typing import Any, Literal
 
@@ -34,7 +34,7 @@ HIDDEN: RunnableConfig = {"tags": ["nostream"]}
 """Keeps the tokens of what is called out of LangGraph's ``messages`` stream."""
 
 FailurePolicy = Literal["raise", "pass_through"]
-"""What a failed search or model leads to: an error, or the answer as it is with a note."""
+"""Policy for a failed search or model: an error, or the answer as it is with a note."""
 
 
 class PassedOnError(Exception):

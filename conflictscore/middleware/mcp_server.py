@@ -76,7 +76,7 @@ _STEPS = 50
 _NO_SEARCH = "this server has no documents and no search of its own: give documents"
 _CALLER = "conflictscore.caller"
 _OWNER = NOBODY._replace(reads_all=True)
-"""Who calls where there is no network between."""
+"""Name of the caller where there is no network in between."""
 
 _TELLS = """\
 Checks answers claim by claim against documents, and says where the documents disagree
@@ -350,7 +350,7 @@ class _Steps:
         self._documents, self._pairs, self._labelled = documents, 0, 0
 
     def message(self, event: Event) -> str | None:
-        """What a client is told of a step, if anything; no text of a document or an answer."""
+        """Progress message about a step, if any; it holds no text of a document or an answer."""
         self.done += 1
         match event["event"]:
             case "documents":

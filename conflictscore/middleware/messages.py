@@ -1,4 +1,4 @@
-"""What a conversation in chat messages asks, and the documents that its tools brought."""
+"""Question of a conversation in chat messages, and the documents that its tools returned."""
 
 import ast
 import json
@@ -69,7 +69,7 @@ class ChatQuestion:
         return replace(self, brought=documents_from_messages(self.before))
 
     def start(self, draft: str | None = None) -> RagInput:
-        """What the loop starts from.
+        """Input of the loop.
 
         Args:
             draft: The first answer, where there is one already.

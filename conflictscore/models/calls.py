@@ -113,7 +113,7 @@ def _wait_after(
     began: float,
     before: float,
 ) -> float | None:
-    """Seconds until the next attempt, None where there is none; the endpoint is told of it."""
+    """Seconds until the next attempt, None where there is none; also slows the endpoint down."""
     trouble = transient_error(error)
     if trouble is None:
         return None
@@ -134,7 +134,7 @@ class _Flight:
 
 _Flights = dict[Hashable, _Flight]
 _flights: WeakKeyDictionary[asyncio.AbstractEventLoop, _Flights] = WeakKeyDictionary()
-"""What is under way, by event loop, since a task can be awaited in its own loop alone."""
+"""Calls in flight by event loop, since a task can be awaited only in its own loop."""
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""What an endpoint can do with a model: found out once, and shared by the whole process.
+"""Capabilities of a model at an endpoint: found out once, shared by the process.
 
 Endpoints differ in the ways to ask for JSON, in the name of the limit of a reply, and in the
 parameters that a model takes. A call that is refused for one of these is sent again in the next
@@ -51,7 +51,7 @@ class RequestStyle(NamedTuple):
 
 
 class Capabilities:
-    """What calls of one model at one endpoint have shown so far.
+    """Capabilities that calls of one model at one endpoint have shown so far.
 
     Attributes:
         answered: Whether any call was answered, so that its key and its name are right.

@@ -46,7 +46,7 @@ __all__ = [
 _LEAST_PROBABILITY = 1e-9
 _NO_LOGPROBS = "its log-probabilities are not numbers up to 0, each with a token"
 _ROUNDED = 0.01
-"""What servers' rounding may add to a log-probability of 0."""
+"""Rounding of servers above a log-probability of 0."""
 
 _HIDDEN = ["nostream"]
 """Tag that keeps drafts and verdicts out of LangGraph's ``messages`` stream."""
@@ -60,7 +60,7 @@ class EndpointChat(ChatOpenAI):
     """
 
     most_reply_bytes: int = MOST_REPLY_BYTES
-    """What its clients read of a reply."""
+    """Fields of a reply that its clients read."""
 
     def _create_chat_result(
         self, response: dict[str, Any] | openai.BaseModel, generation_info: Any = None

@@ -135,7 +135,7 @@ class DirectPath:
         self._requests: dict[str, _Request] = {}
 
     def meters(self, config: RunnableConfig) -> list[UsageMeter] | None:
-        """Who counts a call; None where a tracer, a callback or LangChain's cache would miss it."""
+        """Meters that count a call; None where a tracer or LangChain's cache would miss it."""
         handlers = [
             *_handlers_of(config.get("callbacks")),
             *_handlers_of(self._chat.callbacks),
@@ -326,7 +326,7 @@ def _proxy_of(url: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _tls(*_trusted: str | None) -> ssl.SSLContext:
-    """What the OpenAI client trusts, for what the environment says of certificates."""
+    """Certificates that the OpenAI client trusts under this environment."""
     return httpx2.create_ssl_context()
 
 

@@ -1,4 +1,4 @@
-"""What a failed model call means: one clear line without a secret, and whether to try again."""
+"""Meaning of a failed model call: one clear line without a secret, and whether to retry."""
 
 import math
 import random
@@ -149,7 +149,7 @@ class TransientError(NamedTuple):
 
 
 def transient_error(error: Exception) -> TransientError | None:
-    """What a client's error says about its endpoint.
+    """Error of the endpoint in a client's exception.
 
     Args:
         error: What the client raised.

@@ -244,7 +244,7 @@ def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
 
 
 def _to_last_brace(text: str) -> str:
-    """What stands from the first brace to the last, or to the end of a text if none closes.
+    """Text from the first brace to the last, or to the end if none closes.
 
     Such a text is not cut within a value if a quotation mark ends it.
     """
@@ -256,7 +256,7 @@ def _to_last_brace(text: str) -> str:
 
 
 def _mended(body: str) -> Any:
-    """What json-repair makes of a text, if each field that was written is in it."""
+    """Result of json-repair for a text, if it keeps every field that was written."""
     if not body or len(body) > _REPAIRABLE_CHARS:
         return None
     try:

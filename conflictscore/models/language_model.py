@@ -94,11 +94,11 @@ class LanguageModel:
     retries: Retries | None = None
     """When a failed call is made again; None leaves that to the client, as it is set up."""
     gate: Gate | None = None
-    """What holds calls back besides the limit: the pace and the budget of a run."""
+    """Limits on calls besides concurrency: the rate and the budget of a run."""
     judge_client: JudgeClient = "langchain"
     """By which path a judge's calls go."""
     capabilities: Capabilities | None = None
-    """What its endpoint can do, where the user says so; None to find out."""
+    """Capabilities of its endpoint, where the user sets them; None to find out."""
 
     def __post_init__(self) -> None:
         """Turn streaming off, unless the model was told to stream whoever calls.
@@ -117,7 +117,7 @@ class LanguageModel:
 
     @property
     def identity(self) -> dict[str, Any] | None:
-        """What a cached reply or verdict depends on, the prompt aside; None forbids caching."""
+        """Key of a cached reply or verdict, without the prompt; None forbids caching."""
         if self.parameters is None:
             return None
         return {"model": self.name, "endpoint": self.endpoint, "parameters": dict(self.parameters)}

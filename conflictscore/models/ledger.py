@@ -1,4 +1,4 @@
-"""What the models of a run cost, call by call, and the budget and pace that they keep to."""
+"""Cost of the models of a run, call by call, with their budget and rate limit."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -19,9 +19,9 @@ from conflictscore.records import Usage
 __all__ = ["Ledger", "attach"]
 
 _STEPS: ContextVar[tuple[dict[str, Usage], ...]] = ContextVar("conflictscore_steps", default=())
-"""What is filled by the calls made here; tasks and threads inherit it from who starts them."""
+"""Collector of the calls made here; tasks and threads inherit it from their creator."""
 _PACES = {"requests": "--rate-limit", "tokens": "token_limit"}
-"""What a pace can be in, and where it is set."""
+"""Units of a rate limit, and the options that set them."""
 
 
 class Ledger:
@@ -77,7 +77,7 @@ class Ledger:
 
     @property
     def spent(self) -> dict[str, Usage]:
-        """What was spent so far, by the model's name; a copy."""
+        """Usage so far by model name; a copy."""
         with self._lock:
             return dict(self._spent)
 

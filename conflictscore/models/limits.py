@@ -1,4 +1,4 @@
-"""What calls wait for: a place at the endpoint, its pace, and the budget of the run."""
+"""Limits that calls wait for: concurrency and rate at the endpoint, and the budget of the run."""
 
 import asyncio
 import threading
@@ -22,7 +22,7 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S, _DOUBLINGS = 0.5, 15.0, 5
 _SLOW = 2.0
 """Answers that take this many times as long as usual, on average, are a sign of congestion."""
 _SLOWEST = 4.0
-"""What one answer counts at most, so that a single straggler is not taken for a trend."""
+"""Cap on one response time, so that a single straggler is not taken for a trend."""
 _SMOOTHING = 0.1
 _LEARNING = 20
 """Answers of a kind after which it is known how long one takes."""
@@ -276,11 +276,11 @@ class Gate:
     """Holds every attempt at a call until it may be sent."""
 
     model: str
-    """Whose tokens are counted."""
+    """Model whose tokens are counted."""
     admit: Callable[[], None]
     """Asked last, when the wait is over; raises where no call may be made."""
     own: BaseRateLimiter | None = None
-    """What a chat model brought of its own."""
+    """Rate limiter that the chat model came with."""
     requests: RateLimiter | None = None
     tokens: RateLimiter | None = None
 

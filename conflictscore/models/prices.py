@@ -1,4 +1,4 @@
-"""What tokens cost: the prices of the genai-prices package, and a file of the user's on top.
+"""Prices of tokens: those of the genai-prices package, and a file of the user's on top.
 
 A price file is TOML, with US dollars per million tokens by the model's name as a run shows it:
 
@@ -46,7 +46,7 @@ _LOCAL = "local:"
 
 @dataclass(frozen=True)
 class Price:
-    """What a model costs, in US dollars per million tokens."""
+    """Price of a model, in US dollars per million tokens."""
 
     input: float
     output: float
@@ -111,7 +111,7 @@ class PriceTable:
     def cost(
         self, usage: Mapping[str, Usage], *, endpoints: Mapping[str, str] | None = None
     ) -> tuple[float | None, tuple[str, ...]]:
-        """What calls cost.
+        """Cost of calls.
 
         Args:
             usage: What was used, by the model's name.

@@ -1,4 +1,4 @@
-"""What is known of a model beforehand: its profile by name, and what a user says in its spec."""
+"""Profile of a model: known by its name, or set by the user in its spec."""
 
 import re
 from collections.abc import Mapping

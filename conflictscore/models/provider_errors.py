@@ -1,4 +1,4 @@
-"""What a provider's error says: its HTTP status, its code and its own words, from any client.
+"""Content of a provider's error: HTTP status, code and message, from any client.
 
 Providers put them into ``error``, ``detail`` or ``message``, as text, object or list; some send an
 error with the status 200, or within a choice.
@@ -57,7 +57,7 @@ class ProviderFault(NamedTuple):
 
 
 def fault_of(error: BaseException) -> ProviderFault | None:
-    """What a client's exception says of the provider's error; None where it is about no reply."""
+    """The provider's error in a client's exception; None where there was no reply."""
     here: BaseException | None = error
     for _ in range(_DEPTH):  # clients wrap the errors of others
         if here is None:

@@ -128,7 +128,7 @@ _HARMONY_END = re.compile(r"<\|(?:end|return|call|start)\|>")
 
 
 def reply_text(message: BaseMessage) -> str:
-    """What a model replied in words, without its reasoning.
+    """Text of a model's reply, without its reasoning.
 
     Raises:
         ValueError: The reply ended while the model was still reasoning.

@@ -1,4 +1,4 @@
-"""What is asked for, the prompt aside, and how a client is told: text, a letter, a JSON object."""
+"""Forms of a request, and how a client asks for them: text, a letter, a JSON object."""
 
 import json
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Prepared(NamedTuple):
 
 @dataclass(frozen=True)
 class RequestForm:
-    """What is asked for."""
+    """Form that is asked for."""
 
     name: str
     max_tokens: int
@@ -51,7 +51,7 @@ class RequestForm:
 
     @property
     def terms(self) -> str:
-        """What tells replies in forms of one name and length apart."""
+        """Distinguishes replies in forms of the same name and length."""
         return self.schema or json.dumps(dict(self.parameters), sort_keys=True, default=repr)
 
     def sent_by(self, chat: BaseChatModel) -> set[str]:

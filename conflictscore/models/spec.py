@@ -354,7 +354,7 @@ def _slots() -> int:
 
 
 def _told(program: str | None) -> dict[str, Any]:
-    """What the replies of a user's own server depend on besides the model: it and its settings."""
+    """Identity of a user's own server, on which replies depend: the program and its settings."""
     if program is None:
         return {}
     told = sorted(item for item in os.environ.items() if item[0].startswith("LLAMA_ARG_"))

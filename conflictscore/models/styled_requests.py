@@ -48,7 +48,7 @@ class StyledRequests:
         """The reply to a request, which is sent again in another style where that may help.
 
         Args:
-            form: What is asked for.
+            form: Form that is asked for.
             messages: What is sent.
             config: Of the call.
             prompts: Where the template ``json_only`` is.

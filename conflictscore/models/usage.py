@@ -1,4 +1,4 @@
-"""What the model calls of one step cost."""
+"""Cost of the model calls of one step."""
 
 import logging
 import threading
@@ -21,7 +21,7 @@ _MOST = 2**53
 
 
 def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
-    """What a provider reports of a call's tokens, in the names it uses, as far as it can be true.
+    """Tokens of a call as a provider reports them, as far as they can be true.
 
     What is no whole number from 0 counts as unknown, which the log says once for each model.
 
@@ -64,7 +64,7 @@ def _warn_once(model: str) -> None:
 
 
 def tokens_of(message: AIMessage) -> dict[str, Any] | None:
-    """What a message says its call took; see :func:`known_tokens`."""
+    """Tokens of its call that a message reports; see :func:`known_tokens`."""
     model = str(message.response_metadata.get("model_name") or "the model")
     return known_tokens(message.usage_metadata, model)
 
@@ -110,7 +110,7 @@ class UsageMeter(BaseCallbackHandler):
 
 
 def cost_of(message: BaseMessage | None) -> Usage:
-    """What a call cost that was answered with this message."""
+    """Usage of the call that this message answered."""
     tokens = (tokens_of(message) if isinstance(message, AIMessage) else None) or {}
     return Usage(
         calls=1,

@@ -165,7 +165,7 @@ def _counting(texts: Sequence[str]) -> frozenset[int]:
 
 
 def _after_heading(reply: str) -> tuple[str, bool]:
-    """What follows the heading of the claims, and whether there is one."""
+    """Text after the heading of the claims, and whether there is a heading."""
     rows = reply.splitlines()
     for number, row in enumerate(rows):
         if found := _HEADING.match(row.strip()):

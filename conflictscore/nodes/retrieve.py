@@ -74,7 +74,7 @@ async def find_documents(
 
     Args:
         retriever: Any LangChain retriever.
-        question: What to search for.
+        question: Query.
 
     Returns:
         The documents, at least one, and notes on how they were found.

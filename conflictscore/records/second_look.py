@@ -46,7 +46,7 @@ class Candidate(Record):
 
     @property
     def statement(self) -> str:
-        """What it says."""
+        """Its text."""
         return self.evidence.claim.text
 
 
@@ -89,14 +89,14 @@ class SecondLook(Record):
     """A second look at one disputed claim."""
 
     question: str
-    """What the documents were asked."""
+    """Question that the documents were asked."""
     candidates: tuple[Candidate, ...]
     """The answer's own claim, then its rivals."""
     dropped: tuple[DroppedReply, ...] = ()
     weighing: Weighing | None = None
     decision: Literal["replace", "hedge", "keep"] = "keep"
     decided_by: Literal["vote", "weighing", "date"] | None = None
-    """What decided between the sides; None where nothing did."""
+    """Ground of the decision; None where nothing decided."""
     rival: Annotated[int, Field(ge=1)] | None = None
     """The candidate that the claim was held against in the end; None where no rival counted."""
     why: str = ""

@@ -81,7 +81,7 @@ def print_run(run: Run, console: Console) -> None:
 
 
 def _second_looks(run: Run, console: Console) -> None:
-    """Who stands for what in each disputed claim, and what was refused."""
+    """Documents behind each side of each disputed claim, and changes that were refused."""
     changes = [change for change in run.changes if change.looks]
     if not changes:
         return

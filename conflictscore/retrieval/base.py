@@ -1,4 +1,4 @@
-"""What every retriever here shares: the number of documents, and wrapping another retriever."""
+"""Base of all retrievers: the number of documents, and wrapping another retriever."""
 
 import asyncio
 from abc import abstractmethod
@@ -101,7 +101,7 @@ class WrappingRetriever(TopKRetriever):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know about the wrapped retriever."""
+        """Notes for the user on the wrapped retriever."""
         return tuple(getattr(self.retriever, "notes", ()))
 
     def search(self, query: str, k: int) -> list[Document]:

@@ -30,7 +30,7 @@ _REST = 3600.0
 """Seconds for which a retriever whose quota is used up is left alone."""
 
 Failures = list[tuple[str, ConflictScoreError]]
-"""Who failed so far, and with what."""
+"""Retrievers that failed so far, with their errors."""
 
 
 class ChainRetriever(TopKRetriever):
@@ -60,7 +60,7 @@ class ChainRetriever(TopKRetriever):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know about the retrievers, in their order."""
+        """Notes for the user on the retrievers, in their order."""
         return tuple(
             text for retriever in self.retrievers for text in getattr(retriever, "notes", ())
         )

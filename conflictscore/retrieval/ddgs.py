@@ -9,11 +9,11 @@ from conflictscore.retrieval.web_search import Fault, Page, WebSearchRetriever
 __all__ = ["DdgsRetriever"]
 
 _PAGES = "brave,duckduckgo,mojeek,startpage,wikipedia,yahoo"
-"""Whose search pages are read: all that the library has for text, but for Grokipedia, whose
+"""Search engines that are read: all text engines of the library except Grokipedia, whose
 articles a model writes."""
 
 _NOTHING = "No results found."
-"""What the library says where no page gave a result, whatever the reason."""
+"""Message of the library where no page had a result, whatever the reason."""
 
 
 class DdgsRetriever(WebSearchRetriever):
@@ -41,7 +41,7 @@ class DdgsRetriever(WebSearchRetriever):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know: what this search relies on."""
+        """Note for the user on the service that this search relies on."""
         return (
             "ddgs reads public search pages, with no guarantee of service: check their terms "
             "of use, and use another search for more than a try",

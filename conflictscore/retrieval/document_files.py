@@ -27,7 +27,7 @@ _ENDINGS = ", ".join(ENDINGS)
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """What was read, and what was not.
+    """Documents that were read, and files that were not.
 
     Attributes:
         documents: Numbered from 1, in the order of the paths; a folder's files by name.

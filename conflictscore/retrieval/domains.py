@@ -1,4 +1,4 @@
-"""Whose documents they are: one registrable domain is one voice, however many pages it has.
+"""Documents by registrable domain: a domain is one voice, however many pages it has.
 
 A registrable domain is what somebody has registered with a registry, such as ``example.co.uk``, by
 the ICANN section of Mozilla's Public Suffix List as it is bundled with ``publicsuffixlist``. The

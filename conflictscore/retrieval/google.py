@@ -60,7 +60,7 @@ class GoogleRetriever(WebSearchRetriever):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know: how long the service still works."""
+        """Note for the user on how long the service still works."""
         return (_end_note(),)
 
     def no_key(self) -> ConfigurationError:
@@ -91,7 +91,7 @@ class GoogleRetriever(WebSearchRetriever):
             return self.wrong_form()
 
     def _explained(self, status: int, reason: str, body: str, retry_after: str | None) -> Fault:
-        """What an HTTP error means; limits have their names in the body, a wrong key is a 400."""
+        """Meaning of an HTTP error; limits are named in the body, a wrong key is a 400."""
         said = f"{status}: {self.shown(reason)}"
         if status in (403, 429) and _DAILY.search(body):
             return self.used_up(said, status)

@@ -219,7 +219,7 @@ def _parsed(body: bytes | bytearray) -> Any:
 
 
 def _reason(reply: Any, depth: int = 5) -> str:
-    """What a JSON error says: its codes and messages, wherever they stand in it."""
+    """Codes and messages of a JSON error, wherever they stand in it."""
     if isinstance(reply, str):
         return reply
     inner: list[Any] = []

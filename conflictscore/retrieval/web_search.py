@@ -72,7 +72,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What one request found, best first.
+    """Results of one request, best first.
 
     Attributes:
         hits: The results; may be empty.
@@ -179,7 +179,7 @@ class WebSearchRetriever(TopKRetriever):
         return [self._document(hit, rank) for rank, hit in enumerate(best, 1)]
 
     def shown(self, text: str) -> str:
-        """What a server or library said, fit to be shown: one line, cut, and without the key."""
+        """Message of a server or library, fit to be shown: one line, cut, without the key."""
         return scrubbed(text, self._key.get_secret_value())
 
     def no_key(self) -> ConfigurationError:
@@ -214,7 +214,7 @@ class WebSearchRetriever(TopKRetriever):
         return Fault(self.failed(message))
 
     def refused(self, status: int, reason: str, retry_after: str | None = None) -> Fault:
-        """What an HTTP status from 300 means for the user.
+        """Meaning of an HTTP status from 300 for the user.
 
         Args:
             status: The HTTP status.
@@ -315,7 +315,7 @@ def _plain(text: str) -> str:
 
 
 def scrubbed(text: str, *secrets: str) -> str:
-    """What a server or library said, fit to be shown: one line, cut, and without the secrets."""
+    """Message of a server or library, fit to be shown: one line, cut, without the secrets."""
     forms = {form for secret in secrets if secret for form in _forms(secret)}
     if forms:
         longest_first = sorted(forms, key=len, reverse=True)

@@ -1,4 +1,4 @@
-"""What reviewers said of a service's runs: kept beside the runs, counted, and exported."""
+"""Reviews of a service's runs: stored beside the runs, counted, and exported."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -141,7 +141,7 @@ class KeptReviews:
 
 
 def counts(runs: Sequence[ListedRun], reviews: KeptReviews) -> dict[str, Any]:
-    """What a service tells of reviews, as JSON.
+    """Summary of the reviews, as JSON.
 
     Args:
         runs: The runs that are counted.

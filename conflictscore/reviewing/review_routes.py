@@ -70,7 +70,7 @@ Reviewed = Annotated[KeptReviews, Depends(_reviews_of)]
 
 
 class _Sought(BaseModel):
-    """What a list is narrowed to, as the address has it."""
+    """Filter of a list, from the address."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -148,7 +148,7 @@ async def runs(service: Shared, caller: Caller, reviews: Reviewed, asked: Sought
 async def reviews_of_run(
     run_id: str, service: Shared, caller: Caller, reviews: Reviewed
 ) -> Response:
-    """What reviewers said of a run, and what it may be judged by."""
+    """Reviews of a run, and the verdicts that it can get."""
     run = await _run(service, caller, run_id)
     scale = ChangeVerdict if run.flipped else AnswerVerdict
     said = {who: review.to_json() for who, review in reviews.of(run_id).items()}

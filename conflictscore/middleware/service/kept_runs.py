@@ -59,7 +59,7 @@ _TIDY = (
 
 
 class ListedRun(NamedTuple):
-    """What a list says of a run."""
+    """Entry of a run in a list."""
 
     run_id: str
     created: int
@@ -288,7 +288,7 @@ class KeptRuns:
 
 
 def _list_row(run_id: str, owner: str, finished: int, run: Mapping[str, Any]) -> list[Value]:
-    """What lists and searches need of a run."""
+    """Fields of a run that lists and searches use."""
     status, report = str(run.get("status", "")), run.get("report") or {}
     claims = report.get("claims") or ()
     disputed = status in _DISPUTED or any(claim.get("conflicting") for claim in claims)

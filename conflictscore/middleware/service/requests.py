@@ -208,7 +208,7 @@ def read_chat(body: Mapping[str, Any]) -> ChatRequest:
 
 
 def read_run(body: Mapping[str, Any]) -> RagInput:
-    """What the loop starts from for a request of ``POST /v1/runs``.
+    """Input of the loop for a request to ``POST /v1/runs``.
 
     Raises:
         RefusedError: A field is missing or wrong, and which (400).
@@ -293,7 +293,7 @@ def _message(message: _Message, tools: Mapping[Any, Any]) -> BaseMessage:
 
 
 def wrong_field(error: ValidationError) -> RefusedError:
-    """What the caller is told of the first field that does not fit (400)."""
+    """Error message for the first field that does not fit (400)."""
     detail = error.errors(include_url=False, include_input=False)[0]
     param = ""
     for step in detail["loc"]:

@@ -210,7 +210,7 @@ def _string(item: Fields, name: str, param: str) -> str:
 
 
 def _content(content: object, param: str) -> str | list[dict[str, Any]]:
-    """What a message says: one text where it is nothing but text, as every upstream takes it."""
+    """Content of a message: one text where it is text alone, as every upstream accepts it."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list) or not content:

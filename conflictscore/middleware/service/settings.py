@@ -15,7 +15,7 @@ Mode = Literal["correct", "annotate", "observe"]
 note about the disagreement; ``observe`` gives the upstream's answer untouched and scores it later.
 """
 UncheckedPolicy = Literal["pass_through", "annotate", "refuse"]
-"""What to send when an answer could not be checked: the answer as it is, the answer with a note
+"""Response for an answer that could not be checked: the answer as it is, the answer with a note
 that says so, or an error in its place."""
 FirstAnswer = Literal["rag", "upstream"]
 """The first answer is always the upstream's own: ``rag`` adds the documents that were found before

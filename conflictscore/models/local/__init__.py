@@ -86,7 +86,7 @@ CATALOG: dict[str, Weights] = {weights.name: weights for weights in (DEFAULT, _S
 
 
 def resolve(spec: str) -> Weights | Path:
-    """What the part of a model spec after ``local:`` means.
+    """Meaning of the part of a model spec after ``local:``.
 
     Args:
         spec: Empty for the default, a name of the catalog, or the path of a GGUF file; a path is

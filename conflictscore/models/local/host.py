@@ -105,7 +105,7 @@ def _run(settings: dict[str, Any]) -> str:
 
 
 def _pass_on(said: IO[bytes], ready: threading.Event) -> None:
-    """What the program says goes to the file that `server` reads the reason from, until it serves.
+    """Output of the program until it serves, in a file that `server` reads a failure's reason from.
 
     Later it is thrown away: many versions write lines for every request, and a run has millions.
     """

@@ -43,7 +43,7 @@ _MOST_ASKED = 12
 
 @dataclass(frozen=True)
 class Looking:
-    """What a second look works with.
+    """Collaborators of a second look.
 
     Attributes:
         question: The user's question.

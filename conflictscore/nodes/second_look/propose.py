@@ -16,14 +16,14 @@ _MOST_CLAIMS = 4
 
 
 class Correction(NamedTuple):
-    """What a passage says, and what it is to say instead."""
+    """Claim of a passage, and the statement that replaces it."""
 
     wrong: str
     right: str
 
 
 class Proposal(NamedTuple):
-    """What is to take a passage's place.
+    """Replacement for a passage.
 
     Attributes:
         text: The new passage; the old one where nothing changes.

@@ -21,7 +21,7 @@ _WITNESSES = 2
 
 
 class Outcome(NamedTuple):
-    """What the vote comes to.
+    """Outcome of the vote.
 
     Attributes:
         kind: ``replace``: the rival takes the passage's place. ``open``: counting does not settle
@@ -107,7 +107,7 @@ def tallied(
 def _worth(
     documents: Collection[int], duplicates: Mapping[int, int], weights: Mapping[int, float]
 ) -> float:
-    """What documents are worth together: a group of copies counts as its most trusted one."""
+    """Weight of documents together: a group of copies counts as its most trusted one."""
     largest: dict[int, float] = {}
     for number in documents:
         first = duplicates.get(number, number)

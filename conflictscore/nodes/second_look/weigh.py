@@ -183,7 +183,7 @@ def _evidence(
 
 
 def _shown(document: Document, passage: str) -> str:
-    """What is shown of a document: all of a short one, or the text around its passage."""
+    """Shown text of a document: all of a short one, or the text around its passage."""
     text = material_line(document.text)
     if len(text) <= _SHOWN_CHARS:
         return text

@@ -98,7 +98,7 @@ class PageFetcher:
     person's own search found.
 
     Args:
-        settings: What a fetch may cost, and where it may go.
+        settings: Limits of a fetch, and the addresses it may reach.
 
     Raises:
         ConfigurationError: SSL_CERT_FILE or SSL_CERT_DIR is wrong.
@@ -295,7 +295,7 @@ async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> lis
 
 
 class Body:
-    """What a server sends, as it arrives, decompressed and no longer than the limit.
+    """Body of a response, as it arrives, decompressed and no longer than the limit.
 
     A kilobyte on the wire may stand for a gigabyte.
 

@@ -1,4 +1,4 @@
-"""What a page is on its way from an address to a text, and how that can fail."""
+"""Stages of a page from an address to a text, and how they can fail."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
@@ -18,7 +18,7 @@ class PageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FetchSettings:
-    """What a fetch may cost, and where it may go.
+    """Limits of a fetch, and the addresses it may reach.
 
     Attributes:
         timeout: Seconds for one page, from its name's look-up to its last byte; above 0.
@@ -47,7 +47,7 @@ class FetchSettings:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """What a server sent.
+    """Response of a server.
 
     Attributes:
         url: The address that was asked for.
@@ -68,7 +68,7 @@ class FetchedPage:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """What a page says.
+    """Text of a page.
 
     Attributes:
         text: Its main text, never empty.

@@ -38,7 +38,7 @@ _Outcome = PageText | PageError
 
 
 class PageReadingRetriever(WrappingRetriever):
-    """What another retriever finds, each with the text of the page at its address.
+    """Results of another retriever, each with the text of the page at its address.
 
     A page that cannot be read, says less than its snippet or is about something else, such as
     cookies, leaves the snippet, and one note counts these pages by reason. A document without a
@@ -51,7 +51,7 @@ class PageReadingRetriever(WrappingRetriever):
     Attributes:
         k: See the base.
         retriever: Finds the documents.
-        settings: What a fetch may cost, and where it may go.
+        settings: Limits of a fetch, and the addresses it may reach.
         deadline: Seconds for all pages of a question, above 0; those not read by then keep their
             snippets.
 

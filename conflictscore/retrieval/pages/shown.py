@@ -38,7 +38,7 @@ _CONTAINERS = (
     "article,aside,blockquote,body,center,dd,details,div,figure,footer,header,main,section"
 )
 _INLINE = ["bdi", "bdo", "center", "data", "dfn", "font", "label", "meter", "output", "tt", "wbr"]
-"""What extractors drop although its text is part of the sentence around it."""
+"""Elements that extractors drop although their text is part of the sentence around them."""
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|e|er|re|ère|ème|o|a|os|as|TM|SM|®)$")
 _NOTE = re.compile(r"\[?[\d*†‡§,\s]{1,20}\]?|\[?[a-z]{1,3}\]|[*†‡§]+")
 _RAISED_TAG = re.compile(r"<(sup|sub)\b[^<>]{0,200}>([^<>]{0,40})</\1>", re.IGNORECASE)

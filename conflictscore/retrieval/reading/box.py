@@ -54,7 +54,7 @@ class ReaderBox:
         self._idle: list[_Worker] = []
 
     async def extract(self, page: FetchedPage) -> PageText:
-        """What the page says, as text that any reader can take.
+        """Text of a page, decoded for any reader.
 
         Raises:
             PageError: It is not text, holds none, or none that can be had in time.

@@ -1,8 +1,8 @@
 """The text of a Word file as Word shows it.
 
 The body is walked element by element, since the libraries at hand lose parts of it: of 16 small
-files of this project with one kind of markup each, python-docx read 4 rightly, mammoth and
-markitdown 10, docx2python 13.
+files of this project with one kind of markup each, python-docx read 2 rightly, mammoth 10,
+markitdown 11 and docx2python 13.
 """
 
 import re
@@ -41,7 +41,7 @@ _FALSE = ("0", "false", "off", "none")
 
 
 class DocxText(NamedTuple):
-    """What a file says.
+    """Text of a file.
 
     Attributes:
         text: Header, body, notes and footer, a line a paragraph or row of a table.
@@ -265,7 +265,7 @@ def _descend(parent: Element, name: str) -> Iterator[Element]:
 
 
 def _chosen(alternatives: Element) -> Element:
-    """What Word 2010 and later show of two forms of the same."""
+    """Form that Word 2010 and later show, of two forms of the same content."""
     return next((c for c in alternatives if _name(c) == "Choice" and len(c)), alternatives)
 
 

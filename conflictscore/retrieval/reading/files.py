@@ -19,7 +19,7 @@ _NO_TITLE = re.compile(
     r"|.*\.(?:docx?|pdf|indd|tex|dvi|qxd))",
     re.IGNORECASE,
 )
-"""What programs write into a file's properties where its author gave no title."""
+"""Titles that programs write into a file's properties where its author gave none."""
 _MOST_DOCUMENTS = 200_000
 """Documents of one file: as many fit into the memory of a laptop."""
 

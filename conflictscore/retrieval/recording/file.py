@@ -78,7 +78,7 @@ class RecordingIndex:
         return question_key(question) in self._places
 
     def read(self, question: str) -> Recording | None:
-        """What was recorded for a question; None where it was not.
+        """Recording of a question; None where it was not recorded.
 
         Raises:
             InputError: The file changed since it was indexed, or can no longer be read.
@@ -217,7 +217,7 @@ def _is_half(line: RecordLine) -> bool:
 
 
 def _change(before: SearchSettings, now: SearchSettings) -> str:
-    """What differs between two settings, in words."""
+    """Difference between two settings, in words."""
     there: dict[str, Any] = {"search": before.search, **before.parameters}
     here: dict[str, Any] = {"search": now.search, **now.parameters}
     return ", ".join(

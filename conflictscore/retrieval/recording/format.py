@@ -68,7 +68,7 @@ _FORMAT: Final = 1
 
 _ADOPT = "; if you changed it on purpose, see conflictscore record --adopt"
 _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-"""What JSON leaves as it is, and other readers take for the end of a line."""
+"""Characters that JSON leaves as they are, and other readers take for the end of a line."""
 _TEXTS: Mapping[str, str] = {
     "provider": "provider",
     "url": "source",
@@ -126,7 +126,7 @@ def _moment(text: str) -> str:
 
 
 class Recording(_Part):
-    """What one question found, and how it was asked."""
+    """Results of one question, and how it was asked."""
 
     format: Literal[1] = _FORMAT
     question: Annotated[str, Field(min_length=1)]
@@ -211,7 +211,7 @@ def adopted(line: bytes, where: str, moment: str) -> Recording:
 
 
 def _content(recording: Recording) -> dict[str, Any]:
-    """What the hash of a line is of."""
+    """Content that the hash of a line covers."""
     content = recording.model_dump(exclude={"sha256"})
     if recording.adopted is None:
         del content["adopted"]
@@ -227,7 +227,7 @@ def _digest(content: dict[str, Any]) -> str:
 
 
 def _fault(line: bytes, error: ValidationError) -> str:
-    """What is wrong with a line, in words that follow its place."""
+    """Fault of a line, in words that follow its place."""
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError):

@@ -17,7 +17,7 @@ _FIELDS = ("question", "query")
 
 
 def question_key(question: str) -> str:
-    """The question without what does not tell it from another: Unicode form and white space.
+    """The question without differences that do not matter: Unicode form and white space.
 
     Upper and lower case are told apart: a proper name can differ from a word by nothing else.
     """

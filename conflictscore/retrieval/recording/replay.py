@@ -23,7 +23,7 @@ class MissingRecordingError(NoDocumentsError):
 
 
 class RecordedRetriever(TopKRetriever):
-    """What a search found when it was recorded, document by document.
+    """Results of a search when it was recorded, document by document.
 
     Questions are found again where they differ by no more than white space or the Unicode form.
     The file is checked when it is opened, and its documents are read when they are asked for. The
@@ -53,7 +53,7 @@ class RecordedRetriever(TopKRetriever):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know about the file."""
+        """Notes for the user on the file."""
         if not self._index.half:
             return ()
         shown = self.path.as_posix()
