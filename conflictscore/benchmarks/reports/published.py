@@ -1,4 +1,4 @@
-"""The paper's figures of Table 3."""
+"""The paper's figures of Table 3, by its anonymous ACL submission."""
 
 from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.reporting.plain_table import Card
@@ -19,7 +19,7 @@ _MEASURES = {
 
 PUBLISHED = {
     "free-form": PaperFigures(
-        source="Table 3",
+        source="Table 3 of the ACL submission",
         model="GPT-4.1",
         questions=100,
         measures=_MEASURES["GPT-4.1"],
@@ -28,7 +28,7 @@ PUBLISHED = {
         note="of ConflictingQA, on their main entities",
         tables=(
             Card(
-                note="Table 3",
+                note="Table 3 of the ACL submission",
                 title="CS-C and CS-R by model, %",
                 columns=("model", *_METHODS),
                 rows=tuple(

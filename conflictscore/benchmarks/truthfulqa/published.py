@@ -1,5 +1,10 @@
 """The paper's figures: section 6, Tables 4 and 5, and the counts of section 6.4.
 
+All figures are of the anonymous ACL submission, which the code follows. The newer version, arXiv
+2606.26437v1, has several answering models in multiple choice and puts its prompt for a second look
+in Table 17, which is Table 16 of the submission; of its figures only the harm rates below 3 % are
+known here.
+
 The answering model and the judge were gpt-4.1-mini, with ten documents of a Google search; the
 paper gives no intervals and no p.
 """
@@ -8,7 +13,7 @@ from conflictscore.benchmarks.paper_figures import PaperFigures, PaperTransition
 
 PUBLISHED = {
     "free-form": PaperFigures(
-        source="Table 4",
+        source="Table 4 of the ACL submission",
         model="gpt-4.1-mini",
         questions=779,
         measures={
@@ -19,7 +24,7 @@ PUBLISHED = {
         whose="the paper's",
     ),
     "multiple-choice": PaperFigures(
-        source="Table 5 and section 6.4",
+        source="Table 5 and section 6.4 of the ACL submission",
         model="gpt-4.1-mini",
         questions=779,
         measures={
@@ -30,6 +35,7 @@ PUBLISHED = {
         transitions=PaperTransitions(
             conflict=248, retained=224, revised=24, corrections=16, harms=8, p_value=0.1516
         ),
+        note="the newer version, arXiv 2606.26437v1, has several models, with harm rates below 3 %",
         whose="the paper's",
     ),
 }

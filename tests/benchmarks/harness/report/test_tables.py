@@ -57,7 +57,7 @@ def row(text: str, start: str, after: str = "") -> list[str]:
 def test_a_method_stands_with_its_interval_its_counts_and_the_papers_figure() -> None:
     text = shown(figures(), paper=PAPER)
     assert row(text, "rag") == ["rag", "51.0", "10.0 to 90.0", "51", "100", "84.21"]
-    assert "paper: Table 5 and section 6.4, gpt-4.1-mini, 779 questions" in text
+    assert "paper: Table 5 and section 6.4 of the ACL submission, gpt-4.1-mini, 779" in text
 
 
 def test_free_form_has_a_table_a_measure() -> None:
