@@ -54,8 +54,8 @@ class Change(Record):
     note: str | None = None
     """Why it was refused, or why there is none."""
     balance_before: tuple[float, ...] | None = None
-    """For each claim of the passage, (|D+| - |D-|) / (|D+| + |D-|), in [-1, 1], worst first; None
-    where no guard compared."""
+    """For each claim of the passage, ``(|D+| - |D-|) / (|D+| + |D-|)``, in [-1, 1], worst first;
+    None where no guard compared."""
     balance_after: tuple[float, ...] | None = None
 
     @property
