@@ -6,7 +6,7 @@ import pytest
 from langgraph.errors import GraphInterrupt
 
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError
-from conflictscore.middleware.doors import PassedOnError
+from conflictscore.middleware.entrypoints import PassedOnError
 from conflictscore.threads import together
 
 

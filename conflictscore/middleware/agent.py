@@ -23,7 +23,7 @@ except ModuleNotFoundError:
 
 from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, CallWatch, Response
 from conflictscore.middleware.approval import decide_on
-from conflictscore.middleware.doors import FailurePolicy
+from conflictscore.middleware.entrypoints import FailurePolicy
 
 __all__ = ["ConflictScoreMiddleware", "ConflictState"]
 

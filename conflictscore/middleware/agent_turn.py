@@ -23,7 +23,7 @@ from pydantic import SecretStr
 from conflictscore.errors import ConfigurationError, NoDocumentsError, UnreadableReplyError
 from conflictscore.graph.create import open_run
 from conflictscore.middleware.approval import propose, with_run
-from conflictscore.middleware.doors import (
+from conflictscore.middleware.entrypoints import (
     HIDDEN,
     FailurePolicy,
     PassedOnError,

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from langchain_core.messages import BaseMessage, RemoveMessage, message_to_dict, messages_from_dict
 from langgraph.types import interrupt
 
-from conflictscore.middleware.doors import whole
+from conflictscore.middleware.entrypoints import whole
 from conflictscore.nodes.conflict_details import sourced_details
 from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Change, RevisionAction, Run, RunStatus

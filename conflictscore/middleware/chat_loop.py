@@ -21,7 +21,7 @@ from langchain_core.runnables.config import ensure_config, merge_configs
 
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import SelfCorrectionGraph
-from conflictscore.middleware.doors import HIDDEN, FailurePolicy, PassedOnError, excused
+from conflictscore.middleware.entrypoints import HIDDEN, FailurePolicy, PassedOnError, excused
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.models.replies import abnormal_ending, reply_text

@@ -26,7 +26,7 @@ from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.labelers import Labeler, LabelerFactory
 from conflictscore.middleware.chat_calls import AnswerForm, apart, running, with_parameters
 from conflictscore.middleware.chat_loop import ChatLoop, as_chunk, in_words
-from conflictscore.middleware.doors import FailurePolicy
+from conflictscore.middleware.entrypoints import FailurePolicy
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import ReasoningEffort, default_spec
 from conflictscore.prompts import PromptSet

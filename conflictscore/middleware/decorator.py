@@ -32,7 +32,7 @@ from conflictscore.errors import (
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import CorrectionOptions, explicit_kwargs, split_options
-from conflictscore.middleware.doors import (
+from conflictscore.middleware.entrypoints import (
     HIDDEN,
     PassedOnError,
     correct,

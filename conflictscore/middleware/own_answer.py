@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from conflictscore.middleware.doors import PassedOnError
+from conflictscore.middleware.entrypoints import PassedOnError
 from conflictscore.models import fit_documents
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answerer import answerer_of, cut_notes

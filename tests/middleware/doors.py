@@ -14,7 +14,7 @@ from langchain_openai import ChatOpenAI
 from conflictscore import create_self_correcting_rag
 from conflictscore.middleware import SelfCorrectingChatModel, self_correct
 from conflictscore.middleware.decorator import CheckedText
-from conflictscore.middleware.doors import whole
+from conflictscore.middleware.entrypoints import whole
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.nodes.state import RagInput
