@@ -147,7 +147,7 @@ def explicit_kwargs(options: type) -> Callable[[F], F]:
 
         checked.__signature__ = explicit  # type: ignore[attr-defined]
         told = "\n".join(_paragraph(f"{name}: {help_of(name)}") for name in kinds)
-        checked.__doc__ = f"{inspect.getdoc(function)}\n\nSettings:\n{told}\n"
+        checked.__doc__ = f"{inspect.getdoc(function)}\n\nKeyword Args:\n{told}\n"
         return cast("F", checked)
 
     return decorate
