@@ -20,7 +20,7 @@ from rich.console import Console
 
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
-from conflictscore.benchmarks.harness.questions import shortened
+from conflictscore.benchmarks.harness.question_sample import shortened
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.bench_progress import BenchProgress
 from conflictscore.benchmarks.harness.statistics import mcnemar, mean_interval

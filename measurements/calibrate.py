@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from conflictscore.benchmarks.calibration import Scored, fit_calibration
+from conflictscore.benchmarks.calibration_fit import Scored, fit_calibration
 from conflictscore.labelers.choice_judge import choice_prompt_sha256
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Label

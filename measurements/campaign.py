@@ -32,7 +32,7 @@ import click
 from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.create import run_context
 from conflictscore.middleware.service import ServiceSettings, create_app
-from conflictscore.middleware.service.server import Server, open_listener
+from conflictscore.middleware.service.http_server import Server, open_listener
 from conflictscore.models.spec import open_model
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.record_file import RecordFile, RecordLines, json_line

@@ -14,7 +14,7 @@ from random import Random
 from typing import NamedTuple
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.questions import question_id
+from conflictscore.benchmarks.harness.question_sample import question_id
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.benchmarks.ramdocs.benchmark import (

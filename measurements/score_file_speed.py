@@ -35,8 +35,8 @@ from conflictscore.models.direct import SETTING
 from conflictscore.models.spec import open_model
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.engine import Engine, LocalEngine
+from conflictscore.scoring_files.file_run import ascore_file, open_source
 from conflictscore.scoring_files.ray_engine import RayEngine
-from conflictscore.scoring_files.run import ascore_file, open_source
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import usable_cores
 from measurements.instant_judge import instant_context

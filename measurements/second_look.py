@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import click
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.benchmarks.harness.questions import shortened
+from conflictscore.benchmarks.harness.question_sample import shortened
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.statistics import mcnemar
 from conflictscore.benchmarks.ramdocs.benchmark import exact_match

@@ -12,7 +12,7 @@ import click
 
 from conflictscore.benchmarks.conflict_detection.data import balanced, with_siblings
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, in_tables
-from conflictscore.benchmarks.harness.questions import lot
+from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
 from training.evaluate import validation_groups

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
-from conflictscore.benchmarks.harness.questions import lot
+from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.judging import at_once
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel

@@ -29,7 +29,7 @@ from langchain_core.utils.json import parse_json_markdown
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.benchmarks.harness.definition import ACCURACY, Benchmark, Form
-from conflictscore.benchmarks.harness.questions import with_documents
+from conflictscore.benchmarks.harness.question_sample import with_documents
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.registry import BENCHMARKS, Entry, open_benchmark
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError, install_hint

@@ -13,7 +13,7 @@ from conflictscore.benchmarks.harness.failing import failures
 from conflictscore.benchmarks.harness.listening import Listener, NullListener
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun, summarised, write_figures
-from conflictscore.benchmarks.harness.questions import with_documents
+from conflictscore.benchmarks.harness.question_sample import with_documents
 from conflictscore.benchmarks.harness.session import Session, now
 from conflictscore.benchmarks.harness.setup import (
     BenchmarkModels,

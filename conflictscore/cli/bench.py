@@ -148,7 +148,7 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
 
 def _shortened(benchmark: "Benchmark", settings: Mapping[str, Any]) -> "Benchmark":
     """The benchmark with its own documents cut as the passage options say."""
-    from conflictscore.benchmarks.harness.questions import shortened
+    from conflictscore.benchmarks.harness.question_sample import shortened
 
     if not settings["passage_tokens"]:
         if settings["passages"] != 1:

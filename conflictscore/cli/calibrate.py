@@ -17,7 +17,7 @@ from conflictscore.errors import (
 )
 
 if TYPE_CHECKING:
-    from conflictscore.benchmarks.calibration import LogprobLabeler, Scored
+    from conflictscore.benchmarks.calibration_fit import LogprobLabeler, Scored
     from conflictscore.benchmarks.labelled_pairs import LabelledPair
     from conflictscore.labelers.calibration import Calibration, FittedCalibration
 
@@ -97,7 +97,7 @@ def calibrate(
     """
     from rich.console import Console
 
-    from conflictscore.benchmarks.calibration import (
+    from conflictscore.benchmarks.calibration_fit import (
         cross_fitted,
         fit_calibration,
         print_calibration,
@@ -146,7 +146,7 @@ def _pairs(
 
 
 def _giving_logprobs(opened: OpenLabeler) -> "LogprobLabeler":
-    from conflictscore.benchmarks.calibration import LogprobLabeler
+    from conflictscore.benchmarks.calibration_fit import LogprobLabeler
 
     if not isinstance(opened.labeler, LogprobLabeler) or opened.labeler.identity is None:
         raise ConfigurationError(
@@ -161,7 +161,7 @@ async def _ask(
     """The labeler's scores of each pair, without those that it fails on."""
     from rich.console import Console
 
-    from conflictscore.benchmarks.calibration import raw_logprobs
+    from conflictscore.benchmarks.calibration_fit import raw_logprobs
     from conflictscore.models.usage import UsageMeter
     from conflictscore.reporting.displays import PairProgress
     from conflictscore.threads import together

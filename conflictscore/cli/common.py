@@ -187,7 +187,7 @@ def deliver(
     """
     from rich.console import Console
 
-    from conflictscore.nodes.outcome import run_of
+    from conflictscore.nodes.finished_run import run_of
     from conflictscore.reporting import run_log, terminal
 
     run = run_of(state)

@@ -81,8 +81,8 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     from conflictscore.middleware.mcp_server import McpTools, http_app
     from conflictscore.middleware.service import ServiceSettings
     from conflictscore.middleware.service.admission import Access
+    from conflictscore.middleware.service.http_server import Server, open_listener
     from conflictscore.middleware.service.kept_runs import KeptRuns
-    from conflictscore.middleware.service.server import Server, open_listener
     from conflictscore.reporting.figure_text import counted
     from conflictscore.retrieval.providers import configured_search
     from conflictscore.storage.postgres import shared_tables

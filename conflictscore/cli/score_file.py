@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from conflictscore.records import Document
     from conflictscore.reporting.failing_claims import FailingAnswer
     from conflictscore.scoring_files.engine import Engine
+    from conflictscore.scoring_files.file_run import Summary
     from conflictscore.scoring_files.rows import Columns, Source
-    from conflictscore.scoring_files.run import Summary
 
 __all__ = ["score_file"]
 
@@ -153,7 +153,7 @@ def score_file(
     no score, or has too few labels.
     """
     from conflictscore.scoring_files.engine import default_concurrency
-    from conflictscore.scoring_files.run import open_source
+    from conflictscore.scoring_files.file_run import open_source
 
     if workers is not None and engine != "ray":
         raise InputError("--workers goes with --engine ray")
@@ -215,7 +215,7 @@ def _run(
     from rich.console import Console
 
     from conflictscore.reporting.displays import ScoreFileProgress
-    from conflictscore.scoring_files.run import ascore_file
+    from conflictscore.scoring_files.file_run import ascore_file
 
     console = Console(stderr=True, highlight=False)
     with ScoreFileProgress(console, enabled=not quiet) as progress:
@@ -272,7 +272,7 @@ class _Gate:
         """Hold a file to it, and add to the page."""
         from conflictscore.reporting.failing_claims import failing_markdown
         from conflictscore.reporting.figure_text import counted
-        from conflictscore.scoring_files.run import outcomes_of
+        from conflictscore.scoring_files.file_run import outcomes_of
 
         failing: dict[int, str] = {}
         shown: dict[int, Mapping[str, Any]] = {}

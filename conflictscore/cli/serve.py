@@ -125,7 +125,7 @@ def serve(host: str, port: int, log_format: service_log.LogFormat, **options: An
     One process serves one port. deploy/ has nginx in front of several, and LiteLLM for budgets and
     fallbacks.
     """
-    from conflictscore.middleware.service.server import Server, open_listener
+    from conflictscore.middleware.service.http_server import Server, open_listener
     from conflictscore.reporting.figure_text import counted
 
     say = partial(service_log.say, form=log_format)

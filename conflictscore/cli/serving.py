@@ -12,7 +12,7 @@ from conflictscore.errors import InputError
 from conflictscore.storage import STORE
 
 if TYPE_CHECKING:
-    from conflictscore.middleware.service.server import Server
+    from conflictscore.middleware.service.http_server import Server
 
 __all__ = ["run_server", "serve_keys", "with_address_options", "with_runs_options"]
 
@@ -97,7 +97,7 @@ def serve_keys(host: str, options: Mapping[str, Any]) -> tuple[str, ...]:
 
 def run_server(server: "Server") -> None:
     """Serve until SIGTERM or Ctrl-C; a second Ctrl-C does not wait for running requests."""
-    from conflictscore.middleware.service.server import raise_file_limit
+    from conflictscore.middleware.service.http_server import raise_file_limit
 
     raise_file_limit()
     run_async(server.serve(signals=True))

@@ -26,7 +26,7 @@ from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.models.replies import abnormal_ending, reply_text
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.retrieve import given_documents
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Run, Usage, differs

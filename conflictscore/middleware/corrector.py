@@ -15,7 +15,7 @@ from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.keywords import CorrectionOptions, Model, explicit_kwargs
 from conflictscore.graph.self_correction import SelfCorrectionGraph, build_self_correction_graph
-from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.retrieve import given_documents
 from conflictscore.nodes.state import RagInput
 from conflictscore.records import Run

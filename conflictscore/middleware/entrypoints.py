@@ -15,7 +15,7 @@ from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import shared_graph
 from conflictscore.nodes.answering import RevisionRequest
 from conflictscore.nodes.conflict_details import sourced_details
-from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.state import RagInput, RagState, RunContext, documents_of
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Run

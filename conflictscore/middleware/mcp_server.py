@@ -57,7 +57,7 @@ from conflictscore.middleware.tool_forms import (
     run_text,
     search_text,
 )
-from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.retrieve import check_question, find_documents
 from conflictscore.nodes.state import RunContext
 from conflictscore.prompts import material_line

@@ -12,10 +12,10 @@ from langchain_core.messages import BaseMessage
 from conflictscore.models import Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answer_replies import read_choice, read_reconsidered_choice, read_text
 from conflictscore.nodes.answering import Answerer, GeneratedAnswer, RevisionRequest
 from conflictscore.nodes.conflict_details import conflict_details
 from conflictscore.nodes.conversation import conversation_of, read_after
-from conflictscore.nodes.replies import read_choice, read_reconsidered_choice, read_text
 from conflictscore.nodes.state import (
     RagInput,
     RagState,

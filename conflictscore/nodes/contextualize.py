@@ -4,8 +4,8 @@ from typing import Any
 
 from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answer_replies import read_text
 from conflictscore.nodes.conversation import Conversation, Turn, conversation_of
-from conflictscore.nodes.replies import read_text
 from conflictscore.nodes.retrieve import given_documents, read_question
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, spent
 from conflictscore.prompts import PromptSet, material, material_line

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError
 from conflictscore.markdown import passages, place_of, unclaimed
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answer_replies import copied
 from conflictscore.nodes.claim_replies import read_claims, read_placed_claims
 from conflictscore.nodes.decide import may_look_again
-from conflictscore.nodes.replies import copied
 from conflictscore.nodes.second_look.head_to_head import hedge_evidence, passed_over
 from conflictscore.nodes.second_look.statements import denies, restates
 from conflictscore.nodes.state import (

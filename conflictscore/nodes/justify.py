@@ -9,10 +9,10 @@ from typing import Any
 from conflictscore.active_content import without_active_content
 from conflictscore.errors import BudgetError, ProviderError
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answer_replies import cited_documents, read_text
 from conflictscore.nodes.conflict_details import conflict_details
 from conflictscore.nodes.conversation import conversation_of
 from conflictscore.nodes.decide import flipped_by
-from conflictscore.nodes.replies import cited_documents, read_text
 from conflictscore.nodes.state import (
     RagState,
     RunRuntime,

@@ -9,8 +9,8 @@ from langgraph.errors import GraphBubbleUp
 
 from conflictscore.errors import BudgetError, ConfigurationError, ProviderError, brief_reason
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answer_replies import read_queries
 from conflictscore.nodes.decide import spare_time, to_look_for
-from conflictscore.nodes.replies import read_queries
 from conflictscore.nodes.retrieve import find_documents
 from conflictscore.nodes.state import (
     RagState,

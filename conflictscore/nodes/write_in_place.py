@@ -8,9 +8,9 @@ from conflictscore.active_content import without_active_content
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError
 from conflictscore.markdown import Passage, misfit, passages, spliced
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answer_replies import cited_documents, copied, of_the_task, unframed
 from conflictscore.nodes.answerer import answerer_of, before_stop
 from conflictscore.nodes.decide import spare_time
-from conflictscore.nodes.replies import cited_documents, copied, of_the_task, unframed
 from conflictscore.nodes.second_look.look import Looking
 from conflictscore.nodes.second_look.propose import Correction, propose
 from conflictscore.nodes.state import RagState, RunContext, attempts_of, documents_of

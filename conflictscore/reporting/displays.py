@@ -124,7 +124,7 @@ class PairProgress(CountBar):
 
 
 class ScoreFileProgress(CountBar):
-    """Counts the rows of a file; a :class:`~conflictscore.scoring_files.run.RowListener`."""
+    """Counts the rows of a file; a :class:`~conflictscore.scoring_files.file_run.RowListener`."""
 
     def __init__(self, console: Console, *, enabled: bool) -> None:
         super().__init__(console, "scoring", "rows", enabled=enabled)

@@ -8,7 +8,7 @@ from pathlib import Path
 from conflictscore.errors import InputError, NoDocumentsError
 from conflictscore.records import Document
 from conflictscore.retrieval.reading.box import shared_box
-from conflictscore.retrieval.reading.files import (
+from conflictscore.retrieval.reading.by_ending import (
     ENDINGS,
     PLAIN_ENDINGS,
     FileDocument,

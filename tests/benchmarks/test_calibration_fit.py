@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.calibration import Scored, cross_fitted, fit_calibration
+from conflictscore.benchmarks.calibration_fit import Scored, cross_fitted, fit_calibration
 from conflictscore.errors import InputError
 from conflictscore.labelers.calibration import Calibration
 from conflictscore.records import Label

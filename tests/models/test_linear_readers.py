@@ -18,8 +18,7 @@ from conflictscore.benchmarks.judging import read_verdict
 from conflictscore.labelers.label_words import read_label
 from conflictscore.models.json_replies import json_object, json_texts
 from conflictscore.models.replies import reply_text, unfenced, without_reasoning
-from conflictscore.nodes.claim_replies import read_claims
-from conflictscore.nodes.replies import (
+from conflictscore.nodes.answer_replies import (
     cited_documents,
     of_the_task,
     read_choice,
@@ -27,6 +26,7 @@ from conflictscore.nodes.replies import (
     read_reconsidered_choice,
     unframed,
 )
+from conflictscore.nodes.claim_replies import read_claims
 from conflictscore.nodes.second_look.statements import answers_nothing, opposite, same_answer
 from conflictscore.nodes.second_look.weigh import read_ruling
 from conflictscore.prompts import material, neutral

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conflictscore.nodes.decide import decide, flipped_by, may_look_again, spare_time, to_look_for
-from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.state import RagState, claims_of
 from conflictscore.records import Answer, Attempt, FurtherSearch, Method
 from tests.nodes.steps import attempt, claim_with, revision, running, scored, setting

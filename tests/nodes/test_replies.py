@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conflictscore.nodes.claim_replies import read_claims
-from conflictscore.nodes.replies import (
+from conflictscore.nodes.answer_replies import (
     Choice,
     cited_documents,
     copied,
@@ -18,6 +17,7 @@ from conflictscore.nodes.replies import (
     read_text,
     unframed,
 )
+from conflictscore.nodes.claim_replies import read_claims
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.nodes.outcome import run_of
+from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.state import documents_of, searches_of, spent, time_left, timed, weights_of
 from conflictscore.records import Claim, ClaimEvidence, RunStatus, Usage
 from tests.nodes.steps import attempt, claim_with, scored, setting

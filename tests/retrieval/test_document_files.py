@@ -18,7 +18,7 @@ from conflictscore.errors import InputError, NoDocumentsError
 from conflictscore.records import Document
 from conflictscore.retrieval.document_files import read_documents
 from conflictscore.retrieval.reading.box import ReaderBox
-from conflictscore.retrieval.reading.files import UnusableFileError, read_file
+from conflictscore.retrieval.reading.by_ending import UnusableFileError, read_file
 
 
 @pytest.fixture(autouse=True)

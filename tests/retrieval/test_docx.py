@@ -5,8 +5,8 @@ from zipfile import ZipFile
 
 import pytest
 
+from conflictscore.retrieval.reading.by_ending import UnusableFileError, read_file
 from conflictscore.retrieval.reading.docx import DocxText, read_docx
-from conflictscore.retrieval.reading.files import UnusableFileError, read_file
 
 TRANSITIONAL = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"

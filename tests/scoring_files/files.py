@@ -8,8 +8,8 @@ from typing import Any
 
 from conflictscore.nodes.state import RunContext
 from conflictscore.scoring_files.engine import Engine, LocalEngine
+from conflictscore.scoring_files.file_run import Summary, ascore_file, open_source
 from conflictscore.scoring_files.rows import Columns
-from conflictscore.scoring_files.run import Summary, ascore_file, open_source
 from measurements.instant_judge import instant_context
 
 __all__ = ["answer_row", "lines", "outcomes", "score", "write_lines"]

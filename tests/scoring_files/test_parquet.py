@@ -12,10 +12,10 @@ import pytest
 
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.scoring_files.engine import Outcome
+from conflictscore.scoring_files.file_run import open_source
 from conflictscore.scoring_files.parquet import ParquetRows
 from conflictscore.scoring_files.parquet import write_parquet as write_parquet_file
 from conflictscore.scoring_files.rows import Columns
-from conflictscore.scoring_files.run import open_source
 from tests.scoring_files.files import answer_row, lines, outcomes, score, write_lines
 
 arrow = pytest.importorskip("pyarrow")

@@ -34,7 +34,7 @@ from conflictscore.benchmarks.conflict_detection.groups import (
     folded,
     statement,
 )
-from conflictscore.benchmarks.harness.questions import lot
+from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.errors import InputError
 from conflictscore.records import Label

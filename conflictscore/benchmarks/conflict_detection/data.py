@@ -19,12 +19,12 @@ from conflictscore.benchmarks.conflict_detection.groups import (
     document_of,
     in_tables,
 )
-from conflictscore.benchmarks.harness.questions import lot
+from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
 from conflictscore.errors import InputError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.replies import read_text
+from conflictscore.nodes.answer_replies import read_text
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Label, Record, Usage
 from conflictscore.retrieval.cleaning import clean_text

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from conflictscore.benchmarks.calibration import print_reliability
+from conflictscore.benchmarks.calibration_fit import print_reliability
 from conflictscore.benchmarks.conflict_detection.conflictbench import PUBLISHED, PublishedSet
 from conflictscore.benchmarks.conflict_detection.measures import (
     Detection,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from conflictscore.benchmarks.calibration import Reliability, reliability
+from conflictscore.benchmarks.calibration_fit import Reliability, reliability
 from conflictscore.benchmarks.conflict_detection.detect import Judged, PairRow, content_of
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.statistics import proportion

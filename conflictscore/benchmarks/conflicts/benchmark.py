@@ -24,7 +24,7 @@ from conflictscore.benchmarks.conflicts.judges import (
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.questions import question_id
+from conflictscore.benchmarks.harness.question_sample import question_id
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import NamedTuple
 
-from conflictscore.nodes.replies import read_text
+from conflictscore.nodes.answer_replies import read_text
 from conflictscore.prompts import PromptSet
 
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from conflictscore.benchmarks.harness.methods.method import Form
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
-from conflictscore.benchmarks.harness.questions import select
+from conflictscore.benchmarks.harness.question_sample import select
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter

@@ -17,7 +17,7 @@ from typing import Literal
 from conflictscore.benchmarks.conflict_detection.groups import statement
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.questions import lot, question_id, shuffled_options
+from conflictscore.benchmarks.harness.question_sample import lot, question_id, shuffled_options
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.injection import ENTRY
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa

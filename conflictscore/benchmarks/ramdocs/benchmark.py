@@ -25,7 +25,7 @@ from pydantic import Field
 from conflictscore.benchmarks.conflict_detection.groups import folded, statement
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.questions import (
+from conflictscore.benchmarks.harness.question_sample import (
     question_id,
     refuse_repeated,
     shuffled_options,

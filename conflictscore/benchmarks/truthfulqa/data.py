@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from conflictscore.benchmarks.harness.definition import Form
-from conflictscore.benchmarks.harness.questions import (
+from conflictscore.benchmarks.harness.question_sample import (
     question_id,
     refuse_repeated,
     shuffled_options,

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from conflictscore.benchmarks.agreement import JudgeCheck, Request
 from conflictscore.benchmarks.harness.figures import Proportion
-from conflictscore.benchmarks.harness.questions import lot, question_id
+from conflictscore.benchmarks.harness.question_sample import lot, question_id
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.harness.statistics import accuracy, balanced_accuracy, cohen_kappa
 from conflictscore.benchmarks.json_lines import read_json_lines

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
-from conflictscore.benchmarks.harness.questions import question_id
+from conflictscore.benchmarks.harness.question_sample import question_id
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import values

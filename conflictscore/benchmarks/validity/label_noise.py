@@ -16,7 +16,7 @@ from pydantic import Field
 
 from conflictscore.benchmarks.conflict_detection.detect import Judged
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
-from conflictscore.benchmarks.harness.questions import lot
+from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.harness.statistics import (
     proportion,
     require_statistics,

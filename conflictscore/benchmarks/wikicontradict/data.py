@@ -5,7 +5,7 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conflictscore.benchmarks.harness.questions import question_id, refuse_repeated
+from conflictscore.benchmarks.harness.question_sample import question_id, refuse_repeated
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.benchmarks.wikicontradict.judge import Rating
 from conflictscore.errors import InputError

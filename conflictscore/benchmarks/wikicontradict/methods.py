@@ -9,8 +9,8 @@ from conflictscore.benchmarks.wikicontradict.data import AGREEING
 from conflictscore.benchmarks.wikicontradict.judge import AGREEMENT_TEMPLATE, CONFLICT_TEMPLATE
 from conflictscore.errors import InputError
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answer_replies import read_text
 from conflictscore.nodes.answerer import REPLY_TOKENS
-from conflictscore.nodes.replies import read_text
 from conflictscore.prompts import material_line
 from conflictscore.records import Answer, Document
 

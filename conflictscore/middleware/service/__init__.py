@@ -12,6 +12,6 @@ except ModuleNotFoundError:
     ) from None
 
 from conflictscore.middleware.service.app import create_app
-from conflictscore.middleware.service.settings import ServiceSettings
+from conflictscore.middleware.service.service_settings import ServiceSettings
 
 __all__ = ["ServiceSettings", "create_app"]

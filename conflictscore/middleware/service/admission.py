@@ -12,7 +12,7 @@ from fastapi import Request
 
 from conflictscore.middleware.service.keys import KeyFile, KeyHolder, key_digest, key_holder
 from conflictscore.middleware.service.refusals import RefusedError
-from conflictscore.middleware.service.settings import ServiceSettings
+from conflictscore.middleware.service.service_settings import ServiceSettings
 
 __all__ = ["NOBODY", "Access", "AdmissionGate", "Uploads", "is_this_machine", "read_body"]
 

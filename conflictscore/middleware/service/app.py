@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from conflictscore.middleware.service.refusals import CLIENT_GONE, RefusedError, internal_error
 from conflictscore.middleware.service.routes import routes
 from conflictscore.middleware.service.service import Service
-from conflictscore.middleware.service.settings import ServiceSettings
+from conflictscore.middleware.service.service_settings import ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.nodes.state import RunContext
 

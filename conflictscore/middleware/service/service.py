@@ -17,7 +17,7 @@ from conflictscore.middleware.service.background import Background, paced
 from conflictscore.middleware.service.kept_runs import KeptRuns, run_record
 from conflictscore.middleware.service.readiness import Readiness
 from conflictscore.middleware.service.refusals import RefusedError, plain_reason
-from conflictscore.middleware.service.settings import Mode, ServiceSettings
+from conflictscore.middleware.service.service_settings import Mode, ServiceSettings
 from conflictscore.middleware.service.telemetry import Metrics
 from conflictscore.middleware.service.upstream import Upstream
 from conflictscore.nodes.state import RunContext

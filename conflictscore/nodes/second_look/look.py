@@ -17,7 +17,7 @@ from conflictscore.nodes.second_look.statements import (
     opposite,
     same_answer,
 )
-from conflictscore.nodes.second_look.vote import Outcome, outcome, tallied
+from conflictscore.nodes.second_look.vote import VoteOutcome, outcome, tallied
 from conflictscore.nodes.second_look.weigh import weigh
 from conflictscore.prompts import PromptSet
 from conflictscore.records import (
@@ -126,7 +126,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
 
 
 def _decided(
-    look: SecondLook, counted: Outcome, weighing: Weighing | None, looking: Looking
+    look: SecondLook, counted: VoteOutcome, weighing: Weighing | None, looking: Looking
 ) -> SecondLook:
     """The look with its decision and the sentence that says why."""
     if counted.rival is None:

@@ -9,7 +9,7 @@ from conflictscore.nodes.second_look.wording import hedged, replaced
 from conflictscore.records import ClaimEvidence, SecondLook
 from conflictscore.threads import together
 
-__all__ = ["Correction", "Proposal", "propose"]
+__all__ = ["Correction", "NewPassage", "propose"]
 
 _MOST_CLAIMS = 4
 """Disputed claims of a passage that are looked at, those with most at stake first."""
@@ -22,7 +22,7 @@ class Correction(NamedTuple):
     right: str
 
 
-class Proposal(NamedTuple):
+class NewPassage(NamedTuple):
     """Replacement for a passage.
 
     Attributes:
@@ -47,7 +47,7 @@ async def propose(
     write: Callable[[str, Sequence[Correction]], Awaitable[str]],
     *,
     alone: bool = False,
-) -> Proposal:
+) -> NewPassage:
     """Look again at each disputed claim of a passage, and write what that comes to into it.
 
     Claims are looked at side by side. Winners are put in first, by changing the span in which they
@@ -95,4 +95,4 @@ async def propose(
             own = look_.candidates[0].statement
             rest = [*others, *(claim for claim in said if claim != own)]
             text = hedged(text, look_, looking.documents, rest)
-    return Proposal(text, ordered)
+    return NewPassage(text, ordered)

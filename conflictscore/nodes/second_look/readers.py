@@ -13,7 +13,7 @@ from conflictscore.errors import BudgetError, ContextWindowError, ProviderError,
 from conflictscore.models import fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.nodes.replies import read_text
+from conflictscore.nodes.answer_replies import read_text
 from conflictscore.nodes.second_look.statements import (
     answers_nothing,
     invented_numbers,

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from conflictscore.records import Candidate, ClaimEvidence, EvidenceLabel, Label
 
-__all__ = ["Outcome", "outcome", "tallied", "votes_of"]
+__all__ = ["VoteOutcome", "outcome", "tallied", "votes_of"]
 
 _LEAST_SUPPORT = 0.4
 """P(SUPPORTS) from which a document stands behind a statement."""
@@ -20,7 +20,7 @@ _WITNESSES = 2
 """Independent documents that a change takes. One alone is too often a wrong label, or a forgery."""
 
 
-class Outcome(NamedTuple):
+class VoteOutcome(NamedTuple):
     """Outcome of the vote.
 
     Attributes:
@@ -115,7 +115,7 @@ def _worth(
     return fsum(largest.values())
 
 
-def outcome(candidates: Sequence[Candidate]) -> Outcome:
+def outcome(candidates: Sequence[Candidate]) -> VoteOutcome:
     """Whether a rival takes the place of the answer's own claim, by the vote alone.
 
     It does with at least two independent witnesses, worth more than those of the claim, a document
@@ -140,9 +140,9 @@ def outcome(candidates: Sequence[Candidate]) -> Outcome:
         rival = candidates[place]
         backed = rival.witnesses >= _WITNESSES and rival.against <= rival.worth
         if backed and rival.worth > claim.worth:
-            return Outcome("replace" if claim.witnesses < _WITNESSES else "open", place)
+            return VoteOutcome("replace" if claim.witnesses < _WITNESSES else "open", place)
     if not ranked:
-        return Outcome("keep")
+        return VoteOutcome("keep")
     best = candidates[ranked[0]]
     dissenter = best.witnesses < _WITNESSES and best.worth < claim.worth
-    return Outcome("keep" if dissenter else "open", ranked[0])
+    return VoteOutcome("keep" if dissenter else "open", ranked[0])

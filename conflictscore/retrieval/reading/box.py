@@ -15,7 +15,7 @@ from typing import Any
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.page import FetchedPage, PageError, PageText
-from conflictscore.retrieval.reading.files import FileDocument, UnusableFileError
+from conflictscore.retrieval.reading.by_ending import FileDocument, UnusableFileError
 from conflictscore.threads import in_thread, usable_cores
 
 __all__ = ["ReaderBox", "shared_box"]

@@ -23,7 +23,7 @@ from typing import Any
 from conflictscore.errors import InputError
 from conflictscore.retrieval.pages.extract import extract
 from conflictscore.retrieval.pages.page import FetchedPage, PageError
-from conflictscore.retrieval.reading.files import UnusableFileError, read_file
+from conflictscore.retrieval.reading.by_ending import UnusableFileError, read_file
 
 _FIRST = FetchedPage(
     "", "http://localhost/", "text/html", None, b"<p>The first page takes longest."

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.harness.questions import question_id, select, shuffled_options
+from conflictscore.benchmarks.harness.question_sample import question_id, select, shuffled_options
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.errors import InputError
 

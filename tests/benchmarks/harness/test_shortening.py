@@ -3,7 +3,7 @@
 import pytest
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.questions import shortened
+from conflictscore.benchmarks.harness.question_sample import shortened
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.errors import InputError
 from conflictscore.tokens import count_tokens

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
-from conflictscore.middleware.service.server import QuietExceptionHandler
+from conflictscore.middleware.service.http_server import QuietExceptionHandler
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.service.serving import asking, listening, serving, tasks_of, until
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.nodes.second_look.vote import Outcome, outcome, tallied, votes_of
+from conflictscore.nodes.second_look.vote import VoteOutcome, outcome, tallied, votes_of
 from tests.nodes.second_look.helpers import likely
 from tests.nodes.steps import claim_with
 
 NOBODY: list[tuple[int, ...]] = [(), ()]
 
 
-def decided(claim: str, rival: str, gave: tuple[int, ...], **more: Any) -> Outcome:
+def decided(claim: str, rival: str, gave: tuple[int, ...], **more: Any) -> VoteOutcome:
     """What two statements come to whose labels are written as ``+``, ``-`` and ``0``."""
     return outcome(tallied([claim_with(claim), claim_with(rival)], [(), gave], **more))
 
@@ -74,7 +74,7 @@ def test_trust_weighs_votes_and_silences_what_has_none() -> None:
 def test_the_strongest_of_several_rivals_takes_the_place() -> None:
     statements = [claim_with("+-----"), claim_with("-++---"), claim_with("---+++")]
 
-    assert outcome(tallied(statements, [(), (2,), (4,)])) == Outcome("replace", 2)
+    assert outcome(tallied(statements, [(), (2,), (4,)])) == VoteOutcome("replace", 2)
 
 
 @given(st.lists(st.sampled_from(["+-", "-+", "00", "--", "++"]), min_size=1, max_size=9), st.data())

@@ -15,8 +15,8 @@ from conflictscore.graph.chains import (
 )
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answer_replies import read_text
 from conflictscore.nodes.answerer import REPLY_TOKENS, ask_with_documents
-from conflictscore.nodes.replies import read_text
 from conflictscore.nodes.retrieve import find_documents, given_documents
 from conflictscore.nodes.state import RagInput, RunContext
 from conflictscore.prompts import material_line

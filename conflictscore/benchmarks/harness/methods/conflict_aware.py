@@ -16,8 +16,8 @@ from conflictscore.benchmarks.harness.methods.asker import Asker, graph_input
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.errors import ContextWindowError, InputError, ProviderError
 from conflictscore.models.usage import UsageMeter
+from conflictscore.nodes.answer_replies import read_text
 from conflictscore.nodes.answerer import REPLY_TOKENS, ask_with_documents
-from conflictscore.nodes.replies import read_text
 from conflictscore.records import Answer
 
 _TYPE_TOKENS = 160

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from conflictscore.benchmarks.harness.figures import Proportion
-from conflictscore.benchmarks.harness.questions import lot
+from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.harness.statistics import proportion, require_statistics
 from conflictscore.benchmarks.labelled_pairs import LabelledPair, scores
 from conflictscore.errors import InputError
