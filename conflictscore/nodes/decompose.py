@@ -18,7 +18,7 @@ from conflictscore.nodes.answer_replies import copied
 from conflictscore.nodes.claim_replies import read_claims, read_placed_claims
 from conflictscore.nodes.decide import may_look_again
 from conflictscore.nodes.second_look.head_to_head import hedge_evidence, passed_over
-from conflictscore.nodes.second_look.statements import denies, restates
+from conflictscore.nodes.second_look.statements import denies, restates, telling_terms
 from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
@@ -241,12 +241,17 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
     """The statement that a short answer makes.
 
     Raises:
-        ValueError: It is no sentence, no longer than the answer, or turns a yes into a no.
+        ValueError: It is no sentence, no longer than the answer, about something else, or turns a
+            yes into a no.
     """
     line = next(filter(None, map(str.strip, reply.splitlines())), "")
     statement = line.removeprefix("Sentence:").strip('"“” ')
     if len(words_in(statement)) < max(_LEAST_WORDS, len(words_in(answer))):
         raise ValueError(f"“{statement}” is no full sentence in answer to the question")
+    own = telling_terms(answer) - {*_AFFIRMS, *_DENIES}
+    wanted = own or telling_terms(question)
+    if wanted and not 2 * len(wanted & telling_terms(statement)) >= (len(own) or 1):
+        raise ValueError(f"“{statement}” is not what the answer says")
     first = words_in(answer)[0]
     if first in _AFFIRMS and denies(statement) and not denies(question):
         raise ValueError(f"“{statement}” denies what the answer affirms")

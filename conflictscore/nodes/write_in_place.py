@@ -30,6 +30,8 @@ from conflictscore.tokens import count_tokens
 
 __all__ = ["excerpt", "explained", "write_in_place"]
 
+_FEW_PASSAGES = 2
+"""Of an answer whose one claim is taken to answer the question."""
 _AROUND_CHARS = 1500
 """How much of the answer is shown before a passage that is written again."""
 _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
@@ -183,7 +185,9 @@ def looking_of(last: Attempt, state: RagState, context: RunContext, meter: Usage
         meter=meter,
         cache=context.cache,
         seconds=spare_time(state, context, attempts_of(state)),
-        only_claim=report is not None and len(report.claims) == 1,
+        only_claim=report is not None
+        and len(report.claims) == 1
+        and len(passages(last.answer.text)) <= _FEW_PASSAGES,
     )
 
 

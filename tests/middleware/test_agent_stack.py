@@ -236,22 +236,6 @@ def test_an_interrupt_of_another_middleware_is_not_swallowed(
     assert texts(state["messages"]) == CORRECTED
 
 
-def test_nothing_of_others_is_swallowed_where_passages_are_asked_about_side_by_side(
-    agent_model: ChatOpenAI, invoke: Invoke
-) -> None:
-    def refuse() -> None:
-        raise PermissionError("over budget")
-
-    def agent(act: Callable[[], object]) -> Any:
-        other = stack(True, AtSecondAnswers(act), regeneration="revise", on_failure="raise")
-        return create_agent(agent_model, [search], middleware=other, checkpointer=InMemorySaver())
-
-    with pytest.raises(PermissionError, match="over budget"):
-        invoke(agent(refuse), QUESTION, THREAD)
-    state = invoke(agent(lambda: interrupt("go on?")), QUESTION, THREAD)
-    assert state["__interrupt__"][0].value == "go on?"
-
-
 class Asking(Library):
     """Asks a person before it searches."""
 
