@@ -21,8 +21,9 @@ except ModuleNotFoundError:
         f"agents need the package langchain: {install_hint('langchain')}"
     ) from None
 
-from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, CallWatch, Response
+from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, Response
 from conflictscore.middleware.approval import decide_on
+from conflictscore.middleware.call_watch import CallWatch
 from conflictscore.middleware.entrypoints import FailurePolicy
 
 __all__ = ["ConflictScoreMiddleware", "ConflictState"]

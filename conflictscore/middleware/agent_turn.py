@@ -2,9 +2,7 @@
 
 import asyncio
 import logging
-import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -13,18 +11,16 @@ from uuid import uuid4
 from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.outputs import LLMResult
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableBinding, RunnableConfig
-from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
+from langchain_core.runnables import RunnableBinding
 from langgraph.types import Command
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, NoDocumentsError, UnreadableReplyError
 from conflictscore.graph.create import open_run
 from conflictscore.middleware.approval import propose, with_run
+from conflictscore.middleware.call_watch import CallWatch
 from conflictscore.middleware.entrypoints import (
-    HIDDEN,
     FailurePolicy,
     PassedOnError,
     correct,
@@ -42,7 +38,7 @@ from conflictscore.nodes.state import RagInput, RagState, RunContext, attempts_o
 from conflictscore.records import Answer, Method, Run
 from conflictscore.settings import Settings
 
-__all__ = ["AgentSettings", "AgentTurn", "CallWatch", "Response"]
+__all__ = ["AgentSettings", "AgentTurn", "Response"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -52,66 +48,6 @@ Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 _Call = Callable[[ModelRequest[Any], bool], Awaitable[ModelResponse[Any]]]
 
 _log = logging.getLogger(__name__)
-
-
-class CallWatch(UsageMeter):
-    """Watches every model call that the agent makes for us, whichever model it goes to.
-
-    The calls are reached through the config that LangChain hands down, not through the model: a
-    middleware further in may put another model in its place.
-
-    Attributes:
-        usage: What the calls cost.
-        failure: What the last call raised; None where it was answered, or none was made.
-        seconds: The time that the calls took.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.failure: BaseException | None = None
-        self.seconds = 0.0
-
-    def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
-        """Count a call that was answered."""
-        super().on_llm_end(response, **kwargs)
-        self.failure = None
-
-    def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
-        """Keep what a call raised."""
-        self.failure = error
-
-    def call(self, work: Callable[[In], Out], value: In, *, hidden: bool) -> Out:
-        """Call something that calls models.
-
-        Args:
-            work: Who is called.
-            value: With what.
-            hidden: Whether the tokens stay out of LangGraph's ``messages`` stream.
-        """
-        with self._timed(), set_config_context(self._config(hidden)) as context:
-            return context.run(work, value)
-
-    async def call_async(
-        self, work: Callable[[In], Awaitable[Out]], value: In, *, hidden: bool
-    ) -> Out:
-        """:meth:`call` for asynchronous work."""
-
-        async def working() -> Out:
-            return await work(value)
-
-        with self._timed(), set_config_context(self._config(hidden)) as context:
-            return await asyncio.create_task(working(), context=context)
-
-    @contextmanager
-    def _timed(self) -> Iterator[None]:
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds += time.perf_counter() - started
-
-    def _config(self, hidden: bool) -> RunnableConfig:
-        return merge_configs(ensure_config(), {"callbacks": [self]}, HIDDEN if hidden else None)
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,9 @@ The loop, the judges and the kept runs are those of the HTTP service; what a too
 :mod:`conflictscore.middleware.tool_forms`.
 """
 
-import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -33,10 +31,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.self_correction import shared_graph
 from conflictscore.middleware.corrector import correction_input
+from conflictscore.middleware.mcp_progress import reported_progress
 from conflictscore.middleware.service.admission import NOBODY, Access, AdmissionGate
 from conflictscore.middleware.service.kept_runs import RUNNING, KeptRuns, run_record
 from conflictscore.middleware.service.keys import KeyHolder
-from conflictscore.middleware.service.loop_run import Event, LoopRun
+from conflictscore.middleware.service.loop_run import LoopRun
 from conflictscore.middleware.service.refusals import (
     RefusedError,
     internal_error,
@@ -54,9 +53,8 @@ from conflictscore.middleware.tool_forms import (
     ScoreArguments,
     SearchArguments,
     SearchResult,
-    run_text,
-    search_text,
 )
+from conflictscore.middleware.tool_texts import run_text, search_text
 from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.retrieve import check_question, find_documents
 from conflictscore.nodes.state import RunContext
@@ -71,8 +69,6 @@ _log = logging.getLogger(__name__)
 
 _AT_ONCE = 32
 _WAITS_S = 60.0
-_STEPS = 50
-"""At most so many notifications tell of the labels of an answer."""
 _NO_SEARCH = "this server has no documents and no search of its own: give documents"
 _CALLER = "conflictscore.caller"
 _OWNER = NOBODY._replace(reads_all=True)
@@ -300,7 +296,7 @@ class McpTools:
             RefusedError: It failed before there was an answer.
         """
         created, started = int(time.time()), time.perf_counter()
-        async with _progress(session, len(start.get("documents", ()))) as report:
+        async with reported_progress(session, len(start.get("documents", ()))) as report:
             loop = LoopRun(graph, start, context, on_event=report)
             failure = await loop.go()
         run = loop.known
@@ -319,60 +315,6 @@ class McpTools:
         # a file that fails costs nobody an answer
         self._runs.finish(run_id, record, lambda: _log.warning("run %s is not kept", run_id))
         return run
-
-
-@asynccontextmanager
-async def _progress(
-    session: ServerSession, documents: int
-) -> AsyncIterator[Callable[[Event], None]]:
-    """Tells a client that asked for it how far a run is, in the order of its steps."""
-    steps = _Steps(documents)
-    sent: list[asyncio.Task[None]] = []
-
-    def hear(event: Event) -> None:
-        if (message := steps.message(event)) is not None:
-            told = session.report_progress(steps.done, max(steps.done, steps.total), message)
-            sent.append(asyncio.create_task(told))
-
-    yield hear
-    await asyncio.gather(*sent, return_exceptions=True)
-
-
-class _Steps:
-    """How far a run is, by its events.
-
-    Args:
-        documents: How many there are, where that is known before it begins.
-    """
-
-    def __init__(self, documents: int) -> None:
-        self.done = self.total = 0
-        self._documents, self._pairs, self._labelled = documents, 0, 0
-
-    def message(self, event: Event) -> str | None:
-        """Progress message about a step, if any; it holds no text of a document or an answer."""
-        self.done += 1
-        match event["event"]:
-            case "documents":
-                self._documents = len(event["documents"])
-                return f"documents: {self._documents}"
-            case "answer":
-                return "answered again" if event["round"] else "answered"
-            case "claims":
-                self._labelled, self._pairs = 0, len(event["claims"]) * self._documents
-                self.total = self.done + self._pairs
-                return f"claims: {len(event['claims'])}"
-            case "label":
-                self._labelled += 1
-                often = max(1, self._pairs // _STEPS)
-                return (
-                    None if self._labelled % often else f"labels: {self._labelled} of {self._pairs}"
-                )
-            case "decision" if event["decision"] == "correct":
-                return "looking again"
-            case "look_further":
-                return "looking further"
-        return None
 
 
 def _of_run(run: Run) -> types.CallToolResult:
