@@ -156,7 +156,10 @@ class AgentWorld(World):
         return self.regenerated[self.asked["regenerate"] - 1]
 
     def _step_of(self, request: ChatRequest) -> str:
-        ours = next((step for mark, step in _OURS.items() if mark in request.prompt), None)
+        prompt = request.prompt
+        if prompt.startswith("That reply could not be used"):  # what it asks for stands before it
+            prompt = next(m["content"] for m in request.messages if m["role"] == "user")
+        ours = next((step for mark, step in _OURS.items() if mark in prompt), None)
         if ours is not None:
             return ours
         if "The user's last message:" in request.prompt:
