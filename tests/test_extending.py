@@ -81,7 +81,7 @@ def test_a_search_provider_finds_the_documents_of_an_answer(
             "A search provider", World(), **{"https://en.wikipedia.org": server.endpoint}
         )
 
-    assert capsys.readouterr().out == "It was lit in 1871.\n"
+    assert capsys.readouterr().out == "It was lit in 1874.\n"
     documents = module.state["documents"]
     texts = [document["text"] for document in documents]
     assert texts == ["It was lit in 1871.", "It was lit in 1874."]
@@ -106,7 +106,7 @@ def test_a_template_of_your_own_takes_the_place_of_the_bundled_one(
 
     asking("A prompt set", world)
 
-    assert capsys.readouterr().out == "default+my-prompts\nIt was lit in 1871.\n"
+    assert capsys.readouterr().out == "default+my-prompts\nIt was lit in 1874.\n"
     (prompt,) = world.prompts["generate"]
     assert "Say in one sentence, as to a child: In which year was the lamp lit?" in prompt
 

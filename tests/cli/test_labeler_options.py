@@ -70,11 +70,13 @@ def test_a_side_without_a_quote_is_no_verdict_where_the_user_says_so(
     run: Run, world: World
 ) -> None:
     world.broken["label"] = verdict(snippet="It was lit in 1874.")
-    options = ["--docs", "lamp.txt", "--labeler", "json:unquoted=unlabelled", "--json"]
-    shown = run("score", "--answer", LAMP, *options)
-    assert shown.exit_code == 1, "nothing is left to score by"
-    [label] = json.loads(shown.stdout)["report"]["claims"][0]["labels"]
-    assert (label["label"], world.asked["label"]) == ("UNLABELLED", 1)
+    Path("log.txt").write_text("It was lit in 1874.")
+    docs = ["--docs", "lamp.txt", "--docs", "log.txt"]
+    shown = run("score", "--answer", LAMP, *docs, "--labeler", "json:unquoted=unlabelled", "--json")
+    assert shown.exit_code == 0, shown.stderr
+    labels = json.loads(shown.stdout)["report"]["claims"][0]["labels"]
+    assert [label["label"] for label in labels] == ["UNLABELLED", "SUPPORTS"]
+    assert world.asked["label"] == 2, "neither is asked about again"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ ANSWER = "It was lit in 1871."
 def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENAI_API_KEY", "key")
-    with OpenAIServer(World(answer=ANSWER)) as server:
+    with OpenAIServer(World(answer=ANSWER, broken={"weigh": "SIDE: NEITHER"})) as server:
         yield ["--model", "scripted", "--base-url", server.base_url]
 
 
@@ -48,19 +48,22 @@ def test_an_answer_stands_or_goes_by_the_table(
     docs: Path, table: Path, endpoint: list[str], tmp_path: Path
 ) -> None:
     log = tmp_path / "log.jsonl"
-    ask = ("ask", "When was the lamp lit?", "--docs", docs, *endpoint, "--log", log)
+    asked = ("ask", "When was the lamp lit?", "--docs", docs, *endpoint, "--log", log)
+    ask = (*asked, "--set", "unsettled=keep")
 
     plain, weighed = invoke(*ask), invoke(*ask, "--trust", table)
 
     assert (plain.exit_code, weighed.exit_code) == (0, 0)
     one, other = (" ".join(shown.stdout.split()) for shown in (plain, weighed))
     assert "Answer It was lit in 1874." in one
-    assert "weighed by table" not in one
+    assert "Answer It was lit in 1871." in other
+    assert "weight" not in one
+    assert "weighed by" not in one
+    assert "By the documents' vote: “It was lit in 1874” (Docs 2, 3)" in one
     assert "CS-C 1.00 CS-R 0.67 3 of 3 pairs labelled (0 is best)" in other
     assert "CS-C 0.25 CS-R 0.33 with documents weighed by table" in other
     assert "weight 0.25" in other
-    assert "By the evidence, not by number" in one or "By the documents' vote" in one
-    assert "By the evidence, not by number" in other
+    assert "Nothing settles it, so it stays: “It was lit in 1874” (Docs 2, 3)" in other
     first, second = map(json.loads, log.read_text("utf-8").splitlines())
     assert first["settings"]["trust"] is None
     assert second["settings"]["trust"] == {"types": {"md": 0.25}}

@@ -38,6 +38,7 @@ from tests.middleware.agents import (
     search,
     texts,
 )
+from tests.revising import RevisingAgentWorld
 from tests.world import PAPER, scripted_model
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
@@ -194,7 +195,7 @@ class AtSecondAnswers(AgentMiddleware[Any, Any, Any]):
 
     def concerns(self, request: Any) -> bool:
         said = request.messages[-1].text
-        return "on which the documents disagree" in said or "PASSAGE:" in said
+        return "on which the documents disagree" in said or "Write the passage again" in said
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         if self.concerns(request):
@@ -234,6 +235,26 @@ def test_an_interrupt_of_another_middleware_is_not_swallowed(
     assert asked["__interrupt__"][0].value == "go on?"
     assert answers == ["yes"]
     assert texts(state["messages"]) == CORRECTED
+
+
+def test_nothing_of_others_is_swallowed_where_passages_are_asked_about_side_by_side(
+    invoke: Invoke,
+) -> None:
+    def refuse() -> None:
+        raise PermissionError("over budget")
+
+    passages = "- Lit in 1871 | the lamp was lit in 1871\n- The lamp (1871) was lit in 1871"
+    with OpenAIServer(RevisingAgentWorld(answer=passages)) as server:
+        model = scripted_model(server)
+
+        def agent(act: Callable[[], object]) -> Any:
+            other = stack(True, AtSecondAnswers(act), regeneration="revise", on_failure="raise")
+            return create_agent(model, [search], middleware=other, checkpointer=InMemorySaver())
+
+        with pytest.raises(PermissionError, match="over budget"):
+            invoke(agent(refuse), QUESTION, THREAD)
+        state = invoke(agent(lambda: interrupt("go on?")), QUESTION, THREAD)
+        assert state["__interrupt__"][0].value == "go on?"
 
 
 class Asking(Library):
