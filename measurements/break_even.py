@@ -61,7 +61,7 @@ _ROW = "{:<14}{:>9}{:>6}{:>11}{:>8}{:>9}{:>20}"
 
 
 class Moved(NamedTuple):
-    """What a method did to the first answers.
+    """Effect of a method on the first answers.
 
     Attributes:
         n: Questions on which both the first answer and the method's were judged.
@@ -190,7 +190,7 @@ def studied(
 
 
 def moved(results: Iterable[QuestionResult], method: str) -> Moved | None:
-    """What a method did to the first answers, by exact match; None where it ended on none."""
+    """Effect of a method on the first answers, by exact match; None where it ended on none."""
     pairs = [
         (before.value("exact match"), after.value("exact match"))
         for result in results
@@ -273,7 +273,7 @@ def _condition(
     "--model",
     default="local",
     show_default=True,
-    help="What answers; obedient is a scripted model that does what the evidence says.",
+    help="Model that answers; obedient is a scripted model that does what the evidence says.",
 )
 @click.option("--questions", default=30, show_default=True, help="Of each set, drawn by seed.")
 @click.option("--seed", default=1, show_default=True)

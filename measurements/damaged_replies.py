@@ -85,7 +85,7 @@ GOOD: Mapping[Kind, str] = {
 
 
 def read(kind: Kind, message: AIMessage) -> Any:
-    """What a reply is read as.
+    """Read a reply as a step does.
 
     Raises:
         ValueError: It is refused.
@@ -228,7 +228,7 @@ DAMAGES: Mapping[Kind, Mapping[str, Damage]] = {
     "batch": {**_JSON, **_REASONED},
     "claims": {**_LISTS, **_REASONED},
 }
-"""What loses nothing, in the order in which damages of one reply are applied."""
+"""Damages that lose nothing, in the order in which damages of one reply are applied."""
 FATAL: Mapping[str, Damage] = {
     "cut by length": lambda message: _ended("length")(
         _text(lambda text: text[: len(text) // 2])(message)
@@ -237,7 +237,7 @@ FATAL: Mapping[str, Damage] = {
     "unclosed think block": _around("<think>\nIt says nine. "),
     "empty": lambda message: AIMessage(""),
 }
-"""What loses something: a reply that has it must never be read as a whole one."""
+"""Damages that lose something: a reply that has it must never be read as a whole one."""
 
 
 def applied(message: AIMessage, *damages: Damage) -> AIMessage:
@@ -248,7 +248,7 @@ def applied(message: AIMessage, *damages: Damage) -> AIMessage:
 
 
 class Damaged(NamedTuple):
-    """What became of a damaged reply."""
+    """Outcome of a damaged reply."""
 
     kind: Kind
     names: tuple[str, ...]

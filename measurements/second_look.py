@@ -52,7 +52,7 @@ _COLUMNS = (
 
 
 class Looked(NamedTuple):
-    """What became of a first answer.
+    """Outcome of a first answer.
 
     Attributes:
         before: Whether the first answer was right.

@@ -24,7 +24,7 @@ from conflictscore.middleware.entrypoints import (
     FailurePolicy,
     PassedOnError,
     correct,
-    excused,
+    reason_or_raise,
     reconsider_prompt,
     whole,
 )
@@ -280,7 +280,7 @@ class AgentTurn:
         """State update for an answer that could not be checked."""
         if error is self._foreign:
             raise error
-        reason = excused(error, self._settings.on_failure)
+        reason = reason_or_raise(error, self._settings.on_failure)
         if isinstance(error, NoDocumentsError):
             return self._left(reason, logging.INFO)
         return self._left(f"the check of it failed: {reason}")

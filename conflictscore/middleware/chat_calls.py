@@ -55,8 +55,8 @@ def apart(run: _Call | None, only: BaseCallbackHandler | None = None) -> Iterato
 
     Args:
         run: The run; without one, that of the message that is being made.
-        only: Who alone is told of the children, beside a LangSmith trace, which would otherwise
-            begin anew with each of them; None for all who are told of the run.
+        only: The one callback that receives the children, beside a LangSmith trace, which would
+            otherwise begin anew with each of them; None for all callbacks of the run.
     """
     parent = run or _run.get()
     if parent is None:
@@ -86,7 +86,7 @@ def _forget_handlers(context: Context) -> None:
 
 
 class Spent(BaseCallbackHandler):
-    """Adds up the tokens of the calls it is told of, in full detail.
+    """Adds up the tokens of the calls it receives, in full detail.
 
     Attributes:
         usage: The tokens; None where no call has reported any.
@@ -116,7 +116,7 @@ class AnswerForm:
     """The form of one answer.
 
     Attributes:
-        spent: What all calls for it cost, if it is told of them.
+        spent: Cost of all calls for it, if it receives them.
     """
 
     def __init__(self, writer: Runnable[LanguageModelInput, Any], ask: BaseMessage) -> None:

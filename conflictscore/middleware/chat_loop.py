@@ -21,7 +21,12 @@ from langchain_core.runnables.config import ensure_config, merge_configs
 
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import SelfCorrectionGraph
-from conflictscore.middleware.entrypoints import HIDDEN, FailurePolicy, PassedOnError, excused
+from conflictscore.middleware.entrypoints import (
+    HIDDEN,
+    FailurePolicy,
+    PassedOnError,
+    reason_or_raise,
+)
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.models.replies import abnormal_ending, reply_text
@@ -100,7 +105,7 @@ class ChatLoop:
         except PassedOnError as passing:
             raise passing.error from None
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
-            reason = f"not scored: {excused(error, self.on_failure)}"
+            reason = f"not scored: {reason_or_raise(error, self.on_failure)}"
             if draft is None:
                 draft = replies[-1] if replies else await self._own(messages, parameters)
             return _unscored(draft, reason, question=asked.question)

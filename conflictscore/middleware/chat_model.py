@@ -207,7 +207,7 @@ class SelfCorrectingChatModel(SettingFields):
         model is asked to put the answer that stands into the form, after the conversation, with
         its own :meth:`with_structured_output`, which gets the same arguments.
 
-        Callbacks are told of one call. Its message, which ``include_raw=True`` returns too, is the
+        Callbacks receive one call. Its message, which ``include_raw=True`` returns too, is the
         form as the model wrote it, with ``response_metadata["conflictscore"]`` and the tokens of
         all calls inside. LangChain's cache of whole replies does not keep it.
 

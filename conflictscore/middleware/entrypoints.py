@@ -25,7 +25,7 @@ __all__ = [
     "FailurePolicy",
     "PassedOnError",
     "correct",
-    "excused",
+    "reason_or_raise",
     "reconsider_prompt",
     "whole",
 ]
@@ -76,14 +76,14 @@ def whole(run: Run) -> dict[str, Any]:
     return run.summary("attempts", "reason")
 
 
-def excused(error: Exception, on_failure: FailurePolicy) -> str:
+def reason_or_raise(error: Exception, on_failure: FailurePolicy) -> str:
     """The reason to give with an answer that was left as it is.
 
     Finding nothing is not a failure. A wrong key or setting always ends the call, and so does what
     is meant for LangGraph, such as an interrupt.
 
     Raises:
-        Exception: The error itself, where it is not to be excused.
+        Exception: The error itself, where it is not to be reason_or_raise.
     """
     if isinstance(error, NoDocumentsError):
         return str(error)

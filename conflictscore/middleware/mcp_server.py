@@ -84,7 +84,7 @@ it."""
 class _Tool(NamedTuple):
     title: str
     description: str
-    takes: type[BaseModel]
+    arguments: type[BaseModel]
     gives: type[BaseModel]
     work: Callable[[Any, KeyHolder, ServerSession], Awaitable[types.CallToolResult]]
     spends: bool = True
@@ -178,7 +178,7 @@ class McpTools:
                     name=name,
                     title=tool.title,
                     description=tool.description,
-                    input_schema=tool.takes.model_json_schema(),
+                    input_schema=tool.arguments.model_json_schema(),
                     output_schema=tool.gives.model_json_schema(mode="serialization"),
                     annotations=about,
                 )
@@ -207,7 +207,7 @@ class McpTools:
                 f"there is no tool {params.name!r:.100}; there are {', '.join(self._tools)}"
             )
         try:
-            arguments = tool.takes.model_validate(params.arguments or {})
+            arguments = tool.arguments.model_validate(params.arguments or {})
         except ValidationError as error:
             raise wrong_field(error) from None
         caller: KeyHolder = ctx.request.scope[_CALLER] if ctx.request else _OWNER

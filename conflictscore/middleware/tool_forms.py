@@ -244,7 +244,7 @@ class RunResult(_Form):
     changes: list[ChangeShown] = []
     justification: str | None = None
     scores: ScoresShown | None = None
-    """Of the answer that stands; null where it was not scored."""
+    """Of the answer that current; null where it was not scored."""
     first_scores: ScoresShown | None = None
     """Of the first answer, where the answer was looked at again."""
     documents: list[DocumentShown] = []
@@ -257,7 +257,7 @@ class RunResult(_Form):
     def of(cls, run: Run) -> Self:
         """A run as a tool tells of it."""
         report, final = run.report, run.final_report
-        stands = final or (None if run.flipped else report)
+        current = final or (None if run.flipped else report)
         changes = [
             ChangeShown(before=change.before, after=change.after, reason=change.reason or "")
             for change in run.applied_changes
@@ -272,8 +272,8 @@ class RunResult(_Form):
             changed=run.flipped,
             changes=changes,
             justification=run.justification,
-            scores=_scores(stands, run.documents) if stands else None,
-            first_scores=_scores(report, run.documents) if report and report != stands else None,
+            scores=_scores(current, run.documents) if current else None,
+            first_scores=_scores(report, run.documents) if report and report != current else None,
             documents=[DocumentShown.of(document, text=False) for document in run.documents],
             notes=[material_line(note) for note in run.notes],
             usage=run.usage,

@@ -15,10 +15,10 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.clients import clean_reply, total_tokens
 from conflictscore.models.failures import Retries, transient_error
-from conflictscore.models.limits import ConcurrencyLimit, Gate
+from conflictscore.models.limits import CallGate, ConcurrencyLimit
 from conflictscore.threads import in_thread
 
-__all__ = ["SYNCHRONOUS", "call", "dispatch", "joined"]
+__all__ = ["SYNCHRONOUS", "call", "dispatch", "single_flight"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -53,7 +53,7 @@ async def dispatch(
     limit: ConcurrencyLimit,
     caller: Hashable,
     kind: Hashable,
-    gate: Gate | None,
+    gate: CallGate | None,
     retries: Retries | None,
     again: bool = False,
     waiting: Callable[[Exception], None] = lambda error: None,
@@ -138,7 +138,7 @@ _flights: WeakKeyDictionary[asyncio.AbstractEventLoop, _Flights] = WeakKeyDictio
 
 
 @asynccontextmanager
-async def joined(
+async def single_flight(
     key: Hashable | None, work: Callable[[], Coroutine[Any, Any, Out]]
 ) -> AsyncIterator[tuple[Awaitable[Out], bool]]:
     """Do some work, or join the same work if it is in progress in this event loop.

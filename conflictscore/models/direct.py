@@ -37,7 +37,7 @@ from typing_extensions import TypeIs
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.bounds import MOST_REPLY_BYTES, too_long
-from conflictscore.models.calls import joined
+from conflictscore.models.calls import single_flight
 from conflictscore.models.clients import EndpointChat, completes
 from conflictscore.models.usage import UsageMeter, cost_of
 
@@ -181,7 +181,7 @@ class DirectPath:
         request = self._requests.get(key)
         if request is None:
             compose = partial(self._composed, parameters)
-            async with joined((self, key), compose) as (made, _):
+            async with single_flight((self, key), compose) as (made, _):
                 request = self._requests[key] = await made
         return request
 

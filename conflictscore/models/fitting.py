@@ -37,7 +37,7 @@ def fit_documents(
 ) -> Fitted:
     """Cut the longest documents, so that prompt and reply stay within the context window.
 
-    Short documents stay whole; the room that is left is shared evenly by the long ones. A cut
+    Short documents stay whole; the long ones share evenly what is left. A cut
     document ends with the ``cut`` template, so that a reader and the model see it.
 
     Args:

@@ -20,7 +20,7 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.breaker import CircuitBreaker
-from conflictscore.models.calls import call, dispatch, joined
+from conflictscore.models.calls import call, dispatch, single_flight
 from conflictscore.models.capabilities import Capabilities
 from conflictscore.models.clients import (
     completes,
@@ -33,7 +33,7 @@ from conflictscore.models.clients import (
 from conflictscore.models.direct import JudgeClient
 from conflictscore.models.failures import Retries, clear_error, without_logprobs
 from conflictscore.models.json_replies import json_reply
-from conflictscore.models.limits import ConcurrencyLimit, Gate
+from conflictscore.models.limits import CallGate, ConcurrencyLimit
 from conflictscore.models.prompt_cut import require_whole_prompt
 from conflictscore.models.replies import (
     reply_text,
@@ -93,7 +93,7 @@ class LanguageModel:
     cache: ContentCache | None = None
     retries: Retries | None = None
     """When a failed call is made again; None leaves that to the client, as it is set up."""
-    gate: Gate | None = None
+    gate: CallGate | None = None
     """Limits on calls besides concurrency: the rate and the budget of a run."""
     judge_client: JudgeClient = "langchain"
     """By which path a judge's calls go."""
@@ -310,7 +310,7 @@ class LanguageModel:
                 work = partial(self._requests.reply, form, said, config, prompts, go)
                 try:
                     with self._clear_errors():
-                        made = joined(self._joinable(asked, form), work)
+                        made = single_flight(self._joinable(asked, form), work)
                         async with in_time(self.name, waits), made as (reply, ours):
                             result = await reply
                     if not ours:

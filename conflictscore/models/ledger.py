@@ -11,7 +11,7 @@ from typing import Literal
 from conflictscore.errors import BudgetError, ConfigurationError
 from conflictscore.models.clients import with_handler
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.limits import Gate, RateLimiter
+from conflictscore.models.limits import CallGate, RateLimiter
 from conflictscore.models.prices import PriceTable
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Usage
@@ -197,7 +197,7 @@ def attach(
             a limit is not above 0.
     """
     ledger.register(model)
-    gate = Gate(
+    gate = CallGate(
         model.name,
         ledger.admit,
         own=model.chat.rate_limiter,

@@ -13,7 +13,7 @@ from langchain_core.rate_limiters import BaseRateLimiter
 
 from conflictscore.tokens import count_tokens
 
-__all__ = ["ConcurrencyLimit", "CongestionWindow", "Gate", "RateLimiter"]
+__all__ = ["CallGate", "ConcurrencyLimit", "CongestionWindow", "RateLimiter"]
 
 _GENTLY, _HARD = 0.8, 0.5
 _REST_S = 2.0
@@ -272,7 +272,7 @@ class RateLimiter:
 
 
 @dataclass(frozen=True)
-class Gate:
+class CallGate:
     """Holds every attempt at a call until it may be sent."""
 
     model: str

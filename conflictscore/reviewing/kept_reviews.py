@@ -48,7 +48,7 @@ _TABLE = "CREATE TABLE IF NOT EXISTS reviews (id TEXT PRIMARY KEY, review TEXT N
 class KeptReviews:
     """Reviews by run; of several by one reviewer on one run, the last one counts.
 
-    They are only ever added to, by any process. What is told of them is as of the last
+    They are only ever added to, by any process. Counts and lists are as of the last
     :meth:`refresh`.
 
     Attributes:

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.models.ledger import Ledger, attach
-from conflictscore.models.limits import Gate, RateLimiter
+from conflictscore.models.limits import CallGate, RateLimiter
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from tests.fakes.openai_server import OpenAIServer, Reply, then
@@ -70,7 +70,7 @@ async def test_one_who_is_cancelled_lets_nobody_go_sooner() -> None:
 class TestTokens:
     async def test_a_gate_counts_the_prompt_before_and_the_whole_call_after(self) -> None:
         pace, began = RateLimiter(60_000), time.monotonic()
-        gate = Gate("any", lambda: None, tokens=pace)
+        gate = CallGate("any", lambda: None, tokens=pace)
         expected = await gate.enter([HumanMessage("one two three"), AIMessage("four")])
         assert 3 < expected < 12
         gate.settle(expected, 300)
@@ -78,7 +78,7 @@ class TestTokens:
         assert time.monotonic() - began >= 0.29
 
     async def test_a_call_that_does_not_say_what_it_took_is_left_as_it_was_expected(self) -> None:
-        gate = Gate("any", lambda: None, tokens=RateLimiter(60_000))
+        gate = CallGate("any", lambda: None, tokens=RateLimiter(60_000))
         expected = await gate.enter([HumanMessage("hi " * 200)])
         began = time.monotonic()
         gate.settle(expected, 0)

@@ -161,7 +161,7 @@ class TestRuns:
             for name in "abc":
                 finish(mine, name)
             until(lambda: kept(other) == ["b", "c"])
-            assert yours.look_up("c", None) == {"run": "c"}
+            assert yours.look_up("c", None) == {"run": "c", "changes": []}
             finish(mine, "d", text="x" * 970)
             until(lambda: kept(other) == ["d"])
 

@@ -91,8 +91,8 @@ class Service:
     """
 
     def __init__(self, context: RunContext, settings: ServiceSettings) -> None:
-        once = context.settings.replace(max_rounds=0, regeneration="paper")
-        scoring = replace(context, settings=once)
+        unrevised = context.settings.replace(max_rounds=0, regeneration="paper")
+        scoring = replace(context, settings=unrevised)
         self.settings = settings
         self.context = context if settings.mode == "correct" else scoring
         self.observing = replace(scoring, labeler=paced(context.labeler, _OBSERVED_GAP_S))

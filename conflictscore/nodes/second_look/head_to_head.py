@@ -28,7 +28,7 @@ def refusal(
     old: Sequence[ClaimEvidence],
     new: Sequence[ClaimEvidence],
     *,
-    once: Mapping[int, int] = {},
+    duplicates: Mapping[int, int] = {},
     weights: Mapping[int, float] = {},
 ) -> str | None:
     """Why a change does not stand; None where it does.
@@ -43,7 +43,7 @@ def refusal(
         looks: The second looks at its disputed claims.
         old: The passage's claims.
         new: The claims of what takes its place.
-        once: Whose copies count once.
+        duplicates: Whose copies count once.
         weights: How far documents are trusted.
     """
     if kind := added_active_content(before, after):
@@ -66,7 +66,7 @@ def refusal(
         if not claim.supports:
             return f"no document supports “{text}”, which it adds"
         part = any(_is_part_of(claim, look) for look in decided)
-        if balance(claim, once, weights) < 0 and not part:
+        if balance(claim, duplicates, weights) < 0 and not part:
             return f"more speaks against “{text}”, which it adds, than for it"
     return None
 

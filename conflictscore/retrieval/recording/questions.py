@@ -19,7 +19,7 @@ _FIELDS = ("question", "query")
 def question_key(question: str) -> str:
     """The question without differences that do not matter: Unicode form and white space.
 
-    Upper and lower case are told apart: a proper name can differ from a word by nothing else.
+    Upper and lower case differ: a proper name can differ from a word by nothing else.
     """
     return unicodedata.normalize("NFC", " ".join(clean_text(question).split()))
 
