@@ -244,7 +244,7 @@ class RunResult(_Form):
     changes: list[ChangeShown] = []
     justification: str | None = None
     scores: ScoresShown | None = None
-    """Of the answer that current; null where it was not scored."""
+    """Scores of the final answer; null where it was not scored."""
     first_scores: ScoresShown | None = None
     """Of the first answer, where the answer was looked at again."""
     documents: list[DocumentShown] = []
