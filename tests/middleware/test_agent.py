@@ -16,7 +16,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
-from conflictscore.middleware import ConflictScoreMiddleware, agent_turn
+from conflictscore.middleware import ConflictScoreMiddleware, call_watch
 from conflictscore.nodes.answerer import REPLY_TOKENS
 from conflictscore.tokens import count_tokens
 from tests.fakes.openai_server import OpenAIServer
@@ -442,7 +442,7 @@ def test_the_time_of_the_first_answer_counts_against_the_budget(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     minutes = iter(range(0, 60 * 99, 60))
-    monkeypatch.setattr(agent_turn, "time", SimpleNamespace(perf_counter=minutes.__next__))
+    monkeypatch.setattr(call_watch, "time", SimpleNamespace(perf_counter=minutes.__next__))
 
     late = invoke(agent_of(agent_model, budget_seconds=50), QUESTION)
     early = invoke(agent_of(agent_model, budget_seconds=5000), QUESTION)
