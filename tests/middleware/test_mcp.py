@@ -126,7 +126,9 @@ async def test_a_run_that_cannot_be_kept_costs_nobody_an_answer_and_is_in_the_lo
 
 
 @pytest.mark.parametrize(
-    "documents", [DISAGREEING[1:], ["In 1874."], '["In 1874."]'], ids=["mappings", "texts", "JSON"]
+    "documents",
+    [DISAGREEING[1:], ["In 1874.", "It is white."], '["In 1874.", "It is white."]'],
+    ids=["mappings", "texts", "JSON"],
 )
 async def test_an_answer_is_scored_against_documents_in_any_form(
     tools: McpTools, documents: Any
