@@ -35,7 +35,7 @@ class Method(StrEnum):
     CONTROL_RAG = "control-rag"
     """Answer once, told to watch for conflicts, without ConflictScore."""
     REGENERATED_RAG = "regenerated-rag"
-    """Answer as ``rag``, score, and answer again where a claim has evidence on both sides."""
+    """Answer as ``rag``, score, and correct the answer where a claim is disputed."""
 
 
 Checked = Literal["fully", "partly", "no"]
@@ -133,7 +133,7 @@ class RunStatus(StrEnum):
     CORRECTED = "corrected"
     """The answer was changed."""
     KEPT = "kept"
-    """A claim has evidence on both sides, and the answer was not changed."""
+    """A claim is disputed, and the answer was not changed."""
     ANNOTATED = "annotated"
     """The answer carries a note that says where its sources disagree."""
     OBSERVED = "observed"
