@@ -3,11 +3,9 @@
 Questions whose documents people labelled are run with those labels in place of a labeler's, as they
 are and spoiled: evenly at several rates, and by the confusion tables of ``nli`` and ``choice``.
 Labels cost nothing, and every reply is kept in the folder of --out: a first answer is paid for
-once, a run that was stopped goes on, and more questions, rates or methods pay for what is new. The
-folder also gets a chart of corrections minus harms by label accuracy. With --replies, the replies
-of an earlier study are taken from a file of ``kept_replies``. A rule is chosen on one half of the
-questions and told on the other (--half); with --denied, first answers claim what all documents
-deny.
+once, a run that was stopped goes on, and more questions, rates or methods pay for what is new. A
+rule is chosen on one half of the questions and reported on the other (--half); with --denied, first
+answers claim what all documents deny.
 """
 
 import random
@@ -29,7 +27,6 @@ from conflictscore.benchmarks.running import run_benchmark
 from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.keywords import Model
 from conflictscore.storage.cache import ContentCache
-from measurements.kept_replies import unpacked
 from measurements.obedient_model import obedient_model
 from measurements.people_labels import (
     SETS,
@@ -290,9 +287,6 @@ def _condition(
 )
 @click.option("--at-once", default=1, show_default=True, help="Questions run side by side.")
 @click.option("--documents", default=None, type=int, help="The most of a question.  [default: all]")
-@click.option(
-    "--replies", type=click.Path(path_type=Path), help="A file of an earlier study's replies."
-)
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 def main(
     data: tuple[str, ...],
@@ -308,7 +302,6 @@ def main(
     draws: int,
     at_once: int,
     documents: int | None,
-    replies: Path | None,
     out: Path,
 ) -> None:
     """See the module."""
@@ -318,11 +311,6 @@ def main(
         raise click.UsageError(f"--tables {unknown[0]}: one of {', '.join(TABLES)}")
     spoilers += [Spoiler(table=name) for name in tables.split(",") if name]
     out.mkdir(parents=True, exist_ok=True)
-    try:
-        if replies is not None:
-            unpacked(replies, ContentCache(out / "replies.sqlite"))
-    except ConflictScoreError as error:
-        raise click.ClickException(str(error)) from error
     sets: dict[str, list[Condition]] = {}
     for one in data:
         name, _, file = one.partition("=")

@@ -42,7 +42,6 @@ from conflictscore.records import (
 from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
 from measurements.intervals import mean_interval
-from measurements.kept_replies import unpacked
 from measurements.long_answers import CITED, DENIED, HEDGED, LongAnswer, long_answers
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 
@@ -300,31 +299,23 @@ def revised(
 @click.option("--answers", default=200, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--model", default=None, help="A real model, such as local, that revises in place.")
-@click.option(
-    "--replies", type=click.Path(path_type=Path), help="A file of an earlier run's replies."
-)
 @click.option("--out", type=click.Path(path_type=Path), help="Where its replies are kept.")
 def main(
     files: tuple[Path, ...],
     answers: int,
     seed: int,
     model: str | None,
-    replies: Path | None,
     out: Path | None,
 ) -> None:
     """See the module."""
     in_place: dict[str, Any] = {"regeneration": "revise", "guard": True}
     if out is not None and model is None:
         raise click.UsageError("--out: give --model too; a scripted model's replies cost nothing")
-    if replies is not None and out is None:
-        raise click.UsageError("--replies: give --out too, into which they are taken")
     try:
         made = long_answers(files, answers, seed)
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
-            in_place["cache"] = cache = ContentCache(out / "replies.sqlite")
-            if replies is not None:
-                unpacked(replies, cache)
+            in_place["cache"] = ContentCache(out / "replies.sqlite")
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
     ways: dict[str, Callable[[], Tally]] = {
