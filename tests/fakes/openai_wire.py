@@ -8,6 +8,8 @@ from typing import Any
 
 __all__ = ["ChatRequest", "Fault", "Reply", "chunks", "completion", "error"]
 
+_TOKEN = re.compile("[\U0001f000-\U0001faff]|[^\\s\U0001f000-\U0001faff]+")
+
 
 @dataclass(frozen=True)
 class ChatRequest:
@@ -95,10 +97,15 @@ def error(fault: Fault) -> bytes:
     return json.dumps({"error": detail}).encode()
 
 
+def _tokens(text: str) -> int:
+    """A token for each word, and one for each emoji, of which no tokenizer takes many as one."""
+    return len(_TOKEN.findall(text))
+
+
 def _usage(request: ChatRequest, reply: Reply) -> dict[str, Any]:
     asked, said = " ".join(map(_text, request.messages)), reply.refusal or reply.text
-    read = len(asked.split()) if reply.input_tokens is None else reply.input_tokens
-    written = len(said.split()) if reply.output_tokens is None else reply.output_tokens
+    read = _tokens(asked) if reply.input_tokens is None else reply.input_tokens
+    written = _tokens(said) if reply.output_tokens is None else reply.output_tokens
     usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
     if reply.cached_tokens is None:
         return usage

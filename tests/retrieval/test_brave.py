@@ -7,6 +7,7 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, InputError, ProviderError, QuotaError
 from conflictscore.retrieval.brave import BraveRetriever
+from conflictscore.retrieval.search_notes import collecting
 from tests.fakes.search_server import Reply, SearchServer, brave, brave_error, json_reply
 
 KEY = "brave-key"
@@ -73,14 +74,24 @@ def test_further_snippets_and_the_date_are_kept() -> None:
     assert dates == ["2024-03-05T10:00:00", "March 5, 2024", "2026-11-19T10:00:00"]
 
 
-@pytest.mark.parametrize("snippets", [[5], [None], "and more"])
-def test_further_snippets_of_another_form_are_a_provider_error(snippets: Any) -> None:
-    results = [{**RESULTS[0], "extra_snippets": snippets}]
-    with (
-        SearchServer(brave(results)) as server,
-        pytest.raises(ProviderError, match="form of search results"),
-    ):
-        searching(server).invoke("sky")
+@pytest.mark.parametrize(
+    ("snippets", "text"),
+    [
+        ([5], "Snippet 1."),
+        ([None], "Snippet 1."),
+        ("and more", "Snippet 1."),
+        ([5, "And more."], "Snippet 1. And more."),
+    ],
+)
+def test_further_snippets_of_another_form_are_left_out_and_all_results_stay(
+    snippets: Any, text: str
+) -> None:
+    results = [{**RESULTS[0], "extra_snippets": snippets}, RESULTS[1]]
+    with SearchServer(brave(results)) as server, collecting() as notes:
+        found = searching(server).invoke("sky")
+    assert [doc.page_content for doc in found] == [text, "Snippet 2."]
+    assert [doc.metadata["source"] for doc in found] == [one["url"] for one in RESULTS[:2]]
+    assert notes == []
 
 
 def test_a_wrong_key_is_a_422_here() -> None:

@@ -7,6 +7,7 @@ from pydantic import SecretStr
 
 from conflictscore.errors import ProviderError, QuotaError
 from conflictscore.retrieval.exa import ExaRetriever
+from conflictscore.retrieval.search_notes import collecting
 from tests.fakes.search_server import SearchServer, json_reply
 from tests.fakes.search_services import exa, exa_error
 
@@ -62,14 +63,28 @@ def test_highlights_and_the_date_are_kept() -> None:
     assert third.page_content == ""
 
 
-@pytest.mark.parametrize("highlights", ["a text", [5], [None], {"a": "b"}])
-def test_highlights_of_another_form_are_a_provider_error(highlights: Any) -> None:
-    results = [{**RESULTS[0], "highlights": highlights}]
-    with (
-        SearchServer(exa(results)) as server,
-        pytest.raises(ProviderError, match="form of search results"),
-    ):
-        searching(server).invoke("sky")
+@pytest.mark.parametrize(
+    ("highlights", "text"),
+    [
+        ("a text", ""),
+        ([5], ""),
+        ([None], ""),
+        ({"a": "b"}, ""),
+        ([5, "At noon."], "At noon."),
+    ],
+)
+def test_highlights_of_another_form_are_left_out_and_all_results_stay(
+    highlights: Any, text: str
+) -> None:
+    results = [
+        {**RESULTS[0], "highlights": highlights},
+        {**RESULTS[1], "highlights": ["The sky is blue."]},
+    ]
+    with SearchServer(exa(results)) as server, collecting() as notes:
+        found = searching(server).invoke("sky")
+    assert [doc.page_content for doc in found] == [text, "The sky is blue."]
+    assert [doc.metadata["source"] for doc in found] == [one["url"] for one in RESULTS[:2]]
+    assert notes == []
 
 
 def test_used_up_credit_is_told_in_exas_words() -> None:
