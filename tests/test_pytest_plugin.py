@@ -19,6 +19,7 @@ CASES = """
         {"text": "The lamp was lit in 1871.", "title": "Gazette"},
         {"text": "The log says the lamp was lit in 1874.", "title": "Log"},
     ]
+    AGREEING = [DOCUMENTS[0], "Oil was paid for when Vennick lamp was first lit, in 1871."]
 
     def test_split(conflict_score):
         conflict_score(LIT, DOCUMENTS)
@@ -27,7 +28,7 @@ CASES = """
         assert conflict_score(LIT, DOCUMENTS, threshold=0.5).report.cs_r == 0.5
 
     async def test_agreed(conflict_score):
-        assert conflict_score(LIT, DOCUMENTS[:1]).checked == "fully"
+        assert conflict_score(LIT, AGREEING).checked == "fully"
 """
 
 
@@ -82,6 +83,19 @@ def test_the_threshold_comes_from_the_command_line_or_the_ini_file(
     given = ["--conflict-threshold", "0.5"] if way == "option" else []
 
     tests.runpytest(*given).assert_outcomes(passed=3)
+
+
+def test_an_answer_held_against_one_document_passes_without_a_warning(
+    tests: pytest.Pytester,
+) -> None:
+    tests.makepyfile("""
+        def test_alone(conflict_score):
+            lit = "The lamp was lit in 1871."
+            run = conflict_score(lit, [lit])
+            assert (run.checked, run.report.cs_r, run.report.coverage) == ("partly", 0, 1)
+    """)
+
+    tests.runpytest("-W", "error::pytest.PytestWarning").assert_outcomes(passed=1)
 
 
 def test_an_answer_that_cannot_be_scored_fails_too(tests: pytest.Pytester, world: World) -> None:

@@ -48,6 +48,7 @@ def _watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize("labeler", ["json", "cascade"])
 async def test_the_loop(labeler: Any, tmp_path: Path) -> None:
     (tmp_path / "log.md").write_text(DISAGREEING[0]["text"])
+    (tmp_path / "bills.md").write_text("Oil was paid for when Vennick lamp was first lit, in 1871.")
     with OpenAIServer(Talk()) as server:
         graph = await asyncio.to_thread(
             lambda: create_self_correcting_rag(

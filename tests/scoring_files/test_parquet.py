@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -29,15 +30,15 @@ def write_parquet(path: Path, rows: list[dict[str, Any]], group: int = 5) -> Pat
     return path
 
 
-def typed_rows(number: int) -> list[dict[str, Any]]:
-    return [
-        {**answer_row(n, 1), "at": NOON, "cost": Decimal("1.20"), "raw": b"\x00\xff", "x": n / 2}
-        for n in range(number)
-    ]
+def typed_rows(number: int, further: Sequence[dict[str, str]] = ()) -> list[dict[str, Any]]:
+    typed = {"at": NOON, "cost": Decimal("1.20"), "raw": b"\x00\xff"}
+    rows = [{**answer_row(n, 1), **typed, "x": n / 2} for n in range(number)]
+    return [{**row, "documents": [*row["documents"], *further]} for row in rows]
 
 
 def test_the_columns_of_a_parquet_file_keep_their_types_and_get_one_more(tmp_path: Path) -> None:
-    source = write_parquet(tmp_path / "in.parquet", typed_rows(12))
+    almanac = {"text": "Keepers came each night.", "title": "Almanac", "url": "https://a.test"}
+    source = write_parquet(tmp_path / "in.parquet", typed_rows(12, [almanac]))
 
     summary = score(source, tmp_path / "out.parquet")
 
@@ -55,6 +56,24 @@ def test_the_columns_of_a_parquet_file_keep_their_types_and_get_one_more(tmp_pat
             report["coverage"],
         )
         assert len(report["claims"]) == 2
+
+
+def test_a_row_with_one_document_is_scored_and_noted_as_such(tmp_path: Path) -> None:
+    source = write_parquet(tmp_path / "in.parquet", typed_rows(2))
+
+    summary = score(source, tmp_path / "out.parquet")
+
+    assert (summary.scored, summary.failed) == (2, 0)
+    for row in parquet.read_table(tmp_path / "out.parquet").column("conflictscore").to_pylist():
+        labels = [
+            pair["label"]
+            for claim in json.loads(row["report"])["claims"]
+            for pair in claim["labels"]
+        ]
+        against = labels.count("CONTRADICTS") / len(labels)
+        assert (row["error"], row["cs_c"], row["cs_r"], row["coverage"]) == (None, 0, against, 1)
+        [note] = row["notes"]
+        assert "one document alone" in note
 
 
 def test_parquet_and_json_lines_come_to_the_same(tmp_path: Path) -> None:

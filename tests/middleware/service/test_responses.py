@@ -1,5 +1,6 @@
 """``/v1/responses`` as OpenAI's own client meets it, each reply held against its types."""
 
+import json
 from typing import Any
 
 import openai
@@ -122,7 +123,9 @@ def test_functions_are_called_and_what_they_find_is_checked_against(
         first = ask(served, tools=[TOOL])
         events = streamed(served, tools=[TOOL])
         world.plain = "The lamp was lit in 1871."
-        found = {"type": "function_call_output", "call_id": "c1", "output": "Lit in 1871."}
+        texts = ["Lit in 1871.", "Oil was paid for when the lamp was first lit, in 1871."]
+        output = json.dumps([{"text": text} for text in texts])
+        found = {"type": "function_call_output", "call_id": "c1", "output": output}
         call = first.output[0].model_dump()
         second = ask(served, [{"role": "user", "content": QUESTION}, call, found], tools=[TOOL])
 
