@@ -96,6 +96,8 @@ class LocalEngine:
     def __init__(self, context: RunContext, concurrency: int) -> None:
         self._context = context
         self._concurrency = concurrency
+        if context.cache is not None:  # the loop is this run's own, and a kill must lose nothing
+            context.cache.write_at_once()
 
     async def run(self, rows: Iterator[Row], on_result: OnResult) -> None:
         """Score all rows; see :class:`Engine`."""

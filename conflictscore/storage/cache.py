@@ -84,6 +84,7 @@ class ContentCache:
         """
         self._engine = SQLiteEngine(Path(where)) if isinstance(where, str | Path) else where
         self._warned = False
+        self._behind = True
         self._unwritten: dict[str, str] = {}
         self._writing = threading.Lock()
         self._writer = ThreadPoolExecutor(1, "conflictscore cache")
@@ -122,6 +123,14 @@ class ContentCache:
         values = ((key, _value(text)) for key, text in found.items())
         return {key: value for key, value in values if value is not None}
 
+    def write_at_once(self) -> None:
+        """Write each value before :meth:`keep` returns, on an event loop too.
+
+        For a process whose event loop is its own, such as a run over a file: then not even a kill
+        loses a value that was paid for.
+        """
+        self._behind = False
+
     async def find_async(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """:meth:`find` in a thread, since a file or a server is read."""
         return await in_thread(lambda: self.find(keys)) if keys else {}
@@ -130,10 +139,10 @@ class ContentCache:
         """Like :meth:`put`, by the content's :func:`content_key`.
 
         On an event loop, a thread writes the value a moment later, and this process finds it at
-        once; the end of the process waits for what is unwritten.
+        once; the end of the process waits for what is unwritten. See :meth:`write_at_once`.
         """
         text = json.dumps(value)
-        if not on_event_loop():
+        if not self._behind or not on_event_loop():
             self._write(key, text)
             return
         with self._writing:

@@ -1,7 +1,8 @@
 """Cost of a run, as paid and as if no reply came from a cache, and of each method.
 
-The cost per net correction is that of a method beyond the baseline, as if no reply came from a
-cache: what is cached depends on the runs before, and not on the method. Counted are, for
+The cost per net correction is that of a method beyond the baseline, as paid: a run that was stopped
+finds its own replies in the cache, and they are not counted twice. Where no call was paid, since an
+earlier run left all replies in the cache, it is as if none came from there. Counted are, for
 
 - ``regenerated-rag`` and ``guarded-rag``: what the loop cost beyond its first answer, so claims,
   labels and the second answer, of all questions, those without conflict included;
@@ -55,7 +56,9 @@ def run_cost(
     spent = {}
     for method in net_corrections:
         beyond = _beyond_baseline(results, method, first_usage)
-        spent[method] = None if beyond is None else _cold(beyond, usage)
+        if beyond is not None and not any(used.calls for used in beyond.values()):
+            beyond = _cold(beyond, usage)
+        spent[method] = beyond
     return Cost(
         usage=usage,
         by_step={step: _all_models(models) for step, models in paid.items()},

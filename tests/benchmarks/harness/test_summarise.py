@@ -315,7 +315,8 @@ class TestCost:
         cost = summed([q], [both, cached], methods=(RAG, CONTROL, REGENERATED)).cost
         # 2 of 4 calls were paid, at 50 each, and the one of control-rag was not
         assert (cost.money, cost.cold_money) == (100, 250)
-        assert cost.money_per_net_correction == {CONTROL: 50, REGENERATED: 150}
+        # the cached calls of a step that was paid in part may be its own, from before it stopped
+        assert cost.money_per_net_correction == {CONTROL: 50, REGENERATED: 50}
         assert cost.unknown_prices == ()
 
     def test_without_a_single_call_the_price_is_unknown_and_never_nothing(self) -> None:
