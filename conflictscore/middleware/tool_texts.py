@@ -32,7 +32,7 @@ def _lines(run: Run, result: RunResult) -> Iterator[str]:
         why = f": {result.notes[-1]}" if result.notes else ""
         yield f"NOT CHECKED{why}"
     elif result.checked == "partly":
-        yield "CHECKED IN PART: some claims or labels are missing; the notes say which."
+        yield "CHECKED IN PART: the notes say why."
     if run.question is not None:
         yield f"Answer: {material(run.answer or '(none)')}"
     for change in result.changes:

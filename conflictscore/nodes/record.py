@@ -53,7 +53,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "answer": last.answer.text,
         "first_answer": first.answer.text,
         "flipped": changed is not None,
-        "checked": _checked(last, runtime, state["run_id"], alone=alone),
+        "checked": _checked(last, runtime, state, alone=alone),
         "justification": (changed or last).answer.justification,
         "report": first.report.summary() if first.report else None,
         "final_report": last.report.summary() if last.report and last.round else None,
@@ -91,8 +91,8 @@ def _empty(state: RagState) -> dict[str, Any]:
     }
 
 
-def _checked(last: Attempt, runtime: RunRuntime, run_id: str, *, alone: bool) -> Checked:
-    """Whether the final answer was checked; a warning is logged if it was not."""
+def _checked(last: Attempt, runtime: RunRuntime, state: RagState, *, alone: bool) -> Checked:
+    """Whether the final answer was checked; it is logged if it was not."""
     report, least = last.report, runtime.context.settings.min_coverage
     coverage = report.coverage if report else None
     if coverage == 1 or (report and not report.claims and not report.error):
@@ -104,7 +104,9 @@ def _checked(last: Attempt, runtime: RunRuntime, run_id: str, *, alone: bool) ->
         why = f"{coverage or 0:.0%} of its pairs of claim and document have a label"
     if why and least is not None:
         how = "only in part" if checked == "partly" else "not"
-        _log.warning("run %s: the answer was %s checked: %s", run_id, how, why)
+        # each row of a file says it in its notes, and a million warnings would help nobody
+        level = logging.INFO if why is _ALONE and not state.get("question") else logging.WARNING
+        _log.log(level, "run %s: the answer was %s checked: %s", state["run_id"], how, why)
     return checked
 
 

@@ -39,8 +39,8 @@ class Method(StrEnum):
 
 
 Checked = Literal["fully", "partly", "no"]
-"""Whether an answer was checked: every pair of claim and document has a label, enough of them have,
-or too few."""
+"""Whether an answer was checked: every pair of claim and document has a label; enough of them have,
+or there was but one document to check it against; or too few have."""
 
 
 class Answer(Record):
