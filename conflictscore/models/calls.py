@@ -2,8 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Hashable,
+    Iterator,
+    Sequence,
+)
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -18,7 +26,7 @@ from conflictscore.models.failures import Retries, transient_error
 from conflictscore.models.limits import CallGate, ConcurrencyLimit
 from conflictscore.threads import in_thread
 
-__all__ = ["SYNCHRONOUS", "call", "dispatch", "single_flight"]
+__all__ = ["SYNCHRONOUS", "begin", "call", "dispatch", "single_flight"]
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -37,13 +45,35 @@ async def call(
     would meet a second loop. So a synchronous run calls ``invoke``, in a worker thread; and so does
     an asynchronous run whose client turns out to belong to a loop of the past.
     """
-    if not SYNCHRONOUS.get():
-        try:
-            return await runnable.ainvoke(value, config, **parameters)
-        except RuntimeError as error:
-            if "event loop" not in str(error).casefold():
-                raise
-    return await in_thread(lambda: runnable.invoke(value, config, **parameters))
+    try:
+        return await begin(runnable, value, config, **parameters)
+    except RuntimeError as error:
+        if not _met_second_loop(error):
+            raise
+    with _synchronously():
+        return await begin(runnable, value, config, **parameters)
+
+
+def begin(
+    runnable: Runnable[In, Out], value: In, config: RunnableConfig | None = None, **parameters: Any
+) -> Coroutine[Any, Any, Out]:
+    """Begin what :func:`call` does, without its second attempt: :func:`dispatch` makes that."""
+    if SYNCHRONOUS.get():
+        return in_thread(lambda: runnable.invoke(value, config, **parameters))
+    return runnable.ainvoke(value, config, **parameters)
+
+
+def _met_second_loop(error: RuntimeError) -> bool:
+    return not SYNCHRONOUS.get() and "event loop" in str(error).casefold()
+
+
+@contextmanager
+def _synchronously() -> Iterator[None]:
+    token = SYNCHRONOUS.set(True)
+    try:
+        yield
+    finally:
+        SYNCHRONOUS.reset(token)
 
 
 async def dispatch(
@@ -64,7 +94,7 @@ async def dispatch(
     sent nothing by anyone until then.
 
     Args:
-        send: Makes one attempt.
+        send: Makes one attempt, by :func:`begin`.
         messages: What is sent, for counting its tokens.
         limit: The places at the endpoint.
         caller: Who takes turns with others for a place.
@@ -91,7 +121,13 @@ async def dispatch(
             began = time.monotonic()
             first_sent = began if first_sent is None else first_sent
             try:
-                reply: Out = clean_reply(await send())
+                try:
+                    reply: Out = clean_reply(await send())
+                except RuntimeError as error:
+                    if not _met_second_loop(error):
+                        raise
+                    with _synchronously():
+                        reply = clean_reply(await send())
             except Exception as error:
                 wait = _wait_after(error, limit, retries, attempt, began, began - first_sent)
                 if wait is None:

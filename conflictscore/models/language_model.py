@@ -20,7 +20,7 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from conflictscore.errors import ProviderError, UnreadableReplyError
 from conflictscore.models import LOCAL_ENDPOINT
 from conflictscore.models.breaker import CircuitBreaker
-from conflictscore.models.calls import call, dispatch, single_flight
+from conflictscore.models.calls import begin, dispatch, single_flight
 from conflictscore.models.capabilities import Capabilities
 from conflictscore.models.clients import (
     completes,
@@ -267,7 +267,7 @@ class LanguageModel:
             config: As of any runnable.
         """
         sender, known = with_max_tokens(self._sender, parameters)
-        send = partial(call, sender, [*messages], config, **known)
+        send = partial(begin, sender, [*messages], config, **known)
         kind = ("reply", "tools" in parameters)
         async with in_time(self.name):
             message: AIMessage = await self._dispatched(send, messages, object(), kind)

@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from conflictscore.models.calls import call
+from conflictscore.models.calls import begin
 from conflictscore.models.capabilities import Capabilities, RequestStyle
 from conflictscore.models.direct import DirectPath, JudgeClient, direct_path
 from conflictscore.models.request_forms import RequestForm, without
@@ -101,7 +101,7 @@ class StyledRequests:
         direct = self._direct(style) if form.verdict else None
         if direct and (meters := direct.meters(config)) is not None:
             return partial(direct.reply, messages, config, made.parameters, meters)
-        return partial(call, made.writer, messages, config, **made.parameters)
+        return partial(begin, made.writer, messages, config, **made.parameters)
 
     def _chat(self, style: RequestStyle) -> BaseChatModel:
         if style.dropped not in self._chats:

@@ -98,8 +98,9 @@ def error(fault: Fault) -> bytes:
 
 
 def _tokens(text: str) -> int:
-    """A token for each word, and one for each emoji, of which no tokenizer takes many as one."""
-    return len(_TOKEN.findall(text))
+    """A token for each emoji and each word; more for a word that no tokenizer takes as one."""
+    words = _TOKEN.findall(text)
+    return sum(len(word) // 4 if len(word) > 200 else 1 for word in words)
 
 
 def _usage(request: ChatRequest, reply: Reply) -> dict[str, Any]:
