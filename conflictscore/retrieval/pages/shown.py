@@ -6,8 +6,11 @@ lose nothing; :func:`whole_text` reads all of it without an extractor.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from conflictscore.retrieval.pages.page import PageError
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -42,6 +45,22 @@ _INLINE = ["bdi", "bdo", "center", "data", "dfn", "font", "label", "meter", "out
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|e|er|re|ère|ème|o|a|os|as|TM|SM|®)$")
 _NOTE = re.compile(r"\[?[\d*†‡§,\s]{1,20}\]?|\[?[a-z]{1,3}\]|[*†‡§]+")
 _RAISED_TAG = re.compile(r"<(sup|sub)\b[^<>]{0,200}>([^<>]{0,40})</\1>", re.IGNORECASE)
+_ATTRIBUTE = (
+    r"[\s/]*+[^\s/>][^\s/>=]*+"
+    r"(?:\s*+=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^\s>\"'][^\s>]*+)?+)?+"
+)
+_TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)((?:{_ATTRIBUTE})*+)")
+_ATTRIBUTES = re.compile(_ATTRIBUTE)
+_MOST_ATTRIBUTES, _MOST_OPEN, _MOST_OPTIONS = 2_000, 1_000, 10_000
+"""Of a tag; elements open at once; of a page. The parser's time grows with the square of each."""
+_SELF_CLOSING = frozenset(
+    (
+        *("a", "area", "base", "br", "caption", "col", "colgroup", "dd", "dt", "embed", "hr"),
+        *("img", "input", "li", "link", "meta", "optgroup", "option", "p", "param", "rb", "rp"),
+        *("rt", "rtc", "source", "tbody", "td", "tfoot", "th", "thead", "tr", "track", "wbr"),
+    )
+)
+"""Elements without content, or which the next one of their kind closes."""
 _STRUCK_TAG = re.compile(r"<(del|s|strike)\b[^<>]{0,200}>[^<>]{0,400}</\1>", re.IGNORECASE)
 
 
@@ -50,9 +69,14 @@ def shown_page(html: str) -> "LexborHTMLParser":
 
     ``10<sup>6</sup>`` becomes ``10^6``, a note's number ``[2]``; text directly in a ``div`` becomes
     a paragraph; a table's cells hold plain text. The head is left as it is.
+
+    Raises:
+        PageError: A tag has more attributes, or more elements are open at once, than any real page
+            has.
     """
     from selectolax.lexbor import LexborHTMLParser
 
+    _check_size(html)
     page = LexborHTMLParser(html)
     body = page.body
     if body is None:
@@ -84,7 +108,11 @@ def shown_page(html: str) -> "LexborHTMLParser":
 
 
 def whole_text(html: str) -> tuple[str, str]:
-    """The page's title and all of its text, a line a block or row; empty where there is none."""
+    """The page's title and all of its text, a line a block or row; empty where there is none.
+
+    Raises:
+        PageError: As :func:`shown_page`.
+    """
     # Line ends of the source mean nothing in a web page; those put around blocks are the text's.
     page = shown_page(_BLANKS.sub(" ", html))
     title = page.css_first("head > title")
@@ -102,6 +130,28 @@ def whole_text(html: str) -> tuple[str, str]:
 def marked_inline(text: str) -> str:
     """A snippet of HTML with its raised and lowered text marked and its struck text left out."""
     return _RAISED_TAG.sub(lambda m: _mark(m[1].lower(), m[2].strip()), _STRUCK_TAG.sub("", text))
+
+
+def _check_size(html: str) -> None:
+    open_now, total, options = Counter[str](), 0, 0
+    for closing, name, attributes in _TAG.findall(html):
+        if len(attributes) > _MOST_ATTRIBUTES:
+            if len(_ATTRIBUTES.findall(attributes)) > _MOST_ATTRIBUTES:
+                raise PageError(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")
+        kind = name.lower()
+        options += kind == "option"
+        if options > 2 * _MOST_OPTIONS:  # opened and closed
+            raise PageError(f"has more than {_MOST_OPTIONS:,} options to select")
+        if kind in _SELF_CLOSING:
+            continue
+        if not closing:
+            open_now[kind] += 1
+            total += 1
+        elif open_now[kind]:
+            open_now[kind] -= 1
+            total -= 1
+        if total > _MOST_OPEN:
+            raise PageError(f"has more than {_MOST_OPEN:,} elements nested in each other")
 
 
 def _leave_out_unseen(body: "LexborNode") -> None:

@@ -79,9 +79,13 @@ def _read_text(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
 
 
 def _read_html(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
+    from conflictscore.retrieval.pages.page import PageError
     from conflictscore.retrieval.pages.shown import whole_text
 
-    title, body = map(clean_text, whole_text(_decoded(data, url, notes, html=True)))
+    try:
+        title, body = map(clean_text, whole_text(_decoded(data, url, notes, html=True)))
+    except PageError as error:
+        raise UnusableFileError(f"it {error}") from None
     if body:
         yield FileDocument(body, title or PurePosixPath(url).stem, url)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from conflictscore.retrieval.pages.extract import extract
-from conflictscore.retrieval.pages.page import FetchedPage
+from conflictscore.retrieval.pages.page import FetchedPage, PageError
 from conflictscore.retrieval.pages.shown import marked_inline, whole_text
 
 FILLER = (
@@ -59,3 +59,25 @@ def test_a_snippet_keeps_its_raised_digits_apart() -> None:
     assert marked_inline("10<sup>6</sup> in H<sub>2</sub>O, <del>1930</del>1932<sup>[4]</sup>") == (
         "10^6 in H_2O, 1932[4]"
     )
+
+
+@pytest.mark.parametrize(
+    ("html", "reason"),
+    [
+        (f"<p {' '.join(f'a{n}=1' for n in range(80_000))}>x</p>", "attributes"),
+        (f"<p/{'/'.join(f'a{n}' for n in range(80_000))}>x</p>", "attributes"),
+        ("<div>" * 80_000, "nested"),
+        ("<x-y>" * 80_000, "nested"),
+        ("<figure><figcaption>x" * 80_000, "nested"),
+        ("<html a=1>" * 80_000, "nested"),
+        (f"<b>{'<div>' * 5_000}{'</b>' * 5_000}", "nested"),
+        (f"<select>{'<option>x</option>' * 80_000}", "options"),
+    ],
+)
+def test_what_makes_the_parser_slow_is_refused_before_it_is_parsed(html: str, reason: str) -> None:
+    with pytest.raises(PageError, match=reason):
+        whole_text(html)
+
+
+def test_a_long_page_of_paragraphs_that_nobody_closed_is_read() -> None:
+    assert whole_text("<ul>" + "<li>One<p>two<br>three " * 5_000)[1].count("three") == 5_000
