@@ -293,7 +293,7 @@ def test_a_hostile_document_stays_between_its_own_marks(text: str, title: str, u
 
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters=_CONTROL + "<")))
 @example("a ‹document and a >claim<")
-@example("1 < 2, <p>, <documents>, <answer_key>, </claimant>, <b>bold</b>")
+@example("1 < 2, <p>, <documents>, <answerkey>, </claimant>, <b>bold</b>")
 @example("tab\tline\nend  ")
 def test_text_without_marks_and_control_characters_stays_letter_by_letter(text: str) -> None:
     assert material(text) == text
@@ -319,12 +319,24 @@ def test_only_the_bracket_of_a_mark_and_control_characters_change(text: str, saf
 
 
 _TOKENS = """
-<|im_start|> <|im_end|> <|endoftext|> <|eot_id|> <|start_header_id|> <|user|> <|channel|> <|turn>
-<turn|> <s> </s> <<SYS>> <</SYS>> [INST] [/INST] [TOOL_RESULTS] [/SYSTEM_PROMPT] <start_of_turn>
-<end_of_turn> <bos> <eos> <\uff5cUser\uff5c> <\uff5cend\u2581of\u2581sentence\uff5c> <think>
-</think> <tool_response> <END_OF_TURN_TOKEN> <unused12> <extra_id_1> <reserved_106> [|user|] [gMASK]
-<sop> [CLS] [SEP] <seed:bos> <SPECIAL_10> <fim_prefix> <eoh> [e~[ <PAD>
+<|im_start|> <|im_end|> <|im_sep|> <|im_user|> <|im_middle|> <|endoftext|> <|begin_of_text|>
+<|eot_id|> <|eom_id|> <|start_header_id|> <|header_start|> <|python_tag|> <|user|> <|assistant|>
+<|end|> <|channel|> <|constrain|> <|turn> <turn|> <|channel> <|START_OF_TURN_TOKEN|>
+<|CHATBOT_TOKEN|> <|start_of_role|> <|inner_prefix|> <|bom|> <|separator|> <|BOT|> <|extra_0|>
+<s> </s> <unk> <<SYS>> <</SYS>> [INST] [/INST] [TOOL_CALLS] [TOOL_RESULTS] [/TOOL_RESULTS]
+[AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [MODEL_SETTINGS] [CALL_ID]
+[ARGS] [THINK] [/THINK] [IMG] [IMG_BREAK] [IMG_END] [BEGIN_AUDIO] [TRANSCRIBE] [STREAMING_PAD]
+[control_8] <SPECIAL_10> <start_of_turn> <end_of_turn> <start_of_image> <bos> <eos> <pad> <mask>
+<unused12> [@BOS@] <\uff5cUser\uff5c> <\uff5cend\u2581of\u2581sentence\uff5c>
+<\uff5ctool\u2581calls\u2581begin\uff5c> <\uff5chy_User\uff5c> <think> </think> <tool_call>
+</tool_call> <tool_response> <function_call> <arg_key> <arg_value> <END_OF_TURN_TOKEN>
+<EOS_TOKEN> <extra_id_1> <reserved_106> [|user|] [|endofturn|] [gMASK] [sMASK] <sop> <eop> <eoh>
+<eoa> <eod> [CLS] [SEP] [MASK] [PAD] [UNUSED_TOKEN_146] <seed:bos> <seed:think> <mask:1>
+<fim_prefix> <fim_suffix> <file_sep> <repo_name> <gh_stars> <jupyter_start> <issue_comment>
+<PRE> <MID> <SUF> <EOT> [e~[ ]~b] ]~!b[ >>QUESTION<< >>EMAIL_ADDRESS<< <IMG_CONTEXT> <image>
+<longcat_user> <AI> <\u7528\u6237> <role> </role> <TOOLCALL> <AVAILABLE_TOOLS> <0x0A> <tools>
 """
+"""Of the chat templates and tokenizers of the most used open models."""
 
 
 def test_no_control_token_of_a_chat_template_passes_however_it_is_disguised() -> None:
@@ -341,6 +353,7 @@ def test_no_control_token_of_a_chat_template_passes_however_it_is_disguised() ->
     "text",
     [
         "x <| f |> g [1] [args] <p> a < b, <user@mail.test>, <summary>, List<String>, <3, [sic]",
+        "[WHO] [NASA](https://a.test) [A1], a[i] >> 2 << 1, <my-tag> <dc:title> [EDIT] ]~ x",
         "न्\u200dय 👩\u200d🔬 auf\u00adbau <b>≤</b> 「光」 \uff1c5",
     ],
 )

@@ -8,6 +8,7 @@ user's turn. So no text that is not ours may hold one, or a mark of our own temp
 import hashlib
 import re
 import unicodedata
+from functools import lru_cache
 
 __all__ = ["mark_of", "material", "material_line", "neutral", "without_invisibles"]
 
@@ -18,29 +19,38 @@ _INVISIBLE = (
 )
 """Characters that are not drawn (Unicode's ``Default_Ignorable_Code_Point``)."""
 _INVISIBLES = re.compile(f"[{_INVISIBLE}]+")
-_LOOK_ALIKE = dict.fromkeys("<\ufe64\uff1c", "\u2039") | dict.fromkeys("[\ufe47\uff3b", "\u2045")
-_OPENING = re.compile(f"[{re.escape(''.join(_LOOK_ALIKE))}]")
-_LONGEST = 80
-_AFTER = re.compile(f"(?:[{_INVISIBLE}]*[^{_INVISIBLE}]){{1,{_LONGEST}}}")
+_LOOK_ALIKE = {
+    alike: stand_in
+    for alikes, stand_in in (
+        ("<\ufe64\uff1c", "\u2039"),
+        (">\ufe65\uff1e", "\u203a"),
+        ("[\ufe47\uff3b", "\u2045"),
+        ("]\ufe48\uff3d", "\u2046"),
+    )
+    for alike in alikes
+}
+_BRACKET = re.compile(r"[<>\[\]]")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _OURS = r"<\s*+(?:/\s*+)?(?:document|claim|answer)\b"
 _PIPED = r"<\|[^\s<>|]{1,64}\|?>|<[^\s<>|]{1,64}\|>|\[\|[^\s\[\]|]{1,64}\|\]"
 """``<|im_end|>`` of ChatML, and so Llama, Phi, Granite, Harmony, Kimi, GLM; the same
 with wide pipes, of DeepSeek; ``<|turn>`` and ``<turn|>`` of Gemma; ``[|user|]`` of EXAONE."""
 _NAMED = (
-    r"</?(?:s|bos|eos|pad|unk|sep|cls|mask|eot|eom|eoh|eoa|sop|eop|think|thinking|system|user"
-    r"|assistant|model|human|tool|tool_calls?|tool_response|tool_results?|tools|function_call"
-    r"|im_start|im_end|eot_id|seed:\w{1,32}|(?:start|begin|end)_?of_\w{1,32}|end_?of\w{1,32}"
-    r"|fim_\w{1,32}|file_sep|repo_name|\w{1,32}_token|unused_?\d+|tokens_unused_\d+|special_\d+"
-    r"|extra_id_\d+|reserved_\w{1,32})>|<<?/?sys>>?"
+    r"</?(?:[a-z0-9]{1,32}(?:_[a-z0-9]{1,32}){1,6}"
+    r"|s|bos|eos|pad|unk|sep|cls|mask|eo[abdhmpstu]|sop|bod|think|thinking|system|user|assistant|model"
+    r"|human|role|tool|tools|toolcall|observation|image|end_?of\w{1,32}|unused_?\d+|0x[0-9a-f]{2}"
+    r"|(?:seed|mask|toolcall|fim):\w{1,32}|\u7528\u6237|\[@bos@\])>|<<?/?sys>>?"
 )
-"""Llama 2, Gemma, Cohere, Qwen, InternLM, Baichuan, Seed, T5, StarCoder, Nemotron."""
+"""Llama 2, Gemma, Cohere, Qwen, InternLM, Baichuan, Seed, ERNIE, T5, StarCoder, Nemotron, MiniCPM,
+Ling. By rule: words joined by underscores, which no element of HTML has."""
 _SQUARE = (
-    r"\[/?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT"
-    r"|TOOL_CALL_ID|CALL_ID|ARGS|THINK|IMG|IMG_BREAK|IMG_END|AUDIO|BEGIN_AUDIO|MODEL_SETTINGS"
-    r"|PREFIX|MIDDLE|SUFFIX|CLS|SEP|MASK|PAD|UNK|BOS|EOS|gMASK|sMASK|control_\d+"
-    r"|UNUSED_TOKEN_\d+)\]|\[e~\["
+    r"\[/?(?:[A-Z][A-Z0-9]{0,24}(?:_[A-Z0-9]{1,24}){1,4}|(?:control|unused)_?\d{1,6}|@[A-Z]{2,8}@"
+    r"|INST|SYS|ARGS|THINK|IMG|AUDIO|TRANSCRIBE|PREFIX|MIDDLE|SUFFIX|USER|SYSTEM|ASSISTANT"
+    r"|CLS|SEP|[a-z]?MASK|PAD|UNK|BOS|EOS)\]|\[e~\[|\]~!?b[\[\]]|\]!p~\[|>>[A-Z_]{4,32}<<"
+    r"|<(?:PRE|MID|SUF|EOT|AI)>"
 )
-"""Mistral, GLM, BERT, InternLM, MiniMax. In small letters they are none."""
+"""Mistral, GLM, BERT, InternLM, MiniMax, Falcon, Code Llama. In small letters they are none. By
+rule: capitals joined by underscores."""
 _TOKEN = re.compile(f"(?i:{_OURS}|{_PIPED}|{_NAMED})|{_SQUARE}")
 _MARK_DIGITS = 18
 
@@ -61,10 +71,18 @@ def material_line(text: str) -> str:
 def neutral(text: str) -> str:
     """Untrusted text without a control token of a chat template or a mark of our own.
 
-    The opening bracket of each becomes a look-alike, also where full-width letters or characters
+    The first bracket of each becomes a look-alike, also where full-width letters or characters
     that are not drawn hide it; all else stays letter by letter.
     """
-    return _OPENING.sub(_bracket, text)
+    plain = _NOT_ASCII.sub(_plain_form, text)
+    found = [m.start() for m in _BRACKET.finditer(plain) if _TOKEN.match(plain, m.start())]
+    if not found:
+        return text
+    characters = [*text]
+    places = [at for at, character in enumerate(text) for _ in _form(character)]
+    for place in found:
+        characters[places[place]] = _LOOK_ALIKE[characters[places[place]]]
+    return "".join(characters)
 
 
 def without_invisibles(text: str) -> str:
@@ -72,12 +90,14 @@ def without_invisibles(text: str) -> str:
     return _INVISIBLES.sub("", text)
 
 
-def _bracket(opening: re.Match[str]) -> str:
-    text, start = opening.string, opening.start()
-    found = _TOKEN.match(text, start)
-    if not found and not text.isascii() and (after := _AFTER.match(text, start)):
-        found = _TOKEN.match(unicodedata.normalize("NFKC", without_invisibles(after[0])))
-    return _LOOK_ALIKE[opening[0]] if found else opening[0]
+def _plain_form(found: re.Match[str]) -> str:
+    return _form(found[0])
+
+
+@lru_cache(maxsize=4096)
+def _form(character: str) -> str:
+    """A character as a model may read it: full-width letters are plain ones, some are nothing."""
+    return unicodedata.normalize("NFKC", without_invisibles(character))
 
 
 def mark_of(text: str) -> str:

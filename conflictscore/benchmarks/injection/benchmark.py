@@ -118,7 +118,7 @@ def read_instructions(path: str | Path) -> tuple[str, ...]:
 
 _VARIANTS = 1 + len(Carrier)
 
-_AS_WRITTEN = str.maketrans("\u2039\u2045", "<[")
+_AS_WRITTEN = str.maketrans("\u2039\u203a\u2045\u2046", "<>[]")
 """Undoes what :func:`~conflictscore.prompts.material` makes of control tokens and marks."""
 _SPACES = re.compile(r"\s+")
 

@@ -135,9 +135,9 @@ def marked_inline(text: str) -> str:
 def _check_size(html: str) -> None:
     open_now, total, options = Counter[str](), 0, 0
     for closing, name, attributes in _TAG.findall(html):
-        if len(attributes) > _MOST_ATTRIBUTES:
-            if len(_ATTRIBUTES.findall(attributes)) > _MOST_ATTRIBUTES:
-                raise PageError(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")
+        long = len(attributes) > _MOST_ATTRIBUTES
+        if long and len(_ATTRIBUTES.findall(attributes)) > _MOST_ATTRIBUTES:
+            raise PageError(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")
         kind = name.lower()
         options += kind == "option"
         if options > 2 * _MOST_OPTIONS:  # opened and closed
