@@ -12,6 +12,7 @@ from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.failing import failures
 from conflictscore.benchmarks.harness.listening import Listener, NullListener
 from conflictscore.benchmarks.harness.manifest import Manifest, versions
+from conflictscore.benchmarks.harness.methods.registry import DOCUMENTS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun, summarised, write_figures
 from conflictscore.benchmarks.harness.question_sample import with_documents
 from conflictscore.benchmarks.harness.session import Session, now
@@ -34,7 +35,7 @@ from conflictscore.labelers import Labeler, LabelerFactory
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.prices import PriceTable
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Duplicates
+from conflictscore.records import Duplicates, Usage
 from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
 
@@ -77,6 +78,7 @@ async def arun_benchmark(
     prices: PriceTable | None = None,
     listener: Listener | None = None,
     compare: Sequence[tuple[str, str]] = (),
+    study: Sequence[Path] = (),
 ) -> BenchmarkRun:
     """Run a benchmark, or resume it where its folder holds part of it already.
 
@@ -96,6 +98,9 @@ async def arun_benchmark(
         prices: What calls cost; by default what is published.
         listener: Is told what happens, for a progress display.
         compare: Pairs of methods to compare; by default ``regenerated-rag`` and ``control-rag``.
+        study: Folders of the other runs of a study, beside this one: replies are kept in one cache
+            for all, documents that one of them found are not searched for again, and what all
+            spent counts to the limits.
 
     Raises:
         InputError: The folder is foreign or holds another run; questions are missing; the benchmark
@@ -123,16 +128,25 @@ async def arun_benchmark(
     )
     with RunStore.open(folder, manifest, recorded) as store:
         prices = PriceTable.load() if prices is None else prices
+        begun = [other for other in study if (other / "manifest.json").exists()]
+        for other in begun:
+            _share_documents(RunStore.read(other), store)
+        kept_in = store.folder.parent if study else store.folder
         with (
             closing(Spending(store.folder / "spent.sqlite")) as spending,
-            closing(ContentCache(store.folder / "calls.sqlite")) as own,
+            closing(ContentCache(kept_in / "calls.sqlite")) as own,
         ):
             lost = spending.catch_up(store.spent())
+            spent = spending.total()
+            for other in begun:
+                for step in RunStore.read(other).spent().values():
+                    for name, usage in step.items():
+                        spent[name] = spent.get(name, Usage()) + usage
             ledger = Ledger(
                 prices=prices,
                 max_tokens=limits.max_tokens,
                 max_cost=limits.max_cost,
-                spent=spending.total(),
+                spent=spent,
                 on_call=spending.add,
             )
             session = Session(
@@ -157,6 +171,15 @@ async def arun_benchmark(
         run = summarised(store, prices, stopped=stopped, notes=notes, compare=compare)
         write_figures(run)
         return run
+
+
+def _share_documents(other: RunStore, store: RunStore) -> None:
+    """Take over the documents that another run of a study found; they are paid for there."""
+    asked = {question.id for question in store.questions}
+    for place, record in other.done.items():
+        found = record.step == DOCUMENTS and record.error is None
+        if found and record.question in asked and place not in store.done:
+            store.append(record.model_copy(update={"usage": {}, "seconds": 0.0}))
 
 
 class BenchmarkOptions(BenchmarkModels, total=False):

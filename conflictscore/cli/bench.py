@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -89,23 +90,11 @@ def _bench_command(entry: "Entry") -> click.Command:
 def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     from conflictscore.benchmarks.harness.outcome import compared_of
     from conflictscore.benchmarks.harness.setup import RunSettings, chosen_methods, refuse_methods
-    from conflictscore.benchmarks.registry import open_benchmark
     from conflictscore.cli.report import compared_pairs
     from conflictscore.models.prices import PriceTable
     from conflictscore.prompts import PromptSet
 
-    benchmark = open_benchmark(
-        entry.name,
-        settings["data"],
-        form=settings.get("form"),
-        seed=settings["seed"],
-        **{name: settings[name] for name in entry.flags},
-    )
-    benchmark, selection = benchmark.selected(
-        limit=settings["limit"], sample=settings["sample"], seed=settings["seed"]
-    )
-    if not entry.searches:
-        benchmark = _shortened(benchmark, settings)
+    benchmark, selection = _chosen(entry, settings, settings["seed"])
     methods = chosen_methods(_names(settings["methods"], tuple(benchmark.offered)))
     refuse_methods(benchmark, methods)
     settings = {**settings, "compare": compared_pairs(settings["compare"])}
@@ -121,29 +110,73 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
         settings = {**settings, "references": told}
     asked = PromptSet.open(settings["prompts"], base=benchmark.prompt_set)
     setup, retrieval, hashes = _open(entry, decided, {**settings, "prompts": asked})
-    folder: Path = settings["out"] or Path("runs") / f"{entry.name}-{benchmark.form}"
+    whole: Path = settings["out"] or Path("runs") / f"{entry.name}-{benchmark.form}"
+    folders = _folders(whole, settings)
     if settings["dry_run"]:
         from conflictscore.cli.bench_dry_run import dry_run
 
-        dry_run(benchmark, folder, setup, prices, settings)
+        dry_run(benchmark, folders[0], setup, prices, settings)
         return
-    run = _work(
-        benchmark,
-        folder,
-        setup,
-        prices=prices,
-        retrieval=retrieval,
-        hashes=hashes,
-        selection=selection,
-        settings=settings,
-    )
-    _deliver(run, benchmark, setup, settings)
-    if run.stopped:
-        raise run.stopped
-    if not any(m.answer for result in run.results for m in result.methods.values()):
-        raise click.ClickException(
-            "no question was answered; mend what failed, and run the same with --retry-failed"
+    runs = []
+    for number, folder in enumerate(folders):
+        seed = settings["seed"] + number
+        repeated = replace(setup.settings, seed=seed, replicate=number)
+        run = _work(
+            _chosen(entry, settings, seed)[0] if number else benchmark,
+            folder,
+            replace(setup, settings=repeated),
+            prices=prices,
+            retrieval=retrieval,
+            hashes=hashes,
+            selection=selection,
+            settings=settings,
+            study=[other for other in folders if other != folder],
         )
+        runs.append(run)
+        if len(folders) == 1:
+            _deliver(run, benchmark, setup, settings)
+        if run.stopped:
+            raise run.stopped
+        if not any(m.answer for result in run.results for m in result.methods.values()):
+            raise click.ClickException(
+                "no question was answered; mend what failed, and run the same with --retry-failed"
+            )
+    if len(folders) > 1:
+        _deliver_study(folders, whole, settings)
+
+
+def _chosen(
+    entry: "Entry", settings: Mapping[str, Any], seed: int
+) -> tuple["Benchmark", dict[str, Any]]:
+    """The questions, the same for every seed, with their options in the order of this one."""
+    from conflictscore.benchmarks.registry import open_benchmark
+
+    whole = open_benchmark(
+        entry.name,
+        settings["data"],
+        form=settings.get("form"),
+        seed=seed,
+        **{name: settings[name] for name in entry.flags},
+    )
+    benchmark, selection = whole.selected(
+        limit=settings["limit"], sample=settings["sample"], seed=settings["seed"]
+    )
+    return benchmark if entry.searches else _shortened(benchmark, settings), selection
+
+
+def _folders(whole: Path, settings: Mapping[str, Any]) -> list[Path]:
+    """The folder of each run: those of several seeds are in the one of the study."""
+    if settings["seeds"] == 1:
+        return [whole]
+    return [whole / f"seed-{settings['seed'] + number}" for number in range(settings["seeds"])]
+
+
+def _deliver_study(folders: list[Path], whole: Path, settings: Mapping[str, Any]) -> None:
+    from conflictscore.cli.report import print_study, read_report_runs
+
+    shown = read_report_runs(tuple(folders), settings["prices"], compare=settings["compare"])
+    print_study(shown, as_json=settings["as_json"])
+    click.echo(f"Every run and flip on a page: conflictscore report {whole}", err=True)
 
 
 def _shortened(benchmark: "Benchmark", settings: Mapping[str, Any]) -> "Benchmark":
@@ -232,6 +265,7 @@ def _work(
     hashes: dict[str, str],
     selection: dict[str, Any],
     settings: Mapping[str, Any],
+    study: list[Path],
 ) -> "BenchmarkRun":
     from rich.console import Console
 
@@ -263,6 +297,7 @@ def _work(
                 prices=prices,
                 listener=progress,
                 compare=settings["compare"],
+                study=study,
             )
         )
 

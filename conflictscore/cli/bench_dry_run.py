@@ -21,8 +21,10 @@ from conflictscore.benchmarks.harness.dry_run import (
     counting_judge,
     estimate,
 )
+from conflictscore.benchmarks.harness.figures import Figures
+from conflictscore.benchmarks.harness.outcome import read_run
+from conflictscore.benchmarks.harness.power import mcnemar_power, questions_needed
 from conflictscore.benchmarks.harness.setup import Setup
-from conflictscore.benchmarks.harness.statistics import questions_needed
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.paper_figures import paper_figures
 from conflictscore.cli.common import OpenLabeler, chosen_labeler, run_async
@@ -36,14 +38,16 @@ from conflictscore.models.prices import PriceTable
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim
 from conflictscore.reporting.figure_text import counted, money, one_line, percent, points
-from conflictscore.reporting.plain_table import add_row, heading, plain_table
+from conflictscore.reporting.plain_table import Card, add_row, heading, plain_table, print_card
 
-__all__ = ["dry_run", "dry_run_detection", "print_estimate"]
+__all__ = ["dry_run", "dry_run_detection", "power_card", "print_estimate"]
 
 _FREE = ("corpus", "recorded")
 """Searches that cost nothing."""
 _SNIPPET_TOKENS, _PAGE_TOKENS = 45, 1500
 _SAMPLE = 100
+_GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
+"""Gains of which a dry run tells how many questions they take."""
 _WRITE, _LABEL = "write claims", "label"
 
 
@@ -76,15 +80,64 @@ def dry_run(
         retry_failed=settings["retry_failed"],
     )
     _print(expected, "question", settings)
-    paper = paper_figures(benchmark.name, benchmark.form)
-    if paper and (told := paper.transitions) and not settings["as_json"]:
-        changed, gain = told.revised / paper.questions, (told.corrections - told.harms)
-        needed = questions_needed(changed, gain / paper.questions)
+    if settings["as_json"]:
+        return
+    if (seeds := settings["seeds"]) > 1:
         click.echo(
-            f"To show the paper's gain of {points(gain / paper.questions)} points over rag, where"
-            f" {percent(changed)} % of answers change, takes {needed:,} questions (McNemar, 5 %,"
-            f" power 80 %); this run has {len(benchmark.questions):,}."
+            f"For one run; {seeds} take at most {seeds} times as much, and less where answers are"
+            " the same: labels and documents are shared."
         )
+    begun = None
+    if recorded:
+        begun = read_run(folder, prices).figures
+    if card := power_card(len(benchmark.questions), benchmark, begun):
+        print_card(card, Console(highlight=False, markup=False, emoji=False))
+
+
+def power_card(questions: int, benchmark: Benchmark, begun: Figures | None) -> Card | None:
+    """The questions that show a gain over rag, where answers change as in what is known.
+
+    Args:
+        questions: Those of the run.
+        benchmark: The benchmark.
+        begun: Figures of the questions that have ended, if the run was begun.
+
+    Returns:
+        None where the first measure is graded, so that there are no changes to count.
+    """
+    paper = paper_figures(benchmark.name, benchmark.form)
+    rates = [
+        ("this run so far", pair.corrected, pair.harmed, pair.n)
+        for pair in (begun.paired if begun else ())
+        if (pair.method, pair.measure) == ("regenerated-rag", benchmark.measures[0])
+    ]
+    if paper and (told := paper.transitions):
+        rates.append(("the paper", told.corrections, told.harms, paper.questions))
+    rates = [rate for rate in rates if rate[1] + rate[2]]
+    if benchmark.measures[0] in benchmark.graded:
+        return None
+    rows = []
+    for gain in _GAINS:
+        shares = [(up + down) / n for _, up, down, n in rates] + [gain]
+        needed = [questions_needed(max(gain, share), gain) for share in shares]
+        rows.append((points(gain), *("none" if n is None else f"{n:,}" for n in needed)))
+    notes = []
+    for name, up, down, n in rates:
+        note = f"{name}: {percent((up + down) / n)} % of answers change"
+        if up > down:
+            gain, rate = (up - down) / n, (up + down) / n
+            takes, power = questions_needed(rate, gain), mcnemar_power(questions, rate, gain)
+            note += (
+                f"; its gain of {points(gain)} takes {takes or 0:,} questions, and this run's"
+                f" {questions:,} show it with a chance of {percent(power)} %"
+            )
+        notes.append(note)
+    return Card(
+        "Questions that show a gain over rag (exact McNemar test at 5 %, power 80 %)",
+        ("points", *(f"changes as in\n{name}" for name, *_ in rates), "all for\nthe better"),
+        tuple(rows),
+        "\n".join(notes),
+    )
 
 
 def dry_run_detection(

@@ -98,6 +98,16 @@ def _questions(entry: "Entry") -> list[_Option]:
             help="Decides the order of options, the sample, the placebos' donors and the second"
             " sample.",
         ),
+        click.option(
+            "--seeds",
+            type=click.IntRange(min=1, max=99),
+            default=1,
+            show_default=True,
+            metavar="N",
+            help="Run N times, with the seeds S, S+1 and so on, and pool the runs as one study: the"
+            " same questions and documents, with answers and verdicts sampled anew. A folder each,"
+            " in that of --out; what does not change is paid for once.",
+        ),
     ]
     if entry.searches:
         options += [

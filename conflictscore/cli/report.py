@@ -1,5 +1,6 @@
 """conflictscore report and conflictscore export."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
 
     _Annotations = Mapping[str, dict[tuple[str, str], FlipAnnotation]]
 
-__all__ = ["export", "read_report_runs", "report"]
+__all__ = ["compared_pairs", "export", "print_study", "read_report_runs", "report"]
 
 _REPORT_EXAMPLES = """\b
 Examples:
   conflictscore report runs/truthfulqa-multiple-choice
   conflictscore report runs/mc-openai runs/mc-local --out compared.html
+  conflictscore report runs/mc/seed-0 runs/mc/seed-1 runs/mc/seed-2 --json > study.json
   conflictscore report runs/mc --annotations label-studio-export.json
   conflictscore report flips.jsonl served-runs.sqlite --out live.html
 """
@@ -76,21 +78,29 @@ _prices = click.option(
 @_annotations
 @_compare
 @_prices
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the study of several runs as JSON, and no page."
+)
 def report(
     runs: tuple[Path, ...],
     out: Path | None,
     annotations: Path | None,
     compare: tuple[str, ...],
     prices: Path | None,
+    as_json: bool,
 ) -> None:
     """Write one HTML page about RUNs: figures, charts, and every flip with its evidence.
 
     A RUN is the folder of a benchmark, a file of `--log`, or a `--runs-file` of `serve`. The page
-    needs no network. Runs stand side by side.
+    needs no network. Runs of one benchmark in one form are a study: seeds, models, judges or
+    recordings, pooled by question and apart.
     """
     from conflictscore.benchmarks.harness.report.page.render import write_report
 
     shown = read_report_runs(runs, prices, annotations, compared_pairs(compare))
+    print_study(shown, as_json=as_json)
+    if as_json:
+        return
     page = out or (runs[0] if runs[0].is_dir() else runs[0].parent) / "report.html"
     write_report(shown, page)
     click.echo(f"Wrote {page}")
@@ -154,6 +164,22 @@ def export(
         click.echo(f"Wrote {counted(count, 'task')} to {label_studio}")
 
 
+def print_study(runs: "Sequence[ReportRun]", *, as_json: bool = False) -> None:
+    """Print the studies that some of the runs make, as tables or as a JSON list."""
+    from rich.console import Console
+
+    from conflictscore.benchmarks.harness.report.study import studies
+    from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
+    from conflictscore.reporting.plain_table import print_card
+
+    if as_json:
+        click.echo(json.dumps([study.to_json() for study in studies(runs)], indent=2))
+        return
+    console = Console(highlight=False, markup=False, emoji=False)
+    for card in all_study_cards(runs):
+        print_card(card, console)
+
+
 def _warn_of_lost_reviews(said: "_Annotations", shown: "Sequence[ReportRun]") -> None:
     """Say on stderr which reviews stand nowhere on the page."""
     from conflictscore.reporting.figure_text import counted
@@ -202,6 +228,7 @@ def read_report_runs(
     from conflictscore.reporting.run_log import read_runs
 
     table = PriceTable.load(prices)
+    runs = tuple(part for run in runs for part in _parts(run))
     names = [run.name or run.resolve().name for run in runs]
     if len(set(names)) < len(names):
         names = [run.as_posix() for run in runs]
@@ -214,6 +241,14 @@ def read_report_runs(
     ]
     _warn_of_lost_reviews(said, shown)
     return shown
+
+
+def _parts(run: Path) -> "Sequence[Path]":
+    """The runs in the folder of a study, which is none itself; otherwise the run alone."""
+    if (run / "manifest.json").exists():
+        return [run]
+    found = [path.parent for path in run.glob("seed-*/manifest.json")]
+    return sorted(found, key=lambda path: int(path.name.removeprefix("seed-") or 0)) or [run]
 
 
 def _merged_reviews(

@@ -91,6 +91,43 @@ def test_a_run_ends_with_tables_and_the_same_command_asks_nothing_more(
     assert "conflictscore report runs/mc" in second.stderr
 
 
+def test_seeds_are_one_study_that_pays_once_for_what_does_not_change(
+    server: OpenAIServer,
+) -> None:
+    free = ("--form", "free-form", "--sample", "3", "--quiet")
+    assert bench(server, *free).exit_code == 0
+    alone = len(server.requests)
+    study = bench(server, *free, "--out", "runs/study", "--seeds", "2", "--json")
+    assert study.exit_code == 0, study.stderr
+    [told] = json.loads(study.stdout)
+    assert (told["runs"], told["in_all"]) == (["seed-0", "seed-1"], 3)
+    # the first is the run that is in the cache; the second asks for answers and verdicts anew
+    again = len(server.requests) - alone
+    assert 0 < again <= alone / 2
+    assert told["noise"][0]["answers"] == {"value": 0.0, "low": None, "high": None, "n": 6}
+    steps = [
+        json.loads(line)
+        for line in Path("runs/study/seed-1/records.jsonl").read_text().splitlines()
+    ]
+    assert all(not step["usage"] for step in steps if step["step"] == "documents")
+
+    asked = len(server.requests)
+    assert bench(server, *free, "--out", "runs/study", "--seeds", "2").exit_code == 0
+    assert len(server.requests) == asked
+    page = run("report", "runs/study")
+    assert page.exit_code == 0, page.stderr
+    assert "Pooled against rag, by question: truthful" in page.stdout
+    assert "All runs together" in Path("runs/study/report.html").read_text()
+    run("export", "runs/study", "--figures", "figures.csv")
+    assert "all runs,Flips in several runs" in Path("figures.csv").read_text()
+
+
+def test_a_budget_is_that_of_all_seeds_together(server: OpenAIServer) -> None:
+    spent = bench(server, "--no-cache", "--seeds", "2", "--max-tokens", "1", "--concurrency", "1")
+    assert spent.exit_code == 3
+    assert not Path("runs/mc/seed-1").exists()
+
+
 def test_json_gives_the_figures(server: OpenAIServer) -> None:
     result = bench(server, "--json", "--quiet")
     assert result.exit_code == 0, result.stderr

@@ -137,6 +137,8 @@ class MethodResult(Record):
     Empty where there is no answer, or it was not judged yet."""
     report: ConflictReport | None = None
     """The answer's ConflictScore; None where it was not scored."""
+    judged_by_copy: bool = False
+    """Whether the verdicts were found in a cache, so that they are no judgement of their own."""
 
     def value(self, measure: str) -> bool | float | None:
         """Whether, or how far, the answer is right by this measure; None where it is not known."""

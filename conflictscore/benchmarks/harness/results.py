@@ -268,8 +268,12 @@ class Recorded:
 
     def _judged(self, answer: Answer, grade_key: str) -> MethodResult:
         grade = self.grades.get(grade_key)
+        used = list(grade.usage.values()) if grade else []
         return MethodResult(
-            answer=answer, verdicts=self._verdicts(answer, grade), report=_score(grade)
+            answer=answer,
+            verdicts=self._verdicts(answer, grade),
+            report=_score(grade),
+            judged_by_copy=any(u.cached_calls for u in used) and not any(u.calls for u in used),
         )
 
     def _verdicts(self, answer: Answer, grade: StepRecord | None) -> dict[str, Verdict]:

@@ -39,6 +39,8 @@ __all__ = [
     "templates_read",
 ]
 
+_REPLICATE_SEEDS = 1000
+"""Added to the seed of a repetition, so that none is that of a second sample."""
 _READ_BY_ALL = ("document", "cut", "evidence", "evidence_line", "justify", "retry")
 _READ_BY_FORM: Mapping[Form, tuple[str, ...]] = {
     "multiple-choice": (
@@ -69,6 +71,9 @@ class RunSettings:
     """The sampling temperature of ``resample``, from 0, where the model has such a setting."""
     seed: int = 0
     """Decides the placebos' donors, and the second sample where the model takes a seed."""
+    replicate: int = 0
+    """The number of a repetition in a study: from 1 on, answers and their verdicts are sampled
+    anew, with a seed of their own where the model takes one."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.resample_temperature < inf:
@@ -223,6 +228,7 @@ class Setup:
             "duplicates": self.loop.duplicates,
             "resample_temperature": settings.resample_temperature,
             "seed": settings.seed,
+            **({"replicate": settings.replicate} if settings.replicate else {}),
         }
 
     def ready(self, ledger: Ledger, own: ContentCache, rate_limit: float | None) -> Ready:
@@ -247,14 +253,32 @@ class Setup:
             )
             return attach(kept_in, ledger, rate_limit=rate_limit)
 
-        generator = counted(context.generator)
-        same = context.decomposer is context.generator
-        decomposer = generator if same else counted(context.decomposer)
-        final = self._context(generator, decomposer, context.prompts, kept)
-        grader = (
-            decomposer if self.answer_judge is context.decomposer else counted(self.answer_judge)
+        # claims and labels of equal answers are the same in all repetitions
+        decomposer = counted(context.decomposer)
+        generator, grader = (
+            decomposer
+            if model is context.decomposer and not self.settings.replicate
+            else counted(self._repeated(model))
+            for model in (context.generator, self.answer_judge)
         )
-        return Ready(final, _resampler(generator, self.settings), grader)
+        final = self._context(generator, decomposer, context.prompts, kept)
+        return Ready(final, self._resampler(generator), grader)
+
+    def _repeated(self, model: LanguageModel) -> LanguageModel:
+        """The model as a repetition asks it, whose replies are kept apart."""
+        number = self.settings.replicate
+        seed = _REPLICATE_SEEDS + self.settings.seed
+        return _sampled(model, 1 + 2 * number, seed=seed) if number else model
+
+    def _resampler(self, model: LanguageModel) -> LanguageModel:
+        """The model as it is asked for a second sample, whose replies are kept apart."""
+        settings = self.settings
+        return _sampled(
+            model,
+            2 + 2 * settings.replicate,
+            temperature=settings.resample_temperature,
+            seed=settings.seed + 1,
+        )
 
     def _context(
         self,
@@ -299,9 +323,8 @@ def _described(model: LanguageModel) -> dict[str, Any]:
     }
 
 
-def _resampler(model: LanguageModel, settings: RunSettings) -> LanguageModel:
-    """The model as it is asked for a second sample, whose replies are kept apart."""
-    sampling = {"temperature": settings.resample_temperature, "seed": settings.seed + 1}
+def _sampled(model: LanguageModel, number: int, **sampling: float) -> LanguageModel:
+    """The model with the sampling parameters that it takes; ``number`` keeps its replies apart."""
     chat: BaseChatModel = model.chat
     known = {name: value for name, value in sampling.items() if name in type(chat).model_fields}
     if (model.parameters or {}).get("temperature") is None:
@@ -309,5 +332,5 @@ def _resampler(model: LanguageModel, settings: RunSettings) -> LanguageModel:
     return replace(
         model,
         chat=chat.model_copy(update=known),
-        parameters={**(model.parameters or {}), **known, "sample": 2},
+        parameters={**(model.parameters or {}), **known, "sample": number},
     )

@@ -6,7 +6,7 @@ Every function depends on its values alone, not on their order, and gives the sa
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from importlib.util import find_spec
-from math import ceil, fsum, sqrt
+from math import fsum
 from typing import Literal
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
@@ -136,22 +136,45 @@ def mcnemar(corrected: int, harmed: int) -> float:
     return float(test([[0, corrected], [harmed, 0]], exact=True).pvalue)
 
 
-def questions_needed(discordant: float, gain: float) -> int | None:
-    """The questions with which McNemar's test shows a gain in 80 % of runs, at a two-sided 5 %.
+def sign_flip(totals: Sequence[int]) -> float | None:
+    """The exact two-sided sign-flip test of a sum of 0: p, in (0, 1].
 
-    By Connor (1987): n = (z_a sqrt(d) + z_b sqrt(d - g^2))^2 / g^2.
+    Where nothing differs, each total is as likely to have the other sign. Of totals of -1, 0 and 1
+    it is the exact McNemar test; of sums over several runs it is that test with the questions as
+    clusters. All patterns of signs count, summed up one question at a time.
 
     Args:
-        discordant: The share d of questions that only one of the two methods gets right, in (0, 1].
-        gain: The difference g of their shares of right answers, in [-d, d]; None comes back for 0.
+        totals: One a question; 1 comes back where all are 0, None where there are none.
     """
-    if not gain or not abs(gain) <= discordant <= 1:
+    if not totals:
         return None
     require_statistics()
-    from scipy.stats import norm
+    import numpy as np
 
-    spread = norm.isf(0.025) * sqrt(discordant) + norm.isf(0.2) * sqrt(discordant - gain**2)
-    return ceil(float((spread / gain) ** 2))
+    chances, reach = np.ones(1), 0
+    for step in filter(None, map(abs, totals)):
+        after = np.zeros(len(chances) + 2 * step)  # sums from -reach to reach
+        after[: len(chances)] += chances / 2
+        after[2 * step :] += chances / 2
+        chances, reach = after, reach + step
+    tail = reach + abs(sum(totals))
+    return min(1.0, 2 * float(chances[tail:].sum()))
+
+
+def fleiss_kappa(ratings: Sequence[Sequence[Hashable]]) -> float | None:
+    """Fleiss' kappa: agreement of several raters beyond chance, at most 1; 0 is chance.
+
+    Args:
+        ratings: For each subject one rating of each rater, at least two; None comes back where
+            there are no subjects, or all ratings are the same.
+    """
+    kinds = list(dict.fromkeys(rating for subject in ratings for rating in subject))
+    if len(kinds) < 2:
+        return None
+    require_statistics()
+    from statsmodels.stats.inter_rater import fleiss_kappa as kappa
+
+    return float(kappa([[list(subject).count(kind) for kind in kinds] for subject in ratings]))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

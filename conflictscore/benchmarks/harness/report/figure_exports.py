@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import figure_cards
 from conflictscore.errors import InputError
 from conflictscore.reporting.files import write_whole
@@ -26,6 +27,8 @@ _LATEX = str.maketrans(
 def export_figures(runs: Sequence[ReportRun], out: Path) -> int:
     """Write every table of figures that the terminal shows with ``--verbose``.
 
+    Those of a study of several runs come last, under the name ``all runs``.
+
     CSV has the columns ``run``, ``table``, ``row``, ``column`` and ``value``. LaTeX needs the
     package booktabs; what was read from files and models is escaped in it.
 
@@ -42,7 +45,8 @@ def export_figures(runs: Sequence[ReportRun], out: Path) -> int:
     kind = out.suffix.casefold()
     if kind not in FIGURE_FORMATS:
         raise InputError(f"{out}: figures are written as .csv or .tex; give such a name")
-    tables = [(run, card) for run in runs for card in _tables(run)]
+    tables = [(run.name, card) for run in runs for card in _tables(run)]
+    tables += [("all runs", card) for card in all_study_cards(runs) if card.columns]
     text = _csv(tables) if kind == ".csv" else "\n".join(_latex(run, card) for run, card in tables)
     write_whole(out, text.encode(errors="replace"))
     return len(tables)
@@ -57,7 +61,7 @@ def _tables(run: ReportRun) -> Iterator[Card]:
             yield Card(title, card.columns, card.rows, card.note)
 
 
-def _csv(tables: Sequence[tuple[ReportRun, Card]]) -> str:
+def _csv(tables: Sequence[tuple[str, Card]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(("run", "table", "row", "column", "value"))
@@ -65,7 +69,7 @@ def _csv(tables: Sequence[tuple[ReportRun, Card]]) -> str:
         names = [" ".join(column.split()) for column in card.columns]
         for first, *cells in card.rows:
             for name, cell in zip(names[1:], cells, strict=True):
-                writer.writerow(map(_cell, (run.name, card.title, first, name, cell)))
+                writer.writerow(map(_cell, (run, card.title, first, name, cell)))
     return text.getvalue()
 
 
@@ -75,11 +79,11 @@ def _cell(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA_STARTS) and not number else text
 
 
-def _latex(run: ReportRun, card: Card) -> str:
+def _latex(run: str, card: Card) -> str:
     def row(cells: Sequence[str]) -> str:
         return " & ".join(" ".join(cell.split()).translate(_LATEX) for cell in cells) + r" \\"
 
-    note = f"{run.name}: {card.title}. {' '.join(card.note.split())}".translate(_LATEX)
+    note = f"{run}: {card.title}. {' '.join(card.note.split())}".translate(_LATEX)
     return "\n".join(
         (
             r"\begin{table}\centering",

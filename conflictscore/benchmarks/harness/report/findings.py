@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator
 from itertools import count
+from math import sqrt
 
 from conflictscore.benchmarks.harness.definition import ACCURACY, SCORES
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Paired
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
+from conflictscore.benchmarks.harness.power import questions_needed, questions_needed_graded
 from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS
-from conflictscore.benchmarks.harness.statistics import questions_needed
 from conflictscore.benchmarks.paper_figures import PaperFigures
 from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.reporting.figure_text import counted, p_value, percent, points, span
 
 _ALPHA = 0.05
+_WIDTH_IN_ERRORS = 2 * 1.96
+"""Standard errors that a 95 % interval is wide."""
 _MOST_BUT_ALL = 0.999
 """Rounds to less than 100.0 %, as a share that is not whole should."""
 
@@ -152,6 +155,8 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> st
         parts.append("Among so many tests, chance alone could do that.")
     else:
         parts.append("Chance alone could do that.")
+    if not found and pair.difference.value:  # the observed gain always fits
+        parts += _needed(pair, paper, graded=graded)
     if pair.difference.low is not None and not holds_zero and not found:
         # the resamples of a few pairs that mostly go one way hardly ever come to 0
         test, pairs = ("test", "changes") if graded else ("exact test", "discordant pairs")
@@ -160,8 +165,6 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> st
             f" {pairs} is too narrow, so go by p."
         )
         return " ".join(parts)
-    if not found and not graded and pair.difference.value:  # the observed gain always fits
-        parts.append(_needed(pair, paper))
     reported = paper.difference(pair.method, pair.measure, other) if paper else None
     if paper is not None and reported is not None and pair.difference.low is not None:
         fits = _holds(pair.difference, reported)
@@ -170,14 +173,21 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> st
     return " ".join(parts)
 
 
-def _needed(pair: Paired, paper: PaperFigures | None) -> str:
-    """How many questions would show a gain, where as many answers change as here."""
-    changing = (pair.corrected + pair.harmed) / pair.n
+def _needed(pair: Paired, paper: PaperFigures | None, *, graded: bool) -> Iterator[str]:
+    """How many questions would show a gain, where answers change as much as here."""
     reported = paper.difference(pair.method, pair.measure, pair.against) if paper else None
     gains = dict.fromkeys(g for g in (reported, pair.difference.value) if g)
-    known = [(gain, questions_needed(changing, gain)) for gain in gains]
+    if graded:
+        low, high = pair.difference.low, pair.difference.high
+        width = 0.0 if low is None or high is None else high - low
+        spread = width * sqrt(pair.n) / _WIDTH_IN_ERRORS
+        known = [(gain, questions_needed_graded(spread, gain)) for gain in gains]
+    else:
+        changing = (pair.corrected + pair.harmed) / pair.n
+        known = [(gain, questions_needed(changing, gain)) for gain in gains]
     told = [f"{points(gain)} points in {n:,} questions" for gain, n in known if n is not None]
-    return f"At this rate of change, 80 % of runs would show a gain of {' or of '.join(told)}."
+    if told:
+        yield f"At this rate of change, 80 % of runs would show a gain of {' or of '.join(told)}."
 
 
 def _against_paper(told: str, *, fits: bool, holds_zero: bool) -> str:

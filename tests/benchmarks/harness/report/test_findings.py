@@ -43,7 +43,7 @@ def test_an_interval_that_holds_0_says_so() -> None:
     text = said(figures(paired=(paired(6, 4, p=0.754, bounds=(-0.04, 0.08)),)))
     assert "(95 % interval -4.0 to +8.0, which holds 0)" in text
     assert "Chance alone could do that." in text
-    assert "80 % of runs would show a gain of +2.0 points in 1,960 questions." in text
+    assert "80 % of runs would show a gain of +2.0 points in 2,043 questions." in text
 
 
 def test_the_papers_gain_is_placed_against_the_interval() -> None:
@@ -133,6 +133,8 @@ def test_a_graded_measure_speaks_of_values_and_not_of_right_and_wrong() -> None:
     few = said(graded_figures(paired=(graded_pair(3, 0, p=0.03),)))
     assert "Only 3 questions changed: too few for p to say much" in few
     assert "discordant" not in few
+    unsure = said(graded_figures(paired=(graded_pair(9, 7, p=0.4),)))
+    assert "80 % of runs would show a gain of +5.0 points in " in unsure
     noise = graded_pair(4, 2, p=0.4, name="resample")
     assert "4 higher, 2 lower." in said(graded_figures(paired=(noise,)))
 

@@ -22,6 +22,7 @@ from conflictscore.benchmarks.harness.report.page.tables import (
     settings,
 )
 from conflictscore.benchmarks.harness.report.pairs import pair_cards
+from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
 from conflictscore.benchmarks.harness.report.tables import told_types
 from conflictscore.benchmarks.paper_figures import own_tables, published_types
 from conflictscore.errors import InputError
@@ -76,6 +77,7 @@ def render_report(runs: Sequence[ReportRun]) -> str:
     return made.get_template("page.html.j2").render(
         runs=runs,
         judged=judged,
+        study=list(all_study_cards(runs)),
         reviews=[table for run in runs for table in review_tables(run)],
         style=style,
         script=script,

@@ -1,0 +1,333 @@
+"""Several runs of a benchmark as one study: each pair of methods pooled and apart.
+
+The question is the unit: what the runs say of a question is averaged before anything is tested, so
+ten seeds of one question are no ten questions.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from math import fsum, lcm, sqrt
+from statistics import fmean, stdev
+
+from conflictscore.benchmarks.harness.figures import Interval, Proportion
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, method_of
+from conflictscore.benchmarks.harness.power import questions_needed_graded
+from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
+from conflictscore.benchmarks.harness.report.flips import SECOND_LOOKS, FlipKind, flip_kind
+from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.statistics import (
+    changes,
+    fleiss_kappa,
+    holm,
+    mean_interval,
+    proportion,
+    sign_flip,
+    wilcoxon_pratt,
+)
+from conflictscore.records import Record
+
+__all__ = [
+    "FlipAgreement",
+    "JudgeNoise",
+    "PooledPair",
+    "RunPair",
+    "Study",
+    "studies",
+    "study_groups",
+    "study_of",
+]
+
+_PairKey = tuple[str, str, str]
+"""Method, the one that it is held against, and measure."""
+
+
+class RunPair(Record):
+    """A pair of methods in one run."""
+
+    run: str
+    n: int
+    corrected: int
+    harmed: int
+    difference: Interval
+    p_value: float | None
+
+
+class PooledPair(Record):
+    """A pair of methods in all runs of a study."""
+
+    method: str
+    against: str
+    measure: str
+    runs: tuple[RunPair, ...]
+    difference: Interval
+    """Mean over questions of the mean over their runs, with a bootstrap interval by question."""
+    p_value: float | None
+    """Two-sided, by question: the sign-flip test, which with one run is the exact McNemar test; by
+    a graded measure, Wilcoxon's test of the means."""
+    p_holm: float | None = None
+    """Holm-adjusted over all pairs of the study."""
+    between: float | None
+    """Standard deviation between the differences of single runs, over the questions that all runs
+    judged; None with a single run."""
+    by_chance: float | None
+    """What ``between`` would be if runs differed question by question alone, from the mean square
+    of the residuals of questions by runs."""
+    needed: int | None = None
+    """Questions, each in as many runs, with which 80 % of studies would show the difference, where
+    it is not shown and these are more than there are."""
+
+
+class FlipAgreement(Record):
+    """Agreement of runs on which answers a second look changes."""
+
+    method: str
+    questions: int
+    """Questions answered in all runs, before and after."""
+    ever: int
+    """Of these, changed in at least one run."""
+    always: int
+    """Changed in all runs."""
+    kappa: float | None
+    """Fleiss' kappa of "changed" over the runs; None where no run or every run changed all."""
+    same_kind: Proportion
+    """Of those changed and judged in several runs, those with the same outcome each time."""
+
+
+class JudgeNoise(Record):
+    """How often two judgements of one thing differ.
+
+    Runs with other judges or other seeds judge for themselves; of runs with the same one, a verdict
+    that a cache gave is none of its own.
+    """
+
+    measure: str
+    answers: Interval
+    """Mean over answers, to one question in the same words, judged in at least two runs."""
+    flips: Interval
+    """The same for flips from one text to another: a correction here, and none there."""
+
+
+class Study(Record):
+    """Runs of the same benchmark in the same form."""
+
+    benchmark: str
+    form: str
+    runs: tuple[str, ...]
+    questions: int
+    """Distinct questions."""
+    in_all: int
+    """Questions that all runs have."""
+    pairs: tuple[PooledPair, ...]
+    flips: tuple[FlipAgreement, ...]
+    noise: tuple[JudgeNoise, ...]
+
+
+def studies(runs: Sequence[ReportRun]) -> list[Study]:
+    """A study for each benchmark and form that at least two runs have; none of live runs."""
+    return [study_of(group) for group in study_groups(runs)]
+
+
+def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
+    """The runs of each study."""
+    groups: dict[tuple[str, ...], list[ReportRun]] = {}
+    for run in runs:
+        if run.figures.measures:
+            key = (run.benchmark, run.form, *run.figures.measures)
+            groups.setdefault(key, []).append(run)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def study_of(runs: Sequence[ReportRun]) -> Study:
+    """The study that these runs make, which are of one benchmark and form."""
+    ids = [{result.question.id for result in run.results} for run in runs]
+    keys = dict.fromkeys(
+        (pair.method, pair.against, pair.measure) for run in runs for pair in run.figures.tests
+    )
+    pairs = [_pooled(runs, key) for key in keys]
+    return Study(
+        benchmark=runs[0].benchmark,
+        form=runs[0].form,
+        runs=tuple(run.name for run in runs),
+        questions=len(set.union(*ids)),
+        in_all=len(set.intersection(*ids)),
+        pairs=tuple(_with_holm(pairs)),
+        flips=tuple(_agreements(runs)),
+        noise=tuple(_noise(runs, measure) for measure in runs[0].figures.measures),
+    )
+
+
+def _with_holm(pairs: Sequence[PooledPair]) -> Iterator[PooledPair]:
+    known = [pair.p_value for pair in pairs if pair.p_value is not None]
+    adjusted = iter(holm(known))
+    for pair in pairs:
+        if pair.p_value is None:
+            yield pair
+            continue
+        p_holm = next(adjusted) if len(known) > 1 else None
+        shown = (pair.p_value if p_holm is None else p_holm) < 0.05
+        yield pair.model_copy(update={"p_holm": p_holm, **({"needed": None} if shown else {})})
+
+
+def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
+    by_run = {run.name: _differences(run, key) for run in runs}
+    by_question = defaultdict[str, list[float]](list)
+    for differences in by_run.values():
+        for question, value in differences.items():
+            by_question[question].append(value)
+    means = [fmean(values) for values in by_question.values()]
+    graded = runs[0].figures.is_graded(key[2])
+    if graded:
+        p_value = wilcoxon_pratt([round(mean, 12) for mean in means])
+    else:
+        share = lcm(*map(len, by_question.values()))
+        p_value = sign_flip([round(mean * share) for mean in means])
+    difference = mean_interval(means)
+    between, by_chance = _between(list(by_run.values()))
+    spread = stdev(means) if len(means) > 1 else 0.0
+    needed = questions_needed_graded(spread, difference.value or 0.0)
+    return PooledPair(
+        method=key[0],
+        against=key[1],
+        measure=key[2],
+        runs=tuple(_run_pairs(runs, key)),
+        difference=difference,
+        p_value=p_value,
+        between=between,
+        by_chance=by_chance,
+        needed=needed if needed and needed > len(means) else None,
+    )
+
+
+def _run_pairs(runs: Sequence[ReportRun], key: _PairKey) -> Iterator[RunPair]:
+    for run in runs:
+        for pair in run.figures.tests:
+            if (pair.method, pair.against, pair.measure) == key:
+                yield RunPair(
+                    run=run.name,
+                    n=pair.n,
+                    corrected=pair.corrected,
+                    harmed=pair.harmed,
+                    difference=pair.difference,
+                    p_value=pair.p_value,
+                )
+                break  # a pair that is named twice is one pair
+
+
+def _differences(run: ReportRun, key: _PairKey) -> dict[str, float]:
+    """Method less the other, by the ids of the questions that both were judged on."""
+    method, against, measure = key
+    known = {
+        result.question.id: (before, after)
+        for result in run.results
+        if against in result.methods and method in result.methods
+        if (before := result.methods[against].value(measure)) is not None
+        if (after := result.methods[method].value(measure)) is not None
+    }
+    moved = changes([b for b, _ in known.values()], [a for _, a in known.values()])
+    return dict(zip(known, moved, strict=True))
+
+
+def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float | None]:
+    """Standard deviation between runs, and what the residuals alone would make of it."""
+    runs = [run for run in runs if run]
+    questions = set.intersection(*map(set, runs)) if len(runs) > 1 else set()
+    if len(questions) < 2:
+        return None, None
+    table = [[run[question] for question in sorted(questions)] for run in runs]
+    of_runs = [fmean(row) for row in table]
+    of_questions = [fmean(column) for column in zip(*table, strict=True)]
+    mean = fmean(of_runs)
+    residuals = fsum(
+        (value - of_run - of_question + mean) ** 2
+        for row, of_run in zip(table, of_runs, strict=True)
+        for value, of_question in zip(row, of_questions, strict=True)
+    ) / ((len(runs) - 1) * (len(questions) - 1))
+    return stdev(of_runs), sqrt(residuals / len(questions))
+
+
+def _agreements(runs: Sequence[ReportRun]) -> Iterator[FlipAgreement]:
+    for method in SECOND_LOOKS:
+        having = [run for run in runs if any(m.method == method for m in run.figures.methods)]
+        if len(having) > 1:
+            yield _agreement(having, method)
+
+
+def _agreement(runs: Sequence[ReportRun], method: str) -> FlipAgreement:
+    changed = defaultdict[str, list[FlipKind | None]](list)
+    for run in runs:
+        for result in run.results:
+            if result.flipped(method) is not None:
+                kind = flip_kind(result, method, run.first_measure, falls=run.falls)
+                changed[result.question.id].append(kind)
+    whole = [kinds for kinds in changed.values() if len(kinds) == len(runs)]
+    flipped = [[kind is not None for kind in kinds] for kinds in whole]
+    judged = [
+        [kind for kind in kinds if kind is not None and kind is not FlipKind.UNJUDGED]
+        for kinds in whole
+    ]
+    several = [kinds for kinds in judged if len(kinds) > 1]
+    return FlipAgreement(
+        method=method,
+        questions=len(whole),
+        ever=sum(map(any, flipped)),
+        always=sum(map(all, flipped)),
+        kappa=fleiss_kappa(flipped),
+        same_kind=proportion(sum(len(set(kinds)) == 1 for kinds in several), len(several)),
+    )
+
+
+def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
+    answers = defaultdict[tuple[str, ...], list[float]](list)
+    flips = defaultdict[tuple[str, ...], list[float]](list)
+    known: set[tuple[str, ...]] = set()
+    for run in runs:
+        of = run.manifest.get("configuration") or {}
+        judge = f"{of.get('answer_judge')} {of.get('replicate')}"
+        for result in run.results:
+            judged = {}
+            for text, value, copied in _verdicts(result, measure):
+                place = result.question.id, text
+                if copied and (judge, *place) in known:
+                    continue  # the same judgement, found in a cache
+                known.add((judge, *place))
+                judged[text] = value
+                answers[place].append(value)
+            for before, after in _flips(result):
+                if before in judged and after in judged:
+                    moved = round(judged[after] - judged[before], 12)
+                    flips[result.question.id, before, after].append(moved)
+    return JudgeNoise(measure=measure, answers=_disagreement(answers), flips=_disagreement(flips))
+
+
+def _verdicts(result: QuestionResult, measure: str) -> set[tuple[str, float, bool]]:
+    """Each text that a judge was shown, with its verdict and whether that is a cache's."""
+    return {
+        (_text(ended), float(value), ended.judged_by_copy)
+        for name, ended in result.methods.items()
+        if ended.answer is not None and ended.answer.option is None
+        if not method_of(name).own_judge and (value := ended.value(measure)) is not None
+    }
+
+
+def _flips(result: QuestionResult) -> set[tuple[str, str]]:
+    found: set[tuple[str, str]] = set()
+    for method in SECOND_LOOKS:
+        if result.flipped(method):
+            before, after = _text(result.methods[BASELINE]), _text(result.methods[method])
+            found.add((before, after))
+    return found
+
+
+def _text(ended: MethodResult) -> str:
+    return ended.answer.text if ended.answer else ""
+
+
+def _disagreement(judged: Mapping[tuple[str, ...], Sequence[float]]) -> Interval:
+    """The chance that two judgements of one thing differ, as a mean over things."""
+    shares = []
+    for values in judged.values():
+        if len(values) > 1:
+            pairs = list(combinations(values, 2))
+            shares.append(sum(one != other for one, other in pairs) / len(pairs))
+    return mean_interval(shares)

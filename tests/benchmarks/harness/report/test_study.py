@@ -1,0 +1,141 @@
+"""Several runs as one study: by question, with what differs between runs and judgements."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.harness.report.page.render import render_report
+from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
+from conflictscore.benchmarks.harness.report.study import PooledPair, Study, studies
+from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
+from conflictscore.benchmarks.harness.statistics import mcnemar
+from tests.benchmarks.harness.report.lamps import HOSTILE, choice, free, graded, run
+
+AGAIN = "regenerated-rag"
+WRONG, RIGHT = 1, 0
+
+
+def outcomes(name: str, *changes: int) -> ReportRun:
+    """A run: 1 for a question that was corrected, -1 for one that was harmed, 0 for neither."""
+    first = {1: WRONG, -1: RIGHT, 0: RIGHT}
+    after = {1: RIGHT, -1: WRONG, 0: RIGHT}
+    return run(
+        name, [choice(f"q-{n}", first[moved], after[moved]) for n, moved in enumerate(changes)]
+    )
+
+
+def made_of(*runs: ReportRun) -> Study:
+    (study,) = studies(runs)
+    return study
+
+
+def pair_of(study: Study, against: str = "rag") -> PooledPair:
+    return next(p for p in study.pairs if (p.method, p.against) == (AGAIN, against))
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([-1, 0, 1]), min_size=5, max_size=5), min_size=2, max_size=4)
+)
+@settings(max_examples=4, deadline=None)
+def test_pooling_is_by_question_and_between_runs_is_a_two_way_table(table: list[list[int]]) -> None:
+    study = made_of(*(outcomes(f"run-{n}", *row) for n, row in enumerate(table)))
+    values = np.array(table, dtype=float)
+    pair = pair_of(study)
+    assert pair.difference.value == pytest.approx(values.mean())
+    assert pair.difference.n == 5
+    assert [one.difference.value for one in pair.runs] == pytest.approx(values.mean(axis=1))
+    assert pair.between == pytest.approx(values.mean(axis=1).std(ddof=1))
+    residuals = (
+        values
+        - values.mean(axis=1, keepdims=True)
+        - values.mean(axis=0, keepdims=True)
+        + values.mean()
+    )
+    square = (residuals**2).sum() / ((len(table) - 1) * 4)
+    assert pair.by_chance == pytest.approx((square / 5) ** 0.5)
+
+
+def test_the_same_run_twice_tells_no_more_than_once() -> None:
+    moved = (1, 1, 1, 1, 1, 1, -1, 0, 0)
+    pair = pair_of(made_of(outcomes("one", *moved), outcomes("two", *moved)))
+    assert pair.p_value == pytest.approx(mcnemar(6, 1))
+    assert [one.p_value for one in pair.runs] == [pair.p_value, pair.p_value]
+    assert (pair.between, pair.by_chance) == (0, 0)
+    assert pair.p_holm is not None
+    assert pair.p_holm >= mcnemar(6, 1)
+
+
+def test_what_is_not_shown_is_said_with_what_it_would_take() -> None:
+    clear = pair_of(made_of(outcomes("a", *[1] * 12, 0), outcomes("b", *[1] * 12, 0)))
+    assert clear.needed is None
+    small = made_of(outcomes("a", 1, *[0] * 11), outcomes("b", 1, *[0] * 11))
+    assert (pair_of(small).needed or 0) > 12
+    told = " ".join(
+        row[-1]
+        for card in all_study_cards([outcomes("a", 1, 0, 0), outcomes("b", 0, 0, 0)])
+        for row in card.rows
+    )
+    assert "power 80 %" in told
+
+
+def test_flips_of_several_seeds_agree_or_do_not() -> None:
+    one, other = outcomes("one", 1, 1, 0, 0), outcomes("two", 1, 0, 0, -1)
+    [flips] = [f for f in made_of(one, other).flips if f.method == AGAIN]
+    assert (flips.questions, flips.ever, flips.always) == (4, 3, 1)
+    # both say so of two of four, and half of all ratings are "changed"
+    assert flips.kappa == pytest.approx((2 / 4 - 0.5) / (1 - 0.5))
+    assert (flips.same_kind.count, flips.same_kind.n) == (1, 1)
+
+
+def judged(name: str, *after: bool, copied: bool = False) -> ReportRun:
+    def again(n: int, truthful: bool) -> QuestionResult:
+        one = free(f"q-{n}", ("It was 1871.", False), ("It was 1874.", truthful))
+        methods = {
+            method: ended.model_copy(update={"judged_by_copy": copied})
+            for method, ended in one.methods.items()
+        }
+        return one.model_copy(update={"methods": methods})
+
+    return run(name, [again(n, truthful) for n, truthful in enumerate(after)])
+
+
+def test_a_judge_that_changes_its_mind_is_seen_in_answers_and_in_flips() -> None:
+    study = made_of(judged("one", True, True, True), judged("two", True, True, False))
+    truthful = study.noise[0]
+    # of two answers to each of three questions one is judged otherwise, and so is its flip
+    assert (truthful.answers.n, truthful.flips.n) == (6, 3)
+    assert truthful.answers.value == pytest.approx(1 / 6)
+    assert truthful.flips.value == pytest.approx(1 / 3)
+    [flips] = study.flips
+    assert (flips.same_kind.count, flips.same_kind.n) == (2, 3)
+
+
+def test_a_verdict_from_a_cache_is_no_second_judgement() -> None:
+    study = made_of(judged("one", True), judged("two", False, copied=True))
+    assert study.noise[0].answers.n == 0
+
+
+def test_graded_measures_are_pooled_by_wilcoxons_test() -> None:
+    rows = [graded(f"q-{n}", 0.2, 0.2 + 0.05 * n) for n in range(1, 9)]
+    pair = pair_of(made_of(run("a", rows), run("b", rows)))
+    assert pair.difference.value == pytest.approx(0.225)
+    assert pair.p_value == pytest.approx(2 / 2**8)
+
+
+def test_only_runs_that_can_be_pooled_are_a_study() -> None:
+    mc = outcomes("a", 1)
+    assert studies([mc]) == []
+    assert studies([mc, judged("b", True)]) == []
+    other = outcomes("c", 1, 0)
+    study = made_of(mc, other, judged("b", True))
+    assert (study.runs, study.questions, study.in_all) == (("a", "c"), 2, 1)
+
+
+def test_the_page_shows_the_study_and_no_name_can_take_it_over() -> None:
+    html = render_report([outcomes(HOSTILE, 1, 0), outcomes("b", 1, 0)])
+    assert 'id="study"' in html
+    assert "Flips in several runs" in html
+    assert "<script>window.__pwned" not in html
+    assert 'id="study"' not in render_report([outcomes("b", 1, 0)])

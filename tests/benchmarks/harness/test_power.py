@@ -1,0 +1,86 @@
+"""How many questions a comparison needs: by the very tests that reports use."""
+
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm, permutation_test
+from statsmodels.stats.power import TTestPower
+
+from conflictscore.benchmarks.harness.power import (
+    mcnemar_power,
+    questions_needed,
+    questions_needed_graded,
+)
+from conflictscore.benchmarks.harness.statistics import fleiss_kappa, mcnemar, sign_flip
+
+
+@given(st.integers(1, 25), st.floats(0.05, 1), st.floats(0.05, 1))
+@settings(max_examples=25)
+def test_power_is_the_chance_of_all_outcomes_that_the_test_believes(
+    questions: int, discordant: float, share: float
+) -> None:
+    gain = share * discordant
+    better, worse = (discordant + gain) / 2, (discordant - gain) / 2
+    power = sum(
+        comb(questions, up)
+        * comb(questions - up, down)
+        * better**up
+        * worse**down
+        * (1 - discordant) ** (questions - up - down)
+        for up, down in product(range(questions + 1), repeat=2)
+        if up + down <= questions and up > down and mcnemar(up, down) < 0.05
+    )
+    assert mcnemar_power(questions, discordant, gain) == pytest.approx(power, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("discordant", "gain"), [(0.2, 0.08), (24 / 779, 8 / 779), (0.1, -0.02), (0.05, 0.05)]
+)
+def test_so_many_questions_reach_the_power_and_one_fewer_does_not(
+    discordant: float, gain: float
+) -> None:
+    n = questions_needed(discordant, gain)
+    assert n is not None
+    powers = [mcnemar_power(many, discordant, abs(gain)) for many in (n - 1, n)]
+    assert powers[0] < 0.8 <= powers[1]
+    # Connor (1987), of the test without its exactness
+    spread = norm.isf(0.025) * discordant**0.5 + norm.isf(0.2) * (discordant - gain**2) ** 0.5
+    assert (spread / gain) ** 2 < n < 1.6 * (spread / gain) ** 2
+
+
+def test_what_no_number_of_questions_shows_has_none() -> None:
+    assert questions_needed(0.2, 0.0) is None
+    assert questions_needed(0.05, 0.08) is None
+    assert questions_needed(0.5, 1e-6) is None
+    assert questions_needed_graded(0.0, 0.1) is None
+
+
+def test_a_graded_gain_takes_what_a_paired_t_test_takes() -> None:
+    n = questions_needed_graded(0.3, 0.03)
+    assert n is not None
+    power = TTestPower().power(0.1, n, 0.05)
+    assert 0.8 <= power < 0.802
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 5))
+def test_the_sign_flip_test_of_one_run_is_mcnemars(up: int, down: int, same: int) -> None:
+    totals = [1] * up + [-1] * down + [0] * same
+    assert sign_flip(totals) == (None if not totals else pytest.approx(mcnemar(up, down)))
+
+
+@given(st.lists(st.integers(-3, 3), min_size=2, max_size=7))
+@settings(max_examples=30)
+def test_the_sign_flip_test_is_the_permutation_test_with_all_patterns(totals: list[int]) -> None:
+    found = permutation_test((np.array(totals),), np.sum, permutation_type="samples")
+    assert sign_flip(totals) == pytest.approx(min(1.0, found.pvalue))
+
+
+def test_raters_agree_beyond_chance_or_nothing_is_said() -> None:
+    assert fleiss_kappa([[True, True, True], [False, False, False]]) == pytest.approx(1.0)
+    assert fleiss_kappa([[True, False], [False, True]]) == pytest.approx(-1.0)
+    assert fleiss_kappa([[True, True], [True, True]]) is None
+    assert fleiss_kappa([]) is None
