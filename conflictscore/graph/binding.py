@@ -9,7 +9,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.config import get_stream_writer
-from langgraph.graph import StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from conflictscore.models.calls import SYNCHRONOUS
@@ -102,6 +102,21 @@ class Binding:
             return run_for_sync_caller(run_async(state))
 
         return RunnableLambda(run, afunc=run_async, name=name)
+
+    def fill_input(
+        self,
+        graph: CompiledStateGraph[Any, Any, Any, Any],
+        fill: Callable[[dict[str, Any], RunContext], dict[str, Any]],
+    ) -> None:
+        """Have a mapping that the graph is invoked with filled up before its state takes it.
+
+        A checkpointer's thread keeps what an input leaves out, and no node can tell what is new.
+        """
+
+        def filled(given: Any) -> Any:
+            return fill(dict(given), self.context) if isinstance(given, Mapping) else given
+
+        graph.nodes[START].mapper = filled
 
     def route(self, path: Callable[[RagState, RunContext], str]) -> Callable[..., str]:
         """Make a routing function of a function of state and context."""

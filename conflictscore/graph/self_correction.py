@@ -8,6 +8,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from conflictscore.graph.binding import Binding
+from conflictscore.nodes.begin import begin, whole_input
 from conflictscore.nodes.contextualize import contextualize
 from conflictscore.nodes.correct import correct
 from conflictscore.nodes.decide import decide
@@ -46,10 +47,10 @@ def build_self_correction_graph(
     """Build the loop.
 
     ```
-    retrieve → generate → decompose → label → score → [guard →] decide ─┬→ record
-                              ▲         ▲                               ├→ justify → record
-                              │         └──────── look_further ◄────────┤
-                              └──────────────── correct ◄───────────────┘
+    begin → retrieve → generate → decompose → label → score → [guard →] decide ─┬→ record
+                                      ▲         ▲                               ├→ justify → record
+                                      │         └──────── look_further ◄────────┤
+                                      └──────────────── correct ◄───────────────┘
     ```
 
     A follow-up question passes through ``contextualize`` first, unless the caller answers and
@@ -67,12 +68,12 @@ def build_self_correction_graph(
     """
     graph = StateGraph[RagState, None, RagInput, RagState](RagState, input_schema=RagInput)
     bound = Binding(graph, context)
-    answering = (contextualize, retrieve, generate, decompose, label, score)
+    answering = (begin, contextualize, retrieve, generate, decompose, label, score)
     revising = (guard, decide, look_further, correct)
     for node in (*answering, *revising, justify, record):
         graph.add_node(node.__name__, bound.node(node))
     for before, path, after in (
-        (START, _route_at_start, ["contextualize", "retrieve"]),
+        ("begin", _route_after_begin, ["contextualize", "retrieve"]),
         ("generate", _route_after_generate, ["decompose", "record"]),
         ("score", _route_after_score, ["guard", "decide"]),
         ("decide", _route_after_decide, ["look_further", "correct", "justify", "record"]),
@@ -80,6 +81,7 @@ def build_self_correction_graph(
         ("correct", _route_after_correct, ["decompose", "justify", "record"]),
     ):
         graph.add_conditional_edges(before, bound.route(path), after)
+    graph.add_edge(START, "begin")
     graph.add_edge("contextualize", "retrieve")
     graph.add_edge("retrieve", "generate")
     graph.add_edge("decompose", "label")
@@ -88,6 +90,7 @@ def build_self_correction_graph(
     graph.add_edge("justify", "record")
     graph.add_edge("record", END)
     compiled = graph.compile(checkpointer=checkpointer, name="self_correcting_rag")
+    bound.fill_input(compiled, whole_input)
     return compiled.with_config(recursion_limit=_STEPS)
 
 
@@ -100,7 +103,7 @@ def shared_graph() -> SelfCorrectionGraph:
     return build_self_correction_graph(None, checkpointer=False)
 
 
-def _route_at_start(state: RagState, context: RunContext) -> str:
+def _route_after_begin(state: RagState, context: RunContext) -> str:
     if not state.get("history"):
         return "retrieve"
     # a caller who answers knows the conversation; only a search needs the question rewritten

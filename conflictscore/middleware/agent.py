@@ -1,21 +1,21 @@
 """Self-correction for LangChain agents, as a middleware of ``create_agent``."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextvars import copy_context
 from typing import Annotated, Any, NotRequired, Unpack
 
 from langchain_core.retrievers import BaseRetriever
 from langgraph.runtime import Runtime
 
-from conflictscore.errors import ConfigurationError, InputError, install_hint
+from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import CorrectionOptions, explicit_kwargs, split_options
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-    from langchain.agents.middleware.types import OmitFromSchema
+    from langchain.agents.middleware.types import OmitFromSchema, ToolCallRequest
 except ModuleNotFoundError:
     raise ConfigurationError(
         f"agents need the package langchain: {install_hint('langchain')}"
@@ -24,7 +24,8 @@ except ModuleNotFoundError:
 from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, Response
 from conflictscore.middleware.approval import decide_on
 from conflictscore.middleware.call_watch import CallWatch
-from conflictscore.middleware.entrypoints import FailurePolicy
+from conflictscore.middleware.entrypoints import FailurePolicy, check_choices
+from conflictscore.middleware.tool_watch import ToolResult, retrieved_documents, with_artifact
 
 __all__ = ["ConflictScoreMiddleware", "ConflictState"]
 
@@ -51,9 +52,11 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     ```
 
     Only answers in words are checked; tool calls, structured answers and empty ones pass through.
-    The documents are what the agent's tools have brought since the last human message, from their
-    artifacts or their texts. Where they brought none, the retriever is asked with that message;
-    without a retriever the answer is left as it is, with a note.
+    The documents are what the agent's tools have brought since the last human message: what
+    LangChain retrievers inside them found, their artifacts, or their texts, which are taken apart
+    where a tool has joined several. Where they brought none, the retriever is asked with that
+    message; without a retriever, a follow-up is checked against earlier results of the
+    conversation, and where there are none the answer is left as it is, with a note.
 
     A new answer is asked for in the agent's own conversation, with the evidence of both sides at
     its end and without tools. That call passes through the middleware further in, such as retries
@@ -69,6 +72,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
 
     Args:
         retriever: Finds documents for answers whose tools brought none: any LangChain retriever.
+        sources: Names of the tools whose results are documents; by default those that are named
+            like a search, return documents, or return prose.
         approve_flips: Whether a person decides on every flip, by a LangGraph interrupt; the agent
             needs a checkpointer. Resume with ``"approve"``, ``"reject"`` or ``{"edit": text}``.
             Until then the first answer stands in the history, and has been streamed.
@@ -89,13 +94,13 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         self,
         *,
         retriever: BaseRetriever | None = None,
+        sources: Collection[str] | None = None,
         approve_flips: bool = False,
         on_failure: FailurePolicy = "pass_through",
         **settings: Unpack[CorrectionOptions],
     ) -> None:
         super().__init__()
-        if on_failure not in ("pass_through", "raise"):
-            raise InputError(f"on_failure is {on_failure!r}; give 'pass_through' or 'raise'")
+        check_choices(on_failure, sources)
         chosen, models = split_options(settings)
         if (judge := models.pop("judge", None)) is not None:
             models["judge"] = open_run(judge, None, chosen, **models).decomposer
@@ -103,6 +108,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         models.pop("base_url", None)
         self._settings = AgentSettings(
             retriever=retriever,
+            sources=sources,
             run=chosen,
             models=models,
             approve_flips=approve_flips,
@@ -144,6 +150,22 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
             return await asyncio.create_task(calling, context=outside.copy())
 
         return await AgentTurn(request, self._settings, watch, call).response()
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
+    ) -> ToolResult:
+        """Keep the documents that retrievers inside a tool find as the artifact of its result."""
+        with retrieved_documents() as found:
+            return with_artifact(handler(request), found)
+
+    async def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolResult]],
+    ) -> ToolResult:
+        """:meth:`wrap_tool_call` for agents that are invoked asynchronously."""
+        with retrieved_documents() as found:
+            return with_artifact(await handler(request), found)
 
     def after_model(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Ask for a person's decision on a flip that was proposed.

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -55,6 +55,7 @@ class AgentSettings:
     """Settings of a middleware."""
 
     retriever: BaseRetriever | None
+    sources: Collection[str] | None
     run: Settings
     models: Mapping[str, Any]
     """Keywords of ``open_run``; no judge where the agent's own model judges."""
@@ -100,7 +101,7 @@ class AgentTurn:
             watch: Sees every call of the agent's model.
             call: Calls it, with a request and whether its tokens are hidden.
         """
-        asked = asked_in(request.state["messages"])
+        asked = asked_in(request.state["messages"], sources=settings.sources)
         if settings.retriever is None:
             asked = asked.or_earlier()
         self._request, self._settings, self._asked = request, settings, asked

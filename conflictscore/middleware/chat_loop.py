@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,6 +57,7 @@ class ChatLoop:
     context: RunContext
     graph: SelfCorrectionGraph
     on_failure: FailurePolicy
+    sources: Collection[str] | None = None
 
     @property
     def chat(self) -> BaseChatModel:
@@ -77,7 +78,10 @@ class ChatLoop:
         """
         parameters = dict(parameters)
         brought = given_documents({"documents": _listed(parameters.pop("documents", None))})
-        asked, draft = asked_in(messages, brought, parameters.pop("question", None)), None
+        asked, draft = (
+            asked_in(messages, brought, parameters.pop("question", None), self.sources),
+            None,
+        )
         if self.context.retriever is None:
             asked = asked.or_earlier()
         own = asked.since or asked.other_content or not asked.question or "tools" in parameters

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self, cast
 from urllib.parse import urlsplit
@@ -26,7 +26,7 @@ from conflictscore.graph.self_correction import build_self_correction_graph
 from conflictscore.middleware.chat_calls import AnswerForm, apart, running, with_parameters
 from conflictscore.middleware.chat_fields import SettingFields
 from conflictscore.middleware.chat_loop import ChatLoop, as_chunk, in_words
-from conflictscore.middleware.entrypoints import FailurePolicy
+from conflictscore.middleware.entrypoints import FailurePolicy, check_choices
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import ReasoningEffort, default_spec
 from conflictscore.prompts import PromptSet
@@ -43,7 +43,15 @@ class _Opened(NamedTuple):
 
 
 _MODELS = ("judge", "base_url", "context_window", "reasoning_effort")
-_OPENED = ("model", "retriever", *Settings.names(), *_MODELS, "content_cache", "on_failure")
+_OPENED = (
+    "model",
+    "retriever",
+    *Settings.names(),
+    *_MODELS,
+    "content_cache",
+    "on_failure",
+    "sources",
+)
 """Fields whose change makes the model open everything again."""
 _CALL_PARAMETERS = (
     *("temperature", "top_p", "seed", "max_tokens", "stop"),
@@ -105,6 +113,9 @@ class SelfCorrectingChatModel(SettingFields):
     on_failure: FailurePolicy = "raise"
     """Policy for a failed search or model: ``pass_through`` returns the model's own reply, with
     a note. A wrong key or setting is always raised."""
+    sources: Collection[str] | None = None
+    """Names of the tools whose results are documents; by default those that are named like a
+    search, return documents, or return prose."""
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Call parameters of the answering model."""
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
@@ -122,10 +133,7 @@ class SelfCorrectingChatModel(SettingFields):
             if name not in fields and name not in _CALL_PARAMETERS:
                 line = unknown_name(name, (*Settings.names(), *_MODELS, "content_cache"))
                 raise InputError(f"{line}; the model's own arguments go into model_kwargs")
-        if settings.get("on_failure", "raise") not in ("raise", "pass_through"):
-            raise InputError(
-                f"on_failure is {settings['on_failure']!r}; give 'raise' or 'pass_through'"
-            )
+        check_choices(settings.get("on_failure", "raise"), settings.get("sources"))
         for name, given in (("model", model), ("judge", settings.get("judge"))):
             if given is not None:
                 check_model(given, name)
@@ -363,7 +371,9 @@ class SelfCorrectingChatModel(SettingFields):
                     cache=self.content_cache,
                     **models,
                 )
-                loop = ChatLoop(context, build_self_correction_graph(context), self.on_failure)
+                loop = ChatLoop(
+                    context, build_self_correction_graph(context), self.on_failure, self.sources
+                )
                 self._opened = _Opened(settings, loop)
             return self._opened.loop
 

@@ -1,6 +1,7 @@
 """Shared parts of the entry points: the run, its failures, and which tokens are streamed."""
 
-from typing import Any, Literal
+from collections.abc import Collection
+from typing import Any, Literal, get_args
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
@@ -24,6 +25,7 @@ __all__ = [
     "HIDDEN",
     "FailurePolicy",
     "PassedOnError",
+    "check_choices",
     "correct",
     "reason_or_raise",
     "reconsider_prompt",
@@ -76,6 +78,21 @@ def whole(run: Run) -> dict[str, Any]:
     return run.summary("attempts", "reason")
 
 
+def check_choices(on_failure: object, sources: object) -> None:
+    """Refuse an unknown policy, and sources that are no list of names.
+
+    Raises:
+        InputError: One of them cannot be used.
+    """
+    if on_failure not in get_args(FailurePolicy):
+        raise InputError(f"on_failure is {on_failure!r}; give 'pass_through' or 'raise'")
+    names = list(sources) if isinstance(sources, Collection) else [sources]
+    if sources is not None and (
+        isinstance(sources, str) or not all(isinstance(name, str) for name in names)
+    ):
+        raise InputError(f"sources is {sources!r}; give a list of names of tools")
+
+
 def reason_or_raise(error: Exception, on_failure: FailurePolicy) -> str:
     """The reason to give with an answer that was left as it is.
 
@@ -83,7 +100,7 @@ def reason_or_raise(error: Exception, on_failure: FailurePolicy) -> str:
     is meant for LangGraph, such as an interrupt.
 
     Raises:
-        Exception: The error itself, where it is not to be reason_or_raise.
+        Exception: The error itself, where it is not to be passed over.
     """
     if isinstance(error, NoDocumentsError):
         return str(error)

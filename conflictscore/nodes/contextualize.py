@@ -6,7 +6,6 @@ from conflictscore.errors import ProviderError
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.answer_replies import read_text
 from conflictscore.nodes.conversation import Conversation, Turn, conversation_of
-from conflictscore.nodes.retrieve import given_documents, read_question
 from conflictscore.nodes.state import RagState, RunContext, RunRuntime, spent
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.tokens import count_tokens
@@ -24,12 +23,8 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
     A question that could not be rewritten is used as it was asked, with a note.
 
-    Raises:
-        InputError: The input cannot be used, a turn of the history included.
     """
-    asked, _ = read_question(state)
-    given_documents(state)  # checked before anything is paid for
-    context, meter = runtime.context, UsageMeter()
+    asked, context, meter = state["question"], runtime.context, UsageMeter()
     conversation = conversation_of(state, context.generator)
     question, notes = asked, _left_out(conversation)
     if conversation.spoken:
@@ -43,7 +38,6 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         runtime.stream_writer({"event": "question", "asked": asked, "question": question})
     return {
         "question": question,
-        "asked": asked,
         "notes": [*state.get("notes", []), *notes],
         "usage": spent(state, meter.usage),
     }

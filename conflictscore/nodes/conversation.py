@@ -1,11 +1,16 @@
 """The conversation before a question, cut to a share of the model's context window."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import NamedTuple
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, ConfigDict, ValidationError
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    convert_to_messages,
+)
 
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
@@ -13,21 +18,32 @@ from conflictscore.nodes.state import RagState
 from conflictscore.prompts import neutral
 from conflictscore.tokens import count_tokens
 
-__all__ = ["Conversation", "Turn", "conversation_of", "read_after"]
+__all__ = [
+    "Conversation",
+    "Turn",
+    "conversation_of",
+    "history_of",
+    "messages_of",
+    "read_after",
+    "turns_in",
+]
 
 _SHARE = 4
 """A conversation gets 1 / _SHARE of the context window; the documents need the rest."""
 _FRAME_TOKENS = 4
 """Tokens of a chat message beside its text."""
-_MESSAGES = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
+_MESSAGES: Mapping[str, type[BaseMessage]] = {
+    "system": SystemMessage,
+    "user": HumanMessage,
+    "assistant": AIMessage,
+}
 
 
-class Turn(BaseModel):
+class Turn(NamedTuple):
     """One earlier message of a conversation."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    role: Literal["system", "user", "assistant"]
+    role: str
+    """``system``, ``user`` or ``assistant``."""
     content: str
 
 
@@ -43,7 +59,7 @@ class Conversation:
     @property
     def messages(self) -> tuple[BaseMessage, ...]:
         """The turns as chat messages."""
-        return tuple(_MESSAGES[turn.role](neutral(turn.content)) for turn in self.turns)
+        return tuple(_MESSAGES[turn.role](content=neutral(turn.content)) for turn in self.turns)
 
     @property
     def spoken(self) -> tuple[Turn, ...]:
@@ -58,9 +74,9 @@ def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
     user's. System turns always stay.
 
     Raises:
-        InputError: A turn has no text, an unknown role or an unknown field.
+        InputError: A turn has no text, or an unknown role.
     """
-    turns = _turns(state)
+    turns = history_of(state.get("history"))
     sizes = [count_tokens(turn.content, model.name).n + _FRAME_TOKENS for turn in turns]
     spoken = [index for index, turn in enumerate(turns) if turn.role != "system"]
     room = model.context_window // _SHARE - sum(sizes) + sum(sizes[index] for index in spoken)
@@ -86,16 +102,44 @@ def read_after(messages: Sequence[BaseMessage], prompt: str) -> str:
     return "\n".join([*(f"{message.type}: {message.text}" for message in messages), prompt])
 
 
-def _turns(state: RagState) -> tuple[Turn, ...]:
-    turns = []
-    for number, item in enumerate(state.get("history") or [], start=1):
+def messages_of(given: object, field: str) -> list[BaseMessage]:
+    """A conversation in any of LangChain's forms: messages, pairs of role and text, mappings.
+
+    Raises:
+        InputError: It is no list, or a message cannot be read; names its place.
+    """
+    if given is None:
+        return []
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise InputError(f"{field} is {type(given).__name__}, not a list of messages")
+    read = list[BaseMessage]()
+    for number, item in enumerate([given] if isinstance(given, str | BaseMessage) else given, 1):
         try:
-            turn = Turn.model_validate(item)
-        except ValidationError as error:
-            detail = error.errors()[0]
-            where = f", field {detail['loc'][0]}" if detail["loc"] else ""
-            raise InputError(f"history, turn {number}{where}: {detail['msg']}") from None
-        if not turn.content.strip():
-            raise InputError(f"history, turn {number}, field content: it is empty")
-        turns.append(turn)
-    return tuple(turns)
+            read += convert_to_messages([item])
+        except (ValueError, TypeError, KeyError, NotImplementedError) as error:
+            [why, *_] = str(error).splitlines() or ["it is no message"]
+            raise InputError(f"{field}, turn {number}: {why}") from None
+    return read
+
+
+def history_of(given: object) -> tuple[Turn, ...]:
+    """The turns of a ``history``; messages of tools, and calls of them, are left out.
+
+    Raises:
+        InputError: As :func:`messages_of`, or a user's or system's turn has no text.
+    """
+    messages = messages_of(given, "history")
+    for number, message in enumerate(messages, 1):
+        if isinstance(message, SystemMessage | HumanMessage) and not message.text.strip():
+            raise InputError(f"history, turn {number}: it has no text")
+    return turns_in(messages)
+
+
+def turns_in(messages: Iterable[BaseMessage]) -> tuple[Turn, ...]:
+    """What system, user and assistant said in words."""
+    return tuple(
+        Turn(role, text)
+        for message in messages
+        for role, kind in _MESSAGES.items()
+        if isinstance(message, kind) and (text := str(message.text)).strip()
+    )

@@ -14,7 +14,8 @@ def run_of(state: Mapping[str, Any]) -> Run:
     Args:
         state: A state of the loop or of scoring alone, at any time.
     """
-    known = {name: state[name] for name in Run.model_fields if state.get(name) is not None}
+    state = {name: value for name, value in state.items() if value is not None}
+    known = {name: state[name] for name in Run.model_fields if name in state}
     if "run_id" not in known:  # until documents have their numbers they are as the caller gave them
         known.pop("documents", None)
     known.setdefault("asked", known.get("question"))

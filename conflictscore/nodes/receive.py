@@ -5,7 +5,8 @@ from typing import Any
 from uuid import uuid4
 
 from conflictscore.errors import InputError
-from conflictscore.nodes.retrieve import given_documents, refuse_used_thread
+from conflictscore.nodes.begin import EMPTY_RUN
+from conflictscore.nodes.retrieve import given_documents
 from conflictscore.nodes.state import RagState, RunRuntime
 from conflictscore.records import Answer
 from conflictscore.retrieval.duplicates import mark_duplicates
@@ -19,7 +20,6 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     Raises:
         InputError: The answer or the documents are missing or empty.
     """
-    refuse_used_thread(state)
     given: object = state.get("answer", "")
     if not isinstance(given, str):
         raise InputError(f"the answer is {type(given).__name__}, not a text")
@@ -31,9 +31,8 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         raise InputError("there are no documents to score the answer against")
     marked = await asyncio.to_thread(mark_duplicates, documents)
     return {
+        **EMPTY_RUN,
         "documents": [document.to_json() for document in marked],
         "draft": Answer(text=text).to_json(),
-        "notes": [],
         "run_id": runtime.context.run_id or uuid4().hex,
-        "changes": [],
     }

@@ -1,11 +1,15 @@
 """record: the answer that stands, its scores, and whether it was changed and checked."""
 
 import logging
+from collections.abc import Mapping
 from typing import Any
+
+from langchain_core.messages import AIMessage
 
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.nodes.decide import flipped_by
 from conflictscore.nodes.feedback import send_feedback
+from conflictscore.nodes.finished_run import run_of
 from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
@@ -27,7 +31,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Sum up the run from its attempts."""
     attempts = attempts_of(state)
     if not attempts:
-        return _empty(state)
+        return (update := _empty(state)) | _spoken(state, update, runtime)
     first, last = attempts[0], attempts[-1]
     changed = flipped_by(attempts)
     if changed is not None:
@@ -49,7 +53,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
                 for name in ("cs_c", "cs_r")
             }
         )
-    return {
+    update = {
         "answer": last.answer.text,
         "first_answer": first.answer.text,
         "flipped": changed is not None,
@@ -63,6 +67,19 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             *([_ALONE] if alone else []),
         ],
     }
+    return update | _spoken(state, update, runtime)
+
+
+def _spoken(state: RagState, update: Mapping[str, Any], runtime: RunRuntime) -> dict[str, Any]:
+    """The answer as a message of the conversation, unless a caller's own model gave it there."""
+    if runtime.context.answerer is not None or not state.get("messages"):
+        return {}
+    run = run_of({**state, **update}).summary("reason", texts=False)
+    metadata = {
+        "conflictscore": run,
+        "model_name": f"conflictscore/{runtime.context.generator.name}",
+    }
+    return {"messages": [AIMessage(update["answer"], response_metadata=metadata)]}
 
 
 def _held_against_one(state: RagState, last: Attempt, runtime: RunRuntime) -> bool:

@@ -22,7 +22,6 @@ __all__ = [
     "given_answer",
     "given_documents",
     "read_question",
-    "refuse_used_thread",
     "retrieve",
 ]
 
@@ -98,10 +97,9 @@ def read_question(state: RagState) -> tuple[str, list[str]]:
     """The question and its options, after a check of all input.
 
     Raises:
-        InputError: The thread already holds another question, the question is empty, the options
-            are not two different texts, or the first answer is neither of them.
+        InputError: The question is empty, the options are not two different texts, or the first
+            answer is neither of them.
     """
-    refuse_used_thread(state)
     question = str(encodable(state.get("question", ""))).strip()
     options = [option.strip() for option in encodable(state.get("options") or [])]
     check_question(question, options)
@@ -135,14 +133,6 @@ def given_documents(state: RagState) -> tuple[Document, ...]:
         InputError: They are not a list, or one has no text or a field of the wrong type.
     """
     return as_documents(state.get("documents") or ())
-
-
-def refuse_used_thread(state: RagState) -> None:
-    """Refuse a second question on a checkpointer's thread: it would inherit the first state."""
-    if state.get("run_id"):
-        raise InputError(
-            "this thread holds another question; use a new thread_id, or resume with invoke(None)"
-        )
 
 
 def check_question(question: str, options: Sequence[str]) -> None:

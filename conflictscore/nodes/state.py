@@ -1,14 +1,16 @@
 """The state of the graph, and the context of a run.
 
-The state holds only plain JSON, so that any checkpointer can store it. Clients, prompts and limits
-are in the run's context, which is never stored.
+The state holds plain JSON and LangChain's messages, so that any checkpointer can store it. Clients,
+prompts and limits are in the run's context, which is never stored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from langchain_core.messages import AnyMessage, MessageLikeRepresentation
 from langchain_core.retrievers import BaseRetriever
+from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 from conflictscore.labelers.protocol import Labeler
@@ -66,9 +68,12 @@ class RagInput(TypedDict, total=False):
     documents: Sequence[DocumentLike]
     """Texts, LangChain ``Document``s, or mappings with ``text`` and optional ``title`` and ``url``;
     they take the place of retrieval."""
-    history: list[dict[str, str]]
-    """The conversation before the question, oldest turn first: ``role``, which is
-    ``system``, ``user`` or ``assistant``, and ``content``."""
+    messages: Annotated[list[AnyMessage], add_messages]
+    """The conversation: its last human message is the question, unless ``question`` is given too.
+    The answer joins it, so that a checkpointer's thread holds the questions with their answers."""
+    history: Sequence[MessageLikeRepresentation]
+    """The conversation before the question, where it is not that of ``messages``: messages, pairs
+    of role and text, or mappings with ``role`` and ``content``; oldest first."""
     draft_answer: str
     """A first answer, which is scored in place of a generated one."""
 

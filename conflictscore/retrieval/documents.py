@@ -48,13 +48,13 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
 
 
 def as_documents(given: Any) -> tuple[Document, ...]:
-    """A caller's list of documents, numbered from 1; nulls in it are left out with a note.
+    """A caller's documents, numbered from 1: a list, or a single one; nulls are left out, noted.
 
     Raises:
         InputError: It is not a list, all of it is null, or as :func:`as_document`.
     """
     if isinstance(given, str | Mapping | Retrieved | Document):
-        raise InputError("documents is a single document; give a list, [document]")
+        given = [given]
     if not isinstance(given, Iterable):
         raise InputError(f"documents is {type(given).__name__}, not a list")
     items = list(given)

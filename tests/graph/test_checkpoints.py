@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from conflictscore import create_self_correcting_rag
-from conflictscore.errors import ConflictScoreError, InputError
+from conflictscore.errors import ConflictScoreError
 from conflictscore.nodes.state import RagInput
 from conflictscore.storage.cache import ContentCache
 from tests.fakes.openai_server import Fault, OpenAIServer
@@ -54,37 +54,6 @@ async def test_verdicts_that_were_paid_for_are_not_paid_for_again(tmp_path: Path
     assert again["report"]["cs_c"] == first["report"]["cs_c"]
     assert all(label["cached"] for label in again["report"]["claims"][0]["labels"])
     assert again["usage"]["cached_calls"] == 6
-
-
-async def test_a_thread_holds_one_question(tmp_path: Path) -> None:
-    with OpenAIServer(World()) as server:
-        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
-            graph = create_self_correcting_rag(
-                scripted_model(server), cache=False, **PAPER, checkpointer=saver
-            )
-            await graph.ainvoke(QUESTION, THREAD)
-
-            with pytest.raises(InputError, match="new thread_id"):
-                await graph.ainvoke({"question": "And how high is it?"}, THREAD)
-
-
-async def test_a_thread_whose_question_failed_takes_no_other_question(tmp_path: Path) -> None:
-    """It would be answered from the first question's documents."""
-    world = World(broken={"generate": Fault(status=400)})
-    with OpenAIServer(world) as server:
-        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.sqlite")) as saver:
-            graph = create_self_correcting_rag(
-                scripted_model(server), cache=False, **PAPER, checkpointer=saver
-            )
-            with pytest.raises(ConflictScoreError):
-                await graph.ainvoke(QUESTION, THREAD)
-
-            with pytest.raises(InputError) as refused:
-                await graph.ainvoke({"question": "And how high is it?"}, THREAD)
-
-    assert str(refused.value) == (
-        "this thread holds another question; use a new thread_id, or resume with invoke(None)"
-    )
 
 
 async def test_a_verdict_on_a_cut_document_is_not_taken_for_one_on_the_whole(

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from conflictscore import create_self_correcting_rag
@@ -24,9 +26,9 @@ from tests.world import DISAGREEING, PAPER, World, scripted_model
 
 QUESTION: RagInput = {"question": "When was it lit?", "history": LAMP}
 ALONE: RagInput = {"question": STANDING_ALONE, "documents": DISAGREEING}
-TURN = "history, turn 1, field "
 EMPTY_DRAFT = "draft_answer is empty; leave it out to have the question answered$"
 OPTIONS = ["It was 1871.", "It was 1874."]
+CALLED = ToolCall(name="search", args={"query": "lamp"}, id="1")
 BEFORE = [(turn["role"], turn["content"]) for turn in LAMP]
 
 
@@ -277,12 +279,134 @@ async def test_a_question_that_was_rewritten_is_not_rewritten_again_when_a_run_g
 
         state = await graph.ainvoke(None, thread)
 
-        with pytest.raises(InputError, match="new thread_id"):
-            await graph.ainvoke(QUESTION, thread)
-
     assert world.asked["contextualize"] == 1
     assert state["answer"] == "It was lit in 1874."
+    state.pop("messages")
     assert json.loads(json.dumps(state, allow_nan=False)) == state
+
+
+# A conversation in LangGraph's own forms
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [SystemMessage(BEFORE[0][1]), HumanMessage(BEFORE[1][1]), AIMessage(BEFORE[2][1])],
+        BEFORE,
+        [
+            *LAMP[:2],
+            AIMessage("", tool_calls=[CALLED]),
+            ToolMessage("x", tool_call_id="1"),
+            LAMP[2],
+        ],
+    ],
+)
+@pytest.mark.parametrize("named", ["history", "messages"])
+def test_a_conversation_is_given_as_messages_pairs_or_mappings(
+    model: ChatOpenAI, world: Talk, history: list[Any], named: str
+) -> None:
+    shelf = Shelf()
+    start: Any = {"question": "When was it lit?", "history": history}
+    if named == "messages":
+        start = {"messages": [*history, ("user", "When was it lit?")]}
+
+    state = loop(model, retriever=shelf).invoke(start)
+
+    assert shelf.queries == [STANDING_ALONE]
+    assert world.conversations("generate")[0][:-1] == BEFORE
+    assert state["asked"] == "When was it lit?"
+    assert state["messages"][-1].text == state["answer"] == "It was lit in 1874."
+    told = state["messages"][-1].response_metadata["conflictscore"]
+    assert (told["checked"], told["flipped"], told["run_id"]) == ("fully", True, state["run_id"])
+
+
+def test_a_question_beside_a_whole_prompt_is_the_question(model: ChatOpenAI, world: Talk) -> None:
+    shelf = Shelf()
+    prompt = "Answer as a sailor would. When was it lit?"
+
+    start: Any = {"question": STANDING_ALONE, "messages": [("user", prompt)]}
+
+    state = loop(model, retriever=shelf).invoke(start)
+
+    assert shelf.queries == [STANDING_ALONE]
+    assert [message.text for message in state["messages"]] == [prompt, state["answer"]]
+
+
+@pytest.mark.parametrize("form", ["question", "messages"])
+def test_a_thread_is_a_conversation(model: ChatOpenAI, world: Talk, form: str) -> None:
+    thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
+    shelf = Shelf()
+    graph = loop(model, retriever=shelf, checkpointer=InMemorySaver())
+
+    def ask(question: str, **more: Any) -> dict[str, Any]:
+        said: Any = question if form == "question" else [("user", question)]
+        asked: Any = {form: said, **more}
+        state: dict[str, Any] = graph.invoke(asked, thread)
+        return state
+
+    first = ask(
+        "Was it 1871 or 1874?", options=OPTIONS, draft_answer="It was 1874.", documents=DISAGREEING
+    )
+    second = ask("When was it lit?")
+
+    assert first["answer"] == "It was 1874."
+    assert shelf.queries == [
+        STANDING_ALONE
+    ]  # the documents of the first question are not the second's
+    assert second["options"] == []
+    assert second["first_answer"] == "It was lit in 1871."
+    assert second["run_id"] != first["run_id"]
+    assert second["usage"]["calls"] == len(world.said) - first["usage"]["calls"]
+    assert len(second["attempts"]) == 2
+    [prompt] = world.prompts["contextualize"]
+    assert "\nuser: Was it 1871 or 1874?\nassistant: It was 1874." in prompt
+    said = [message.text for message in second["messages"]]
+    assert said == ["Was it 1871 or 1874?", "It was 1874.", "When was it lit?", second["answer"]]
+
+
+def test_a_thread_without_a_retriever_keeps_its_documents(model: ChatOpenAI) -> None:
+    thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
+    graph = loop(model, checkpointer=InMemorySaver())
+    one: Any = {"question": "When?", "documents": DISAGREEING[0]}
+    graph.invoke(one, thread)
+
+    kept = graph.invoke({"question": "When was it lit?"}, thread)
+    replaced = graph.invoke({"question": "When?", "documents": DISAGREEING}, thread)
+
+    assert [document["text"] for document in kept["documents"]] == [DISAGREEING[0]["text"]]
+    assert len(replaced["documents"]) == 3
+
+
+async def test_a_question_after_one_that_failed_starts_anew(model: ChatOpenAI, world: Talk) -> None:
+    thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
+    shelf = Shelf()
+    graph = loop(model, retriever=shelf, checkpointer=InMemorySaver())
+    world.broken["decompose"] = Fault(status=401)
+    with pytest.raises(ConflictScoreError):
+        await graph.ainvoke({"question": "Who?", "documents": DISAGREEING[2:]}, thread)
+    world.broken.clear()
+
+    state = await graph.ainvoke({"question": "When was it lit?", "history": LAMP}, thread)
+
+    assert len(state["documents"]) == 3
+    assert state["answer"] == "It was lit in 1874."
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+@pytest.mark.parametrize("draft", [{}, {"draft_answer": "It was lit in 1871."}])
+async def test_the_final_answer_alone_is_streamed_as_a_message(
+    model: ChatOpenAI, face: str, draft: Any
+) -> None:
+    graph = loop(model)
+    start: Any = {**ALONE, **draft}
+
+    if face == "sync":
+        streamed = list(graph.stream(start, stream_mode="messages"))
+    else:
+        streamed = [one async for one in graph.astream(start, stream_mode="messages")]
+
+    said: Any = [message for message, _ in streamed]
+    assert [(message.type, message.text) for message in said] == [("ai", "It was lit in 1874.")]
 
 
 # The first answer
@@ -327,12 +451,12 @@ def test_a_first_choice_is_one_of_the_options(model: ChatOpenAI, world: Talk) ->
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        ({"history": [*LAMP, {"role": "tool", "content": "x"}]}, "history, turn 4, field role: "),
-        ({"history": [{"role": "user"}]}, TURN + "content: "),
-        ({"history": [{"role": "user", "content": ["x"]}]}, TURN + "content: "),
-        ({"history": [{"role": "user", "content": " "}]}, TURN + "content: it is empty$"),
-        ({"history": [{"role": "user", "content": "x", "name": "y"}]}, TURN + "name: "),
-        ({"history": ["Hello"]}, "history, turn 1: "),
+        ({"history": [*LAMP, {"role": "stranger", "content": "x"}]}, "history, turn 4: Unexp"),
+        ({"history": [{"role": "user"}]}, "history, turn 1: "),
+        ({"history": [("user", " ")]}, "history, turn 1: it has no text$"),
+        ({"history": {"role": "user", "content": "x"}}, "history is dict, not a list"),
+        ({"messages": [("user", "When?"), 3]}, "messages, turn 2: Unsupported message type"),
+        ({"messages": [("assistant", "Hello.")], "question": ""}, "the question is empty"),
         ({"history": LAMP, "question": " "}, "the question is empty"),
         ({"history": LAMP, "options": ["Same", "same"]}, "the two options are the same"),
         ({"history": LAMP, "documents": [{"text": " "}]}, "document 1, field text: it is empty"),
@@ -342,7 +466,6 @@ def test_a_first_choice_is_one_of_the_options(model: ChatOpenAI, world: Talk) ->
             {"draft_answer": "C", "options": OPTIONS},
             "draft_answer is neither of the two options; give the full text of one$",
         ),
-        ({"documents": "The lamp."}, r"documents is a single document; give a list, \[document\]$"),
         ({"documents": 3}, "documents is int, not a list$"),
     ],
 )

@@ -11,11 +11,12 @@ from langchain.agents import create_agent
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import tool
+from langchain_core.tools import create_retriever_tool, tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
+from conflictscore.errors import InputError
 from conflictscore.middleware import ConflictScoreMiddleware, call_watch
 from conflictscore.nodes.answerer import REPLY_TOKENS
 from conflictscore.tokens import count_tokens
@@ -391,6 +392,54 @@ def test_the_check_leaves_nothing_in_the_agents_checkpoints_but_its_run(
     invoke(agent, QUESTION, thread)
 
     assert {saved.config["configurable"]["checkpoint_ns"] for saved in saver.list(thread)} == {""}
+
+
+@pytest.mark.parametrize("of_langchain", [True, False])
+def test_documents_that_a_tool_has_joined_are_those_that_its_retriever_found(
+    agent_model: ChatOpenAI, invoke: Invoke, of_langchain: bool
+) -> None:
+    library = Library(
+        found=["The lamp was lit in 1871.\n\nIt was grand.", "In 1874 it was lit.", "No."]
+    )
+
+    @tool("search")
+    def own(query: str) -> str:
+        """Search for documents."""
+        return " / ".join(one.page_content for one in library.invoke(query)[:2])
+
+    of_its = create_retriever_tool(library, "search", "Search for documents.")
+    state = invoke(agent_of(agent_model, tools=[of_its if of_langchain else own]), QUESTION)
+
+    found = [document["text"] for document in state["conflict"]["documents"]]
+    assert found == library.found[: 3 if of_langchain else 2]
+    assert state["conflict"]["flipped"]
+
+
+@pytest.mark.parametrize(
+    ("sources", "documents"), [(None, 3), (["search"], 3), (["clock"], 1), ([], 0)]
+)
+def test_results_of_the_tools_that_are_named_as_sources_are_evidence(
+    agent_world: AgentWorld,
+    agent_model: ChatOpenAI,
+    invoke: Invoke,
+    sources: Any,
+    documents: int,
+) -> None:
+    @tool
+    def clock() -> str:
+        """Tell the time."""
+        return "It is noon."
+
+    agent_world.tools = ("search", "clock")
+    state = invoke(agent_of(agent_model, tools=[search, clock], sources=sources), QUESTION)
+
+    assert len(state["conflict"]["documents"]) == documents
+    assert state["conflict"]["checked"] == ("no", "partly", None, "fully")[documents]
+
+
+def test_sources_are_a_list_of_names() -> None:
+    with pytest.raises(InputError, match="sources is 'search'; give a list of names of tools"):
+        ConflictScoreMiddleware(sources="search")
 
 
 def test_what_a_middleware_shortens_for_the_model_is_still_evidence(

@@ -8,13 +8,13 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
 from conflictscore.errors import InputError, NoDocumentsError
+from conflictscore.nodes.begin import EMPTY_RUN
 from conflictscore.nodes.receive import receive
 from conflictscore.nodes.retrieve import (
     check_question,
     find_documents,
     given_answer,
     read_question,
-    refuse_used_thread,
     retrieve,
 )
 from conflictscore.retrieval.search_notes import note
@@ -162,15 +162,6 @@ def test_half_a_character_of_a_question_becomes_its_replacement() -> None:
         read_question({})
 
 
-def test_a_thread_that_holds_a_question_takes_no_other() -> None:
-    with pytest.raises(InputError) as refused:
-        refuse_used_thread({"run_id": "run-7"})
-    assert str(refused.value) == (
-        "this thread holds another question; use a new thread_id, or resume with invoke(None)"
-    )
-    refuse_used_thread({})
-
-
 # An answer that is only scored
 
 
@@ -183,8 +174,8 @@ async def test_an_answer_and_its_documents_are_taken_as_they_are_given() -> None
         (1, None),
         (2, 1),
     ]
-    assert update.pop("draft")["text"] == "In 1871."
-    assert update == {"notes": [], "run_id": "run-7", "changes": []}
+    assert update["draft"]["text"] == "In 1871."
+    assert update == {**EMPTY_RUN, "run_id": "run-7", "draft": update["draft"]}
     another = await receive(given, running(setting()))
     assert len(another["run_id"]) == 32
 
@@ -201,5 +192,3 @@ async def test_an_answer_and_its_documents_are_taken_as_they_are_given() -> None
 async def test_what_cannot_be_scored_is_refused(given: Any, why: str) -> None:
     with pytest.raises(InputError, match=f"^{why}$"):
         await receive(given, running(setting()))
-    with pytest.raises(InputError, match=r"^this thread holds another question"):
-        await receive(given | {"run_id": "run-7"}, running(setting()))

@@ -19,7 +19,7 @@ from conflictscore.middleware.chat_loop import in_words
 from conflictscore.middleware.corrector import correction_input
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.service.refusals import RefusedError
-from conflictscore.nodes.conversation import Turn
+from conflictscore.nodes.conversation import history_of
 from conflictscore.nodes.retrieve import check_question, given_documents
 from conflictscore.nodes.state import RagInput, RagState
 from conflictscore.records import Document
@@ -120,7 +120,7 @@ class _RunBody(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     question: str
-    history: list[Turn] = []
+    history: list[Any] = []
     options: list[str] = []
     documents: list[str | dict[str, Any]] = []
 
@@ -216,6 +216,7 @@ def read_run(body: Mapping[str, Any]) -> RagInput:
     try:
         start = cast("RagInput", _RunBody.model_validate(body).model_dump())
         check_question(start["question"], start["options"])
+        history_of(start["history"])
         given_documents(cast("RagState", start))
     except ValidationError as error:
         raise wrong_field(error) from None

@@ -1,0 +1,259 @@
+"""Take a joined text apart into documents: by tags, rules, numbers, fields or blank lines."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from html import unescape
+from itertools import pairwise
+from typing import Any
+
+__all__ = ["field_of", "parts_of"]
+
+Part = tuple[str, dict[str, Any]]
+"""A document's text, and what is said of it: ``title``, ``url`` and other fields."""
+
+_FIELDS = {
+    **dict.fromkeys(("title", "name", "headline", "heading", "filename", "file name"), "title"),
+    **dict.fromkeys(("source", "url", "link", "uri", "href", "address", "path", "file"), "url"),
+    **dict.fromkeys(("date", "published", "published date", "publication date"), "date"),
+    **{name: name for name in ("metadata", "author", "authors", "score", "relevance", "page")},
+    **{name: name for name in ("id", "section", "site", "publisher", "rank")},
+}
+"""Labels of a document's fields, and the names that we give them."""
+_CONTENTS = {
+    *("content", "contents", "text", "snippet", "body", "passage", "excerpt", "page content"),
+    *("page_content", "chunk", "document content", "document_content", "summary", "description"),
+}
+_NOUNS = r"(?:document|doc|passage|result|source|snippet|chunk|excerpt|context|item|page|article)"
+_FIELD = re.compile(
+    r"[ \t]{0,8}(?:[-*•][ \t]{1,4})?[*_`]{0,2}([A-Za-z][A-Za-z_ ]{1,18}?)[*_`]{0,2}"
+    r"[ \t]{0,4}:[*_`]{0,2}(?=\s|$)"
+)
+_TAG = re.compile(
+    rf"<({_NOUNS}|search_result|search-result|web_result)((?:\s[^<>]{{0,2000}})?)>", re.IGNORECASE
+)
+_WRAPPER = re.compile(r"<(/?)(documents|results|search_results|sources|context|passages)\s*>", re.I)
+_ATTRIBUTE = re.compile(r"""([\w:-]{1,40})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_INNER = re.compile(r"<([\w-]{2,30})>([^<]*)</\1>\s*")
+_RULE = re.compile(r"(?m)^[ \t]*(([-=*_─━—~#])(?:[ \t]?\2){2,})[ \t]*$")
+_NUMBERED = (
+    # [1], 【1】, [Document 1], [doc1]
+    re.compile(
+        rf"(?mi)^[ \t]{{0,8}}[*_]{{0,2}}[\[【](?:{_NOUNS}[ _#]{{0,3}})?(\d{{1,3}})"
+        r"[\]】][*_]{0,2}[:.]?"
+    ),
+    # Document 1:, ## Result 2, --- Source 3 ---, **Passage 4**, and (Document 5)
+    re.compile(
+        rf"(?mi)^[ \t]{{0,8}}[-=*#(_]{{0,5}}[ \t]{{0,3}}{_NOUNS}[ _]{{0,3}}"
+        r"(?:no\.?|number|nr\.?|#)?[ \t]{0,3}(\d{1,3})"
+        r"(?:[ \t]+of[ \t]+\d{1,3}|/\d{1,3})?"
+        r"(?:[ \t]{0,3}[-=*#):._]{1,9}|(?=[ \t]{0,3}\()|[ \t]{0,3}$)"
+        r"|^[ \t]{0,8}#{1,4}[ \t]{0,3}(\d{1,3})[.):]?(?=[ \t]|$)"
+    ),
+    # (1) and 1. and 1)
+    re.compile(r"(?m)^[ \t]{0,8}\(?(\d{1,3})[.)](?=[ \t])"),
+)
+_BARE = _NUMBERED[-1]
+_LEAD = 200
+"""The most characters of a line before the first document, such as "Found 3 results:"."""
+_BACK = re.compile(
+    r"(?:it|its|this|these|that|those|they|their|he|his|she|her|there|then|however|but|and|or|so|yet"
+    r"|also|later|afterwards?|meanwhile|moreover|furthermore|therefore|thus|such|still|similarly"
+    r"|finally|in addition|as a result|for example|for instance|by then|since then)\b",
+    re.IGNORECASE,
+)
+_ENDS = (*".!?…。।\"”')»]", "\uff01", "\uff1f", "\u2019")
+
+
+def field_of(label: str) -> str | None:
+    """Our name for a field, by its label; None for one that we do not know."""
+    return _FIELDS.get(label.strip().casefold().replace("_", " "))
+
+
+def parts_of(text: str, *, blank_lines: bool) -> list[Part]:
+    """The documents that a tool joined into one text; the text alone where that cannot be told.
+
+    Args:
+        text: The text.
+        blank_lines: Whether paragraphs that stand for themselves may be documents: so they are
+            joined by LangChain's retriever tool, and by most search tools.
+    """
+    for split in (_tagged, _ruled, _numbered, _labelled):
+        if len(parts := [part for part in split(text) if part[0]]) > 1:
+            return parts
+    if blank_lines and len(paragraphs := _alone(text)) > 1:
+        return [(paragraph, {}) for paragraph in paragraphs]
+    tagged = [part for part in _tagged(text) if part[0]]
+    read, about = tagged[0] if tagged else _read(text)
+    return [(read or text, about)] if text else []
+
+
+def _read(part: str) -> Part:
+    """A document's text, and the labelled fields before and after it."""
+    lines, about, last = part.strip().split("\n"), dict[str, Any](), dict[str, Any]()
+    for number, line in enumerate(lines):
+        label, value = _label(line)
+        name = field_of(label)
+        if name is None:
+            text = [value, *lines[number + 1 :]] if label in _CONTENTS else lines[number:]
+            while label in _CONTENTS and text and (name := field_of(_label(text[-1])[0])):
+                last |= _value(name, _label(text.pop())[1])
+            return "\n".join(text).strip(), {**last, **about}
+        about |= _value(name, value)
+    return "", about
+
+
+def _label(line: str) -> tuple[str, str]:
+    """A line's label, in small letters, and what follows it; no label, and the line."""
+    found = _FIELD.match(line)
+    return (found.group(1).strip().casefold(), line[found.end() :].strip()) if found else ("", line)
+
+
+def _value(name: str, value: str) -> dict[str, Any]:
+    """A field; a mapping that Python wrote gives fields of its own."""
+    if value.startswith("{"):
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
+            fields = ast.literal_eval(value)
+            if isinstance(fields, dict):
+                return {field_of(str(key)) or str(key): each for key, each in fields.items()}
+    return {name: value.strip("<>`*_ ")} if value else {}
+
+
+def _tagged(text: str) -> Iterator[Part]:
+    """``<document title="…">…</document>``, alone or within ``<documents>``."""
+    text = _WRAPPER.sub("", text).strip() if text.lstrip()[:1] == "<" else text
+    first = _TAG.search(text)
+    if first is None or first.start() > _LEAD:
+        return
+    name, place, closing = first.group(1), first.start(), f"</{first.group(1)}>"
+    lowered = text.casefold() if len(text.casefold()) == len(text) else text
+    while opened := _TAG.search(text, place):
+        if opened.group(1).casefold() != name.casefold():
+            place = opened.end()
+            continue
+        end = lowered.find(closing.casefold(), opened.end())
+        if end < 0:
+            return
+        attributes = _ATTRIBUTE.findall(opened.group(2))
+        about = {
+            field_of(key) or key: unescape(next(filter(None, values), ""))
+            for key, *values in attributes
+        }
+        inside = text[opened.end() : end].strip()
+        for _ in _FIELDS:  # a document has few, and a text that repeats one is no reason to crawl
+            inner = _INNER.match(inside)
+            if inner is None or (label := field_of(inner.group(1))) is None:
+                break
+            about[label], inside = inner.group(2).strip(), inside[inner.end() :]
+        content = re.match(r"<([\w-]{2,30})>", inside)
+        if content and content.group(1).casefold() in _CONTENTS:
+            inside = inside[content.end() :].removesuffix(f"</{content.group(1)}>")
+        read, more = _read(inside)
+        yield read, {**about, **more}
+        place = end + len(closing)
+
+
+def _ruled(text: str) -> Iterator[Part]:
+    """Parts with a rule between them; the line below a heading, and front matter, are none."""
+    rules = [match for match in _RULE.finditer(text) if not _is_underline(text, match.start())]
+    if not rules or _has_front_matter(text, rules[0].start()):
+        return
+    [(most, _)] = Counter(match.group(1) for match in rules).most_common(1)
+    start = 0
+    for rule in (match for match in rules if match.group(1) == most):
+        yield _numberless(text[start : rule.start()])
+        start = rule.end()
+    yield _numberless(text[start:])
+
+
+def _is_underline(text: str, at: int) -> bool:
+    """Whether a rule underlines the line before it, as Markdown writes a heading."""
+    above = text[max(0, at - 2 * _LEAD) : at].split("\n")[:-1]
+    heading = above[-1].strip() if above else ""
+    before = above[-2].strip() if len(above) > 1 else ""
+    return bool(heading) and not before and len(heading) < 80 and not heading.endswith(_ENDS)
+
+
+def _has_front_matter(text: str, at: int) -> bool:
+    lines = text[at : at + 2 * _LEAD].split("\n")
+    return not text[:at].strip() and len(lines) > 1 and bool(re.match(r"\w+:", lines[1]))
+
+
+def _numberless(part: str) -> Part:
+    """A part without the number at its head."""
+    part = part.strip()
+    for pattern in _NUMBERED[:2]:
+        if found := pattern.match(part):
+            return _titled(part[found.end() :])
+    return _read(part)
+
+
+def _titled(part: str) -> Part:
+    """A part after its number: on that line may be its title, its address, or its text."""
+    head, _, rest = part.partition("\n")
+    head = head.strip().strip("-=*#:_ ").strip()
+    if rest.strip() and len(head) <= _LEAD and not head.endswith(_ENDS[:6]):
+        read, about = _read(rest)
+        fields = _read(head)[1] if _FIELD.match(head) else {}
+        if read and (fields or head):
+            return read, {**(fields or {"title": head}), **about}
+    return _read(f"{head}\n{rest}" if head else rest)
+
+
+def _numbered(text: str) -> Iterator[Part]:
+    """``[1] …``, ``Document 1: …``, ``1. …``: numbers in a row, from the beginning of the text."""
+    for pattern in _NUMBERED:
+        marks = list[re.Match[str]]()
+        for match in pattern.finditer(text):
+            if _number(match) in ({_number(marks[-1]) + 1} if marks else {0, 1}):
+                marks.append(match)
+        if len(marks) < 2 or not _is_lead(text[: marks[0].start()]):
+            continue
+        ends = [match.start() for match in marks[1:]] + [len(text)]
+        pieces = [text[m.end() : end] for m, end in zip(marks, ends, strict=True)]
+        # steps of a recipe are numbered as well: search results have a line or more each
+        apart = all("\n\n" in piece or "\n" in piece.strip() for piece in pieces[:-1])
+        if pattern is _BARE and not apart:
+            continue
+        yield from map(_titled, pieces)
+        return
+
+
+def _number(match: re.Match[str]) -> int:
+    return int(next(filter(None, match.groups())))
+
+
+def _is_lead(before: str) -> bool:
+    """Whether this may stand before the first document: nothing, or a line that announces them.
+
+    A text that cites "[1]" has its notes at the end.
+    """
+    before = before.strip()
+    return len(before) <= _LEAD and before.count("\n") < 2 and "[" not in before
+
+
+def _labelled(text: str) -> Iterator[Part]:
+    """``Source: … Content: …``: the field that begins the first document begins each."""
+    starts, first, place = list[int](), "", 0
+    for line in text.split("\n"):
+        label, _ = _label(line)
+        if label and (label in _CONTENTS or field_of(label)):
+            if not first and not _is_lead(text[:place]):
+                return
+            first = first or label
+            if label == first:
+                starts.append(place)
+        place += len(line) + 1
+    for start, end in pairwise([*starts, len(text)]):
+        yield _read(text[start:end])
+
+
+def _alone(text: str) -> list[str]:
+    """Paragraphs of which each can stand alone; none where one goes on from another."""
+    paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
+    fit = all(one.endswith(_ENDS) and not one[0].islower() for one in paragraphs)
+    if not fit or any(re.match(r"[-*•#>|]", one) for one in paragraphs):
+        return []
+    return [] if any(_BACK.match(one) for one in paragraphs[1:]) else paragraphs

@@ -1,0 +1,301 @@
+"""Documents in what tools returned: artifacts, JSON, content blocks, and joined texts."""
+
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolMessage,
+)
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import StructuredTool, create_retriever_tool
+
+from conflictscore.retrieval.tool_results import documents_from_messages
+from tests.talking import Shelf
+
+LIT = Document("Lit in 1871.", metadata={"title": "Gazette", "url": "https://a.test/"})
+
+
+def said(content: Any = "", **fields: Any) -> ToolMessage:
+    return ToolMessage(content, tool_call_id="1", name="search", **fields)
+
+
+def found(*messages: BaseMessage) -> list[tuple[int, str, str, str]]:
+    """The documents of these messages: number, text, title and address."""
+    return [(d.number, d.text, d.title, d.url) for d in documents_from_messages(messages)]
+
+
+@pytest.mark.parametrize(
+    "artifact",
+    [
+        LIT,
+        [LIT],
+        (LIT, LIT),
+        {"text": "Lit in 1871.", "title": "Gazette", "url": "https://a.test/"},
+        [{"page_content": "Lit in 1871.", "metadata": LIT.metadata}],
+        {"query": "lamp", "results": [{"content": "Lit in 1871.", **LIT.metadata}]},
+        {"documents": [LIT]},
+    ],
+)
+def test_documents_are_taken_from_an_artifact_in_whatever_form_it_has(artifact: Any) -> None:
+    assert found(said("1 result", artifact=artifact)) == [
+        (1, "Lit in 1871.", "Gazette", "https://a.test/")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps([{"title": "Gazette", "url": "https://a.test/", "snippet": "Lit in 1871."}]),
+        json.dumps([{"title": "Gazette", "link": "https://a.test/", "snippet": "Lit in 1871."}]),
+        json.dumps(
+            {"results": [{"title": "Gazette", "url": "https://a.test/", "content": "Lit in 1871."}]}
+        ),
+        json.dumps(
+            {
+                "title": "Gazette",
+                "source": "https://a.test/",
+                "text": " ",
+                "snippet": "Lit in 1871.",
+            }
+        ),
+    ],
+)
+def test_a_text_of_search_results_in_json_is_read_as_documents(text: str) -> None:
+    assert found(said(text)) == [(1, "Lit in 1871.", "Gazette", "https://a.test/")]
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        ["Lit in 1871.", "Lit in '74."],
+        [Document("Lit in 1871.", metadata={"when": date(1871, 3, 1)}), Document("Lit in '74.")],
+    ],
+)
+def test_each_text_or_document_of_a_list_that_a_tool_returned_is_one(returned: Any) -> None:
+    tool = StructuredTool.from_function(lambda: returned, name="search", description="Search.")
+    came = tool.invoke({"name": "search", "args": {}, "id": "1", "type": "tool_call"})
+
+    assert [text for _, text, *_ in found(came)] == ["Lit in 1871.", "Lit in '74."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Lit in 1871.", '{"year": 1871}', "[1871]", '"1871"', "{", "[" * 5000, "null"),
+        *("[Document(", "[Document(-", "[Document(1)]", "[Document(page_content=open('x'))]"),
+        "[Document(page_content=" + "(" * 5000,
+    ],
+)
+def test_any_other_text_is_one_document_named_after_its_tool(text: str) -> None:
+    assert found(said(text)) == [(1, text, "search", "")]
+
+
+@pytest.mark.parametrize("text", ["[]", '{"query": "lamp", "results": []}', '{"documents": []}'])
+def test_a_search_that_found_nothing_brings_no_document(text: str) -> None:
+    assert found(said(text)) == []
+
+
+def test_an_artifact_without_documents_leaves_the_text() -> None:
+    assert found(said("Lit in 1871.", artifact={"took_ms": 7})) == [
+        (1, "Lit in 1871.", "search", "")
+    ]
+
+
+def test_documents_are_numbered_through_all_messages_and_each_counts_once() -> None:
+    other = Document("Lit in 1874.")
+
+    assert [number for number, *_ in found(said(artifact=[LIT, other]), said(artifact=[LIT]))] == [
+        1,
+        2,
+    ]
+
+
+def test_what_failed_or_is_no_text_is_no_document() -> None:
+    image = {"type": "image", "base64": "AAAA", "mime_type": "image/png"}
+
+    assert (
+        found(
+            said("no such host", status="error"),
+            said([image]),
+            said(artifact=[{"title": "no text"}]),
+            AIMessage("Lit in 1871."),
+            HumanMessage("Lit in 1871."),
+        )
+        == []
+    )
+
+
+def test_other_fields_of_a_result_are_kept_as_its_metadata() -> None:
+    result = {"content": "Lit.", "score": 0.5, "date": "1871", "raw": {"html": "<p>"}}
+
+    [document] = documents_from_messages([said(json.dumps([result]))])
+
+    assert document.metadata == {"score": 0.5, "date": "1871"}
+
+
+def test_langchains_own_retriever_tool_brings_its_documents() -> None:
+    shelf: BaseRetriever = Shelf()
+    tool = create_retriever_tool(
+        shelf, "search", "Find documents.", response_format="content_and_artifact"
+    )
+    call = {"name": "search", "args": {"query": "lamp"}, "id": "1", "type": "tool_call"}
+
+    assert [title for _, _, title, _ in found(tool.invoke(call))] == ["Gazette", "Log", "Walks"]
+
+
+# Texts that a tool joined
+
+BELL, MOVED = "The bell was hung in 1902.", "The bell was moved in 1911."
+BODIES = [(BELL, "Parish log", "https://a.test/1"), (MOVED, "Bell book", "https://b.test/2")]
+
+
+def joined(template: str, separator: str = "\n\n") -> str:
+    return separator.join(
+        template.format(n=n, text=text, title=title, url=url)
+        for n, (text, title, url) in enumerate(BODIES, 1)
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        joined("Source: {url}\nTitle: {title}\nContent: {text}"),
+        joined("Title: {title}\nURL: {url}\n{text}"),
+        joined("**Source:** {url}\n**Title:** {title}\n\n{text}"),
+        joined("Source: {{'source': '{url}', 'title': '{title}'}}\nContent: {text}"),
+        joined("- Title: {title}\n  Link: {url}\n  Snippet: {text}"),
+        joined("page_content: {text}\nsource: {url}\ntitle: {title}"),
+        joined("[{n}] {title}\nURL: {url}\n{text}"),
+        "Found 2 results:\n\n" + joined("{n}. {title}\n   URL: {url}\n   {text}"),
+        joined("Document {n}: {title}\nSource: {url}\nText: {text}"),
+        joined("## Result {n}\nTitle: {title}\nUrl: {url}\n\n{text}"),
+        joined("--- Document {n} ---\nTitle: {title}\nSource: {url}\n{text}"),
+        joined("Title: {title}\nURL: {url}\n{text}", "\n\n---\n\n"),
+        joined("Title: {title}\nURL: {url}\n{text}", "\n==========\n"),
+        joined('<document index="{n}" title="{title}" source="{url}">\n{text}\n</document>', "\n"),
+        "<documents>"
+        + joined(
+            '<document index="{n}"><title>{title}</title><source>{url}</source>'
+            "<document_content>{text}</document_content></document>"
+        )
+        + "</documents>",
+        joined("<Doc href='{url}' title='{title}'>{text}</Doc>", ""),
+        joined("page_content='{text}' metadata={{'source': '{url}', 'title': '{title}'}}", "\n"),
+        "Results:\n```json\n"
+        + json.dumps([{"title": c, "url": u, "content": t} for t, c, u in BODIES])
+        + "\n```",
+        "\n".join(json.dumps({"title": c, "url": u, "text": t}) for t, c, u in BODIES),
+        str([{"title": c, "link": u, "snippet": t} for t, c, u in BODIES]),
+        json.dumps(
+            {
+                "hits": {
+                    "hits": [{"_source": {"title": c, "url": u, "body": t}} for t, c, u in BODIES]
+                }
+            }
+        ),
+        json.dumps(
+            {"matches": [{"metadata": {"title": c, "url": u, "text": t}} for t, c, u in BODIES]}
+        ),
+        json.dumps(
+            {"web": {"results": [{"title": c, "url": u, "snippet": t} for t, c, u in BODIES]}}
+        ),
+    ],
+)
+def test_a_joined_text_is_taken_apart_with_titles_and_addresses(text: str) -> None:
+    assert found(said(text)) == [(n, *body) for n, body in enumerate(BODIES, 1)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        joined("[{n}] {text}", "\n"),
+        joined("Passage {n}: {text}", "\n"),
+        joined("(Document {n}) {text}"),
+        joined("{text}", "\n\n***\n\n"),
+        joined("{text}", "\n-----\n"),
+        joined("<passage>{text}</passage>", "\n"),
+        joined("Content: {text}", "\n"),
+        joined("{text}"),
+        json.dumps({"documents": [[BELL, MOVED]], "ids": [["1", "2"]]}),
+        json.dumps([BELL, MOVED]),
+    ],
+)
+def test_a_joined_text_without_titles_is_taken_apart(text: str) -> None:
+    assert [(title, body) for _, body, title, _ in found(said(text))] == [
+        ("search", BELL),
+        ("search", MOVED),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The bell was hung in 1902.\n\nIt was moved in 1911.",
+        "The bell\n\nIt was hung in 1902.\n\nThe tower is white.",
+        "# The bell\n\nHung in 1902.\n\n## Later\n\nMoved in 1911.",
+        "The bell\n--------\nIt was hung in 1902.",
+        "1. Hang the bell.\n2. Ring the bell.",
+        "The bell [1] was hung in 1902 [2].\n\n[1] Parish log.\n[2] Bell book.",
+        "Note: the bell was hung in 1902.\nNote: it was moved in 1911.",
+        "---\ntitle: The bell\n---\nIt was hung in 1902.",
+        "The bell was hung in 1902.\n1911: it was moved.",
+        "<b>The bell</b> was hung in 1902.",
+        "The bell <document> was hung",
+        "year | event\n--- | ---\n1902 | hung",
+    ],
+)
+def test_a_text_that_cannot_be_told_apart_is_one_document(text: str) -> None:
+    assert [body for _, body, *_ in found(said(text))] == [text]
+
+
+def test_content_blocks_of_the_model_context_protocol_are_documents() -> None:
+    resource = {"type": "resource", "resource": {"uri": "file:///bell.md", "text": MOVED}}
+    image = {"type": "image", "base64": "AAAA", "mime_type": "image/png"}
+    nested = {"type": "text", "text": json.dumps({"results": [{"title": "Log", "text": "Lit."}]})}
+
+    assert found(said([{"type": "text", "text": BELL}, image, resource, nested])) == [
+        (1, BELL, "search", ""),
+        (2, MOVED, "", "file:///bell.md"),
+        (3, "Lit.", "Log", ""),
+    ]
+
+
+@pytest.mark.parametrize("sources", [None, ["search"], ["clock", "save_note"]])
+def test_results_are_evidence_by_the_name_or_the_look_of_their_tool(sources: Any) -> None:
+    def of(name: str, text: str) -> ToolMessage:
+        return ToolMessage(text, name=name, tool_call_id="1")
+
+    messages = [
+        of("search", BELL),
+        of("clock", "2026-11-25T10:00:00Z"),
+        of("add_note", json.dumps({"status": "ok", "text": "The note was saved."})),
+        of("buy_ticket", '{"ticket": 17, "paid": true}'),
+        of("save_note", joined("[{n}] {text}")),
+        of("ask_warden", "The warden says much about the bell. " * 10),
+        of("fetchPage", MOVED),
+        of("harbour", json.dumps([{"title": "Log", "url": "https://a.test", "text": "Lit."}])),
+    ]
+    told = [message.name for message in messages if documents_from_messages([message], sources)]
+
+    by_name = {"None": ["search", "ask_warden", "fetchPage", "harbour"]}
+    assert told == by_name.get(str(sources), list(sources or ()))
+
+
+def test_a_very_long_text_is_taken_apart_in_no_time() -> None:
+    for piece in (
+        "[1] x\n",
+        "<document>",
+        "Source: x\n",
+        "---\n",
+        "\n \t",
+        "page_content=",
+        "{",
+        "#1 ",
+    ):
+        found(said(piece * 20_000))
