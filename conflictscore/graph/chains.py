@@ -45,7 +45,7 @@ def build_scoring_graph(
 
     Args:
         context: The collaborators; neither generator nor retriever is called.
-        checkpointer: Any LangGraph checkpointer; the state is plain JSON.
+        checkpointer: Any LangGraph checkpointer.
     """
     graph = chain((receive, decompose, label, score, record), context, ScorerInput)
     return graph.compile(checkpointer=checkpointer, name="conflict_scorer")

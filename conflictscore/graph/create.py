@@ -62,14 +62,14 @@ def create_self_correcting_rag(
     print(state["answer"], state["changes"])
     ```
 
-    Invoke it, sync or async, with ``{"question": …}``, and for binary multiple choice with
-    ``"options": [a, b]``. ``"documents"`` (a list of texts, LangChain ``Document``s or mappings
-    ``{"text": …}``) replaces retrieval, ``"draft_answer"`` the first answer, and
-    ``"history": [{"role": …, "content": …}, …]`` is the conversation before the question
+    Invoke it, sync or async, with ``{"question": …}`` or ``{"messages": […]}``, and for binary
+    multiple choice with ``"options": [a, b]``. ``"documents"`` (texts, LangChain ``Document``s or
+    mappings ``{"text": …}``) replaces retrieval, ``"draft_answer"`` the first answer, and
+    ``"history"`` the messages before the question; messages are in any of LangChain's forms
     (``asked`` keeps the question as the user asked it). The final state has ``answer``,
-    ``first_answer``, ``flipped``, ``changes``, ``justification``, ``documents``, ``report``,
-    ``final_report``, ``attempts``, ``searches``, ``checked``, ``notes``, ``usage`` and ``run_id``.
-    Streaming with ``stream_mode="custom"`` gives an event for every step.
+    ``messages``, ``first_answer``, ``flipped``, ``changes``, ``justification``, ``documents``,
+    ``report``, ``final_report``, ``attempts``, ``searches``, ``checked``, ``notes``, ``usage`` and
+    ``run_id``. ``stream_mode="custom"`` gives an event for every step, ``"messages"`` the answer.
 
     Args:
         model: Model that answers: a spec such as ``"openai:gpt-4.1-mini"`` or ``"local"``, or any
@@ -77,7 +77,7 @@ def create_self_correcting_rag(
             embedded local model.
         retriever: Any LangChain retriever; by default the first web search whose variables are
             set, see ``open_retrieval``. Not needed where every question brings its documents.
-        checkpointer: Any LangGraph checkpointer; a thread holds one question.
+        checkpointer: Any LangGraph checkpointer; a thread is a conversation.
         **settings: See below. ``labeler`` may also be a labeler of your own, or a function that
             makes one of the judging model and the templates.
 
@@ -108,7 +108,7 @@ def create_conflict_scorer(
     Args:
         judge: Model that splits answers and labels evidence; by default as for
             :func:`create_self_correcting_rag`.
-        checkpointer: Any LangGraph checkpointer; a thread holds one answer.
+        checkpointer: Any LangGraph checkpointer.
         **settings: See below.
 
     Raises:

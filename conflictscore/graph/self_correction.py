@@ -63,7 +63,7 @@ def build_self_correction_graph(
     Args:
         context: The collaborators, which the graph closes over; None for a graph whose runs each
             bring their own, by :func:`~conflictscore.graph.binding.running_with`.
-        checkpointer: Any LangGraph checkpointer; the state is plain JSON. False keeps the graph out
+        checkpointer: Any LangGraph checkpointer. False keeps the graph out
             of the checkpoints of a graph around it.
     """
     graph = StateGraph[RagState, None, RagInput, RagState](RagState, input_schema=RagInput)

@@ -254,6 +254,6 @@ def _alone(text: str) -> list[str]:
     """Paragraphs of which each can stand alone; none where one goes on from another."""
     paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     fit = all(one.endswith(_ENDS) and not one[0].islower() for one in paragraphs)
-    if not fit or any(re.match(r"[-*•#>|]", one) for one in paragraphs):
+    if not fit or any(re.match(r"[-*•#>|\[]", one) for one in paragraphs):
         return []
     return [] if any(_BACK.match(one) for one in paragraphs[1:]) else paragraphs

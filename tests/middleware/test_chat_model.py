@@ -586,7 +586,7 @@ def test_a_wrong_key_or_setting_is_always_raised(world: Talk, on_failure: str) -
 
 
 def test_an_unknown_way_to_fail_is_refused() -> None:
-    with pytest.raises(InputError, match="on_failure is 'ignore'; give 'raise' or 'pass_through'"):
+    with pytest.raises(InputError, match="on_failure is 'ignore'; give 'pass_through' or 'raise'"):
         SelfCorrectingChatModel("local", on_failure="ignore")
 
 
