@@ -6,7 +6,10 @@ BIN := $(VENV)/bin
 QUESTION := In which year did the Vennick Point lighthouse first light its lamp?
 CAMPAIGN_SECONDS ?= 600
 
-.PHONY: demo chat test checks lint types imports docs tests campaign fix clean
+# Containers often forbid Python to keep compiled modules. Then every test process compiles all anew.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: demo chat test checks lint types imports docs collected tests campaign fix clean
 
 demo: $(VENV)/.demo  ## fetch the local models once, and ask a question whose documents disagree
 	$(BIN)/conflictscore model fetch
@@ -20,7 +23,7 @@ chat: $(VENV)/.demo  ## the chat page and the runs page on the same documents, a
 test: checks tests  ## everything that CI runs
 
 checks: $(VENV)/.test  ## what reads the code without running it, side by side
-	$(MAKE) --jobs=3 --output-sync lint types imports docs
+	$(MAKE) --jobs=3 --output-sync types collected lint imports docs
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -34,6 +37,9 @@ imports: $(VENV)/.test
 
 docs: $(VENV)/.test  ## the docs site, in build/site; a link that leads nowhere stops it
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/site
+
+collected: $(VENV)/.test  ## compile the tests once, on the core that mypy leaves, not once a worker
+	$(BIN)/pytest --collect-only --quiet --quiet --numprocesses=0 > $(VENV)/collected.txt || { cat $(VENV)/collected.txt; exit 1; }
 
 tests: $(VENV)/.test
 	$(BIN)/pytest
@@ -55,7 +61,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[bench,ddgs,docs,fetch,inspect,langchain,local,mcp,nli,offline-tokens,postgres,ray,serve]' --group dev --group docs
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[bench,ddgs,docs,fetch,inspect,langchain,local,mcp,nli,offline-tokens,postgres,ray,serve]' --group dev --group docs
 	touch $@ $(VENV)/.demo
 
 clean:

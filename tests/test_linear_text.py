@@ -24,10 +24,10 @@ import pytest
 
 import conflictscore
 
-SHORTEST, SIZES = 24, (300, 1_500, 6_000)
+SHORTEST, SIZES = 24, (300, 3_000)
 """Characters. The short ones come first, since some patterns are cubic and a few exponential."""
-FAST = 0.01
-"""Seconds. What is linear takes less for the longest, and what is quadratic ten times as much."""
+FAST = 0.003
+"""Seconds. What is linear takes less for the longest, what is quadratic several times as much."""
 FUNCTION_SIZES, FUNCTION_FAST = (300, 2_000), 0.03
 """Functions do more for a character, such as parsing Markdown."""
 ROOT = Path(conflictscore.__file__).parent
@@ -190,9 +190,9 @@ def grows(
     sizes: Sequence[int] = SIZES,
     fast: float = FAST,
 ) -> bool:
-    """Whether twice the length takes more than three times as long, twice in a row."""
-    if min(seconds(run, shape.text(SHORTEST)) for _ in range(2)) > 1:  # the first loads libraries
-        return True
+    """Whether four times the length takes more than nine times as long, three times in a row."""
+    if seconds(run, shape.text(SHORTEST)) > 1 and seconds(run, shape.text(SHORTEST)) > 1:
+        return True  # twice, since the first call loads libraries
     for size in sizes:
         if (first := seconds(run, shape.text(size))) > fast:
             break
@@ -203,7 +203,7 @@ def grows(
     for _ in range(3):
         short, long = (
             min(seconds(run, shape.text(length) + str(turn)) for turn in range(3))
-            for length in (size, 4 * size)
+            for length in (size // 4, size)  # longer ones cost a quadratic pattern minutes
         )
         if long <= 9 * short:
             return False
