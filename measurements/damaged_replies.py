@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 from langchain_core.messages import AIMessage
 
 from conflictscore.labelers.batch import MODES, VERDICTS, Batch, read_reply
-from conflictscore.labelers.label_words import read_label
+from conflictscore.labelers.label_words import ANSWER_ALIASES, label_of
 from conflictscore.models.json_replies import json_reply
 from conflictscore.models.replies import abnormal_ending, reply_text
 from conflictscore.nodes.claim_replies import read_claims
@@ -93,7 +93,7 @@ def read(kind: Kind, message: AIMessage) -> Any:
     if ending := abnormal_ending(message):
         raise ValueError(ending)
     if kind == "verdict":
-        return read_label(json_reply(message, frozenset({"answer"}))["answer"])
+        return label_of(json_reply(message, frozenset({"answer"}), aliases=ANSWER_ALIASES))
     if kind == "claims":
         return read_claims(reply_text(message), ANSWER)
     reply = json_reply(message, frozenset({VERDICTS}), listed=VERDICTS)
@@ -163,6 +163,16 @@ def _lines(mark: Callable[[int, str], str]) -> Damage:
     return _text(changed)
 
 
+def _bare(text: str) -> list[str]:
+    """The claims of an undamaged list; the lines of any other."""
+    return [line for line in text.removeprefix("Claims:\n").split("\n") if line]
+
+
+def _listed(form: Callable[[list[str]], str]) -> Damage:
+    """The claims in another form; nothing where they are in one already."""
+    return _text(lambda text: text if text[:1] in {"[", "{", "|", "<"} else form(_bare(text)))
+
+
 def _ended(reason: str) -> Damage:
     return lambda message: message.model_copy(
         update={"response_metadata": {"finish_reason": reason}}
@@ -177,8 +187,11 @@ _REASONED: dict[str, Damage] = {
         "<|channel|>final<|message|>",
         "<|return|>",
     ),
-    "byte-order mark": _around("\ufeff"),
+    "tag with attributes": _around('<think effort="high">\nIt says nine.\nClaims: a?\n</think>\n'),
+    "tag of another name": _around("<scratchpad>\nIt says nine.\nClaims: a?\n</scratchpad>\n"),
     "code fence": _around("```\n", "\n```"),
+    "tokens of a chat template": _around("<|im_start|>assistant\n", "<|im_end|>"),
+    "byte-order mark": _around("\ufeff"),
 }
 _JSON: dict[str, Damage] = {
     "label in small letters": _said(
@@ -190,6 +203,27 @@ _JSON: dict[str, Damage] = {
     "label in German": _said(
         {"SUPPORTS": "unterstützt", "CONTRADICTS": "widerspricht", "IRRELEVANT": "irrelevant"}
     ),
+    "label in Polish": _said(
+        {"SUPPORTS": "potwierdza", "CONTRADICTS": "zaprzecza", "IRRELEVANT": "nieistotne"}
+    ),
+    "words of entailment": _said(
+        {"SUPPORTS": "Entailment", "CONTRADICTS": "Refuted", "IRRELEVANT": "NEUTRAL"}
+    ),
+    "label in bold after a word": _object(
+        lambda one: {**one, "answer": f"Final answer: **{one['answer']}**"}
+    ),
+    "label in an object": _object(lambda one: {**one, "answer": {"label": one["answer"]}}),
+    "label under another name": _object(
+        lambda one: (
+            {**{k: v for k, v in one.items() if k != "answer"}, "label": one["answer"]}
+            if "answer" in one
+            else one
+        )
+    ),
+    "list for a text": _object(
+        lambda one: {k: [v, "more"] if k.startswith("reason") else v for k, v in one.items()}
+    ),
+    "no number": _object(lambda one: {**one, "confidence": float("nan")}),
     "unknown field": _object(lambda one: {**one, "confidence": 0.9}),
     "no echo of the claim": _object(
         lambda one: {k: v for k, v in one.items() if k != "claim" or "document" in one}
@@ -197,10 +231,16 @@ _JSON: dict[str, Damage] = {
     "null for a text": _object(
         lambda one: {k: None if k in {"snippet", "document_snippet"} else v for k, v in one.items()}
     ),
+    "under a field": _text(lambda text: f'{{"result": {text}, "status": "ok"}}'),
+    "Windows line ends": _text(lambda text: text.replace(", ", ",\r\n")),
+    "comments": _text(lambda text: text.replace('", ', '", // so it is\n')),
+    "zero-width spaces": _text(lambda text: text.replace('"', '\u200b"', 3)),
     "raw line break": _text(lambda text: text.replace("says so", "says\nso")),
     "bare quotation marks": _text(lambda text: text.replace("says so", 'says "so" here')),
     "trailing comma": _text(lambda text: re.sub(r"\}$", ",}", text)),
     "single quotes": _text(lambda text: text.replace('"', "'")),
+    "typographic quotes": _text(lambda text: re.sub(r'"([^"]*)"', "“\\1”", text)),
+    "template before": _around('{"claim": "...", "answer": "SUPPORTS | CONTRADICTS"}\n'),
     "one-element list": _text(lambda text: f"[{text}]" if text.startswith("{") else text),
     "the same twice": _text(lambda text: f"{text}\n{text}" if text.startswith("{") else text),
     "prose around": _around("Here it is {as asked}:\n\n", "\n\nTell me if you need more!"),
@@ -218,6 +258,22 @@ _LISTS: dict[str, Damage] = {
     "no heading": _text(lambda text: text.removeprefix("Claims:\n")),
     "heading in bold": _text(lambda text: text.replace("Claims:", "**Claims:**", 1)),
     "JSON list": _text(lambda text: json.dumps(text.removeprefix("Claims:\n").split("\n"))),
+    "JSON objects": _listed(
+        lambda lines: json.dumps(
+            {"claims": [{"id": f"c{n}", "claim": line} for n, line in enumerate(lines)]}
+        )
+    ),
+    "JSON lines": _listed(lambda lines: "\n".join(json.dumps({"claim": one}) for one in lines)),
+    "table": _listed(
+        lambda lines: (
+            "| # | Claim |\n|---|---|\n"
+            + "\n".join(f"| {n} | {line} |" for n, line in enumerate(lines, start=1))
+        )
+    ),
+    "HTML list": _listed(
+        lambda lines: "<ul>\n" + "\n".join(f"<li>{line}</li>" for line in lines) + "\n</ul>"
+    ),
+    "quotation marks": _lines(lambda n, line: line if line[:1] in {"|", "<", "{"} else f'"{line}"'),
     "parent of nested bullets": _text(
         lambda text: re.sub(_ITEM, "  - ", text).replace("  - ", "- About the gate:\n  - ", 1)
     ),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from conflictscore.labelers.label_words import read_label, text_of
+from conflictscore.labelers.label_words import label_of, text_of
 from conflictscore.labelers.prompting import IDS_EACH, content_ids
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.quotes import stands_in
@@ -176,7 +176,7 @@ def _label(
     if len(said) != 1:
         raise ValueError(f"has {len(said)} verdicts" if said else "has no verdict under its ids")
     try:
-        label = read_label(text_of(said[0], "answer") or "")
+        label = label_of(said[0])
         snippet, reason = text_of(said[0], "snippet"), text_of(said[0], "reason")
     except ValueError as error:
         raise ValueError(f"has a verdict that cannot be read: {error}") from None

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.labelers.label_words import read_label, text_of
+from conflictscore.labelers.label_words import ANSWER_ALIASES, label_of, text_of
 from conflictscore.labelers.prompting import JudgePrompts, rules_of
 from conflictscore.labelers.quotes import stands_in
 from conflictscore.models.language_model import LanguageModel
@@ -93,7 +93,7 @@ class JsonJudge:
         prompt = self._judge_prompts.of(claim, document)
 
         def read(reply: Mapping[str, Any]) -> EvidenceLabel:
-            label = read_label(text_of(reply, "answer") or "")
+            label = label_of(reply)
             snippet = text_of(reply, "document_snippet")
             found = stands_in(snippet, document) if snippet else None
             sided = label is not Label.IRRELEVANT
@@ -119,4 +119,5 @@ class JsonJudge:
             meter=meter,
             max_tokens=_REPLY_TOKENS,
             needed=_NEEDED,
+            aliases=ANSWER_ALIASES,
         )

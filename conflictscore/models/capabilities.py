@@ -112,13 +112,18 @@ class Capabilities:
         One that says so is asked in the next way; one that does not say what it refuses, by the
         prompt alone, which needs nothing of it.
         """
-        if self._json_answered or self._all_forms_failed or fault.status not in _NOT_OFFERED:
+        if fault.status not in _NOT_OFFERED:
+            return None
+        if self._json_answered:  # another call has found the way while this one was out
+            form = self.style.json_form
+            return None if style.json_form == form else style._replace(json_form=form)
+        if self._all_forms_failed:
             return None
         if style.json_form == _FORMS[-1]:
             self._all_forms_failed = True  # it was about something else
         elif _ABOUT_JSON.search(fault.words):
             return style._replace(json_form=_FORMS[_FORMS.index(style.json_form) + 1])
-        elif fault.status in _REFUSED and not _ABOUT_ELSE.search(fault.words):
+        elif fault.status in {*_REFUSED, 501} and not _ABOUT_ELSE.search(fault.words):
             return style._replace(json_form=_FORMS[-1])
         return None
 

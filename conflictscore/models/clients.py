@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from math import exp, fsum, inf, log
@@ -52,6 +52,10 @@ _HIDDEN = ["nostream"]
 """Tag that keeps drafts and verdicts out of LangGraph's ``messages`` stream."""
 
 
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
+"""Where servers put the reasoning of a reply."""
+
+
 class EndpointChat(ChatOpenAI):
     """``ChatOpenAI`` that no report of tokens can fail, and that passes on errors in a 200.
 
@@ -73,12 +77,17 @@ class EndpointChat(ChatOpenAI):
             response.usage = None if known is None else CompletionUsage.construct(**known)
         if error := error_in_completion(response, str(self.root_client.base_url)):
             raise error
+        choices = response.choices if isinstance(response, ChatCompletion) else []
+        for choice in choices:
+            _mend(choice.message)
         result = super()._create_chat_result(response, generation_info)
-        if isinstance(response, ChatCompletion):
-            for made, choice in zip(result.generations, response.choices, strict=True):
-                thought = getattr(choice.message, "reasoning_content", None)
-                if thought and not made.message.text:
-                    made.message.additional_kwargs["reasoning_content"] = thought
+        for made, choice in zip(result.generations, choices, strict=False):
+            made.message.response_metadata |= {
+                "native_finish_reason": getattr(choice, "native_finish_reason", None)
+            }
+            thoughts = [getattr(choice.message, name, None) for name in _THOUGHTS]
+            if (thought := next(filter(None, thoughts), None)) and not made.message.text:
+                made.message.additional_kwargs["reasoning_content"] = thought
         return result
 
     def _convert_chunk_to_generation_chunk(
@@ -89,6 +98,19 @@ class EndpointChat(ChatOpenAI):
         return super()._convert_chunk_to_generation_chunk(
             chunk, default_chunk_class, base_generation_info
         )
+
+
+def _mend(message: Any) -> None:
+    """Put a reply's content and the arguments of its calls into the form that LangChain takes."""
+    if isinstance(message.content, dict):
+        message.content = [message.content]
+    for call in message.tool_calls or ():
+        arguments = call.function.arguments
+        if not isinstance(arguments, str):
+            call.function.arguments = json.dumps(arguments)
+        elif arguments.lstrip().startswith('"'):  # JSON in JSON
+            with suppress(ValueError):
+                call.function.arguments = str(json.loads(arguments))
 
 
 def clean_reply(reply: Any) -> Any:

@@ -55,6 +55,7 @@ _SAMPLE = (HumanMessage("ask"), AIMessage("say"))
 _SENT_BY_US = frozenset({"host", "content-length", "accept-encoding", "connection"})
 _DECODED = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _NOT_PLAIN = ("refusal", "tool_calls", "function_call", "audio")
+_KEPT = ("finish_reason", "native_finish_reason", "logprobs")
 _OK = 200
 _SILENCES = 5
 """A reply that drips may take so many times as long as one may be silent."""
@@ -275,11 +276,11 @@ def _completion(body: bytes) -> AIMessage | None:
         [choice] = said["choices"]
         message = choice["message"]
         text, usage = message["content"], _usage(said.get("usage"))
-        more = any(
-            message.get(name) for name in ("refusal", "tool_calls", "function_call", "audio")
-        )
-        plain = isinstance(text, str) and not (more or said.get("error") or choice.get("error"))
-        known = {"finish_reason": choice.get("finish_reason"), "logprobs": choice.get("logprobs")}
+        more = any(map(message.get, _NOT_PLAIN))
+        # a reply without a text may be in a field that the client looks into
+        more = more or said.get("error") or choice.get("error")
+        plain = isinstance(text, str) and text.strip() and not more
+        known = {name: choice.get(name) for name in _KEPT}
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
     if not plain or (usage is None) != (said.get("usage") is None):

@@ -22,13 +22,18 @@ from conflictscore.models.provider_errors import ProviderFault, fault_of
 
 __all__ = ["Retries", "TransientError", "clear_error", "transient_error", "without_logprobs"]
 
-_SECRETS = re.compile(r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+|\bapi[_ -]?key\W+\S+")
+_SECRETS = re.compile(
+    r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+"
+    r"|\bapi[_ -]?key(?:\W{1,4}(?:provided\W{1,3})?(?=\S{0,99}[\d*])\S{5,}|[\"']?\s?[:=]\s?\S+)"
+)
 _MESSAGE_CHARS = 300
 _SECRET_CHARS = 6
 """A shorter one stands for no key, such as ``none``, and its letters may be part of any word."""
 _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND = 400, 401, 403, 404
 _TOO_MANY_REQUESTS, _UNAVAILABLE, _OVERLOADED = 429, 503, 529
-_REQUEST_TIMEOUT, _CONFLICT, _SERVER = 408, 409, 500
+_REQUEST_TIMEOUT, _CONFLICT, _SERVER, _NOT_IMPLEMENTED = 408, 409, 500, 501
+_ABOUT_FORM = re.compile(r"(?i)grammar|json.?schema|response.?format|structured.output")
+"""Servers such as llama.cpp fail with a 500 where they cannot compile a schema."""
 _MODERATION = re.compile(
     r"(?i)moderat|flagged|content.{0,3}(?:policy|filter|management)|safety|guardrail|inappropriate"
     r"|DataInspection"
@@ -169,6 +174,8 @@ def transient_error(error: Exception) -> TransientError | None:
         return None
     status, headers = fault.status, fault.headers
     if status == _TOO_MANY_REQUESTS and fault.code in _NO_CREDIT:
+        return None
+    if status == _NOT_IMPLEMENTED or (status == _SERVER and _ABOUT_FORM.search(fault.words)):
         return None
     again, after = headers.get("x-should-retry") != "false", _asked_wait(headers)
     if status in {_TOO_MANY_REQUESTS, _OVERLOADED} or (status == _UNAVAILABLE and after):

@@ -1,4 +1,4 @@
-"""Reading the one JSON object, or list of texts, in a model's reply.
+"""Reading the one JSON object in a model's reply.
 
 A reply that is not plain JSON is mended by json-repair, and taken only where the mended value has
 every field that was written, once: nothing is guessed, and nothing that was cut is completed.
@@ -9,155 +9,232 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, NamedTuple
 
 from json_repair import repair_json
 from langchain_core.messages import AIMessage
 
-from conflictscore.models.replies import reply_text
+from conflictscore.models.replies import labelled_lines, reply_text
 from conflictscore.records import encodable
 
-__all__ = ["json_object", "json_reply", "json_texts"]
+__all__ = [
+    "BRACKETS",
+    "DEPTH",
+    "REPAIRABLE_CHARS",
+    "UNSEEN",
+    "bracketed",
+    "json_object",
+    "json_reply",
+    "loads",
+]
 
-_REPAIRABLE_CHARS = 64_000
+REPAIRABLE_CHARS = 64_000
 """A longer reply is no verdict that was damaged, and mending takes time."""
 _RESTARTS = 16
-_WRAPPINGS = ("arguments", "parameters", "args", "input")
-"""Where the text of a tool call has its arguments, beside its name."""
-_BRACKETS = {"{": "}", "[": "]"}
+DEPTH = 6
+_CALL_FIELDS = frozenset(
+    (
+        *("arguments", "parameters", "args", "input", "tool_input", "action_input"),
+        *("function", "result", "output"),
+    )
+)
+"""Fields that may hold an object as text. A text elsewhere may quote a document."""
+BRACKETS = {"{": "}", "[": "]"}
 _JSON_MARK = re.compile(r'["\\{}\[\]]')
-_FENCE = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
-_FIELD = re.compile(r"(?P<open>[\"'“”]?)\b(?P<name>\w+)\b[\"'“”]?\s{0,20}:")
+_FIELD = re.compile(r"(?P<open>[\"'“”„«]?)\b(?P<name>\w+)\b[\"'“”«»]?\s{0,20}[:\uff1a]")
+_TEMPLATE = re.compile(r"\.\.\.|…|<[^<>]*[ a-z_][^<>]*>|.*\|.*", re.DOTALL)
+"""A value that a prompt has where a reply has a label."""
+_TYPOGRAPHIC = str.maketrans("“”„«»\uff02\uff1a\uff0c", '"""""":,')
+UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
 _NOT_ONE_OBJECT = "it was not one JSON object of the asked form"
 
 
-def json_reply(message: AIMessage, needed: AbstractSet[str], *, listed: str = "") -> dict[str, Any]:
+class _Form(NamedTuple):
+    """The object that is looked for."""
+
+    needed: AbstractSet[str]
+    listed: str
+    aliases: Mapping[str, str]
+
+    def named(self, value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """An object with the needed fields under their own names; None where it lacks one."""
+        if self.needed <= value.keys():
+            return value
+        own = {self.aliases.get(name, name): part for name, part in value.items()}
+        return own if self.needed <= own.keys() and len(own) == len(value) else None
+
+    def within(self, value: Any, depth: int = DEPTH) -> list[dict[str, Any]]:
+        """The objects of the form that a JSON value is or holds, each once."""
+        found: list[dict[str, Any]] = []
+        for one in self._all(value, depth):
+            found += [] if one in found else [one]
+        return found
+
+    def _all(self, value: Any, depth: int) -> Iterator[dict[str, Any]]:
+        if not depth:
+            return
+        if isinstance(value, str) and value.lstrip()[:1] in {*BRACKETS, '"'}:
+            yield from self._all(loads(value), depth - 1)
+        elif isinstance(value, list):
+            objects = [item for item in value if isinstance(item, Mapping)]
+            inside = [one for item in value for one in self._all(item, depth - 1)]
+            if self.listed and not inside and len(objects) == len(value) > 0:
+                inside = [{self.listed: value}]
+            yield from inside
+        elif isinstance(value, Mapping):
+            if (named := self.named(value)) is not None:
+                clean: dict[str, Any] = encodable(dict(named))
+                yield clean
+                return
+            for name, part in value.items():
+                if not isinstance(part, str) or name in _CALL_FIELDS:
+                    yield from self._all(part, depth - 1)
+
+    def sole(self, found: list[dict[str, Any]]) -> dict[str, Any] | None:
+        """The only object; one that repeats the prompt's own template does not count.
+
+        Raises:
+            ValueError: Several differ.
+        """
+        found = [one for one in found if not any(map(_is_template, self._marks(one)))]
+        if len(found) > 1:
+            raise ValueError(f"it held {len(found)} JSON objects instead of one")
+        return found[0] if found else None
+
+    def _marks(self, value: Mapping[str, Any]) -> list[Any]:
+        return [value.get(name) for name in self.needed]
+
+
+def _is_template(value: Any) -> bool:
+    if isinstance(value, Mapping):  # a field of a JSON schema
+        return not {"type", "enum", "const"}.isdisjoint(value)
+    return isinstance(value, str) and _TEMPLATE.fullmatch(value.strip()) is not None
+
+
+def json_reply(
+    message: AIMessage,
+    needed: AbstractSet[str],
+    *,
+    listed: str = "",
+    aliases: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
     """The JSON object that a model replied, as text or as the arguments of its one tool call.
 
     Args:
         message: The reply.
         needed: The fields that the object must have.
         listed: See :func:`json_object`.
+        aliases: See :func:`json_object`.
 
     Raises:
         ValueError: There is none, or more than one.
     """
-    made = len(message.tool_calls) + len(message.invalid_tool_calls)
-    if made > 1:
-        raise ValueError(f"it made {made} tool calls instead of one")
-    for call in message.tool_calls:
-        if (found := _sole_object(call["args"], needed, listed)) is not None:
-            return found
-    for broken in message.invalid_tool_calls:
-        return json_object(str(broken["args"] or ""), needed, listed=listed)
-    text = reply_text(message)
+    form = _Form(needed, listed, aliases or {})
+    calls: list[Any] = [call["args"] for call in message.tool_calls]
+    if legacy := message.additional_kwargs.get("function_call"):
+        calls.append(legacy.get("arguments") if isinstance(legacy, Mapping) else legacy)
+    if found := form.sole(form.within([_folded(call) for call in calls])):
+        return found
+    broken = [str(call["args"] or "") for call in message.invalid_tool_calls]
+    if len(broken) + len(calls) > 1:
+        raise ValueError(f"it made {len(broken) + len(calls)} tool calls instead of one")
+    text = broken[0] if broken else reply_text(message)
     if not text.strip():
         reasoning = message.additional_kwargs.get("reasoning_content")
         if not isinstance(reasoning, str):
             raise ValueError("it was empty")
         # vLLM puts a reply there that its grammar holds to JSON
-        if (found := _sole_object(_loads(reasoning), needed, listed)) is not None:
+        if found := form.sole(form.within(loads(reasoning))):
             return found
         raise ValueError("it was empty but for the model's reasoning")
-    return json_object(text, needed, listed=listed)
+    return _object_in(text, form)
 
 
 def json_object(
-    text: str, needed: AbstractSet[str] = frozenset(), *, listed: str = ""
+    text: str,
+    needed: AbstractSet[str] = frozenset(),
+    *,
+    listed: str = "",
+    aliases: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The only JSON object in a text that has the needed fields, their names in small letters.
 
-    What surrounds the object is passed over. Missing commas and quotes, trailing commas, comments,
-    single quotes and raw line breaks are mended where that leaves one way to read the text: each
-    field that was written is then in the object, once.
+    What surrounds the object is passed over, be it text or other JSON. Missing commas and quotes,
+    trailing commas, comments, single or typographic quotes and raw line breaks are mended where
+    that leaves one way to read the text: each field that was written is then in the object, once.
+    Without any bracket, lines ``field: value`` are an object too.
 
     Args:
         text: Without reasoning.
         needed: The fields that the object must have.
         listed: The field that a bare list of objects is the value of.
+        aliases: Other names of fields, each with the name that it stands for.
 
     Raises:
         ValueError: There is none, or several that differ.
     """
-    if (whole := _sole_object(_loads(text), needed, listed)) is not None:
-        return whole
-    parts = [*_bracketed(text)]
-    for read, candidates in ((_loads, parts), (_mended, parts), (_mended, [_to_last_brace(text)])):
-        if found := _one_of(candidates, read, text, needed, listed):
-            return found
+    return _object_in(text, _Form(needed, listed, aliases or {}))
+
+
+def _object_in(text: str, form: _Form) -> dict[str, Any]:
+    text = text.translate(UNSEEN)
+    if found := form.sole(form.within(loads(text))):
+        return found
+    parts = [*bracketed(text)]
+    if found := _one_of(parts, loads, text, form):
+        return found
+    escaped = '{\\"' in text or '{ \\"' in text or '\\":' in text
+    for plain in (text, text.replace('\\"', '"') if escaped else "", text.translate(_TYPOGRAPHIC)):
+        inside = parts if plain is text else [*bracketed(plain)]
+        for candidates in (inside, [_to_last_brace(plain)], [_with_first_brace(plain)]):
+            if found := _one_of(candidates, _mended, plain, form):
+                return found
+    if not {"{", "["} & {*text}:
+        names = {*form.needed, *form.aliases, *_PLAIN_FIELDS}
+        if named := form.named(labelled_lines(text, names)):
+            return dict(named)
     raise ValueError(_NOT_ONE_OBJECT)
 
 
+_PLAIN_FIELDS = ("document_snippet", "snippet", "reasoning", "reason", "claim")
+
+
 def _one_of(
-    parts: Iterable[str],
-    read: Callable[[str], Any],
-    text: str,
-    needed: AbstractSet[str],
-    listed: str,
+    parts: Iterable[str], read: Callable[[str], Any], text: str, form: _Form
 ) -> dict[str, Any] | None:
-    """The object that one part of a text is; None where none is one.
+    """The object that one part of a text is or holds; None where none does.
 
     Raises:
-        ValueError: Several are, and differ, or fields that are needed stand elsewhere too.
+        ValueError: Several do, and differ, or fields that are needed stand elsewhere too.
     """
     found: list[dict[str, Any]] = []
-    fields = Counter[str]()
+    accounted = Counter[str]()
     for part in parts:
-        value = _sole_object(read(part), needed, listed)
-        if value is not None:
-            fields += _fields_written(part, quoted=True)
-            found += [] if value in found else [value]
-    if len(found) > 1:
-        raise ValueError(f"it held {len(found)} JSON objects instead of one")
+        value = read(part)
+        inside = form.within(value)
+        # valid JSON without such an object, such as a schema, is no part of one that is broken
+        if inside or (read is loads and value is not None):
+            accounted += _fields_written(part, quoted=True)
+        found += [one for one in inside if one not in found]
+    sole = form.sole(found)
     everywhere = _fields_written(text, quoted=True)
-    if found and any(everywhere[name] != fields[name] for name in needed):
+    marks = {*form.needed, *form.aliases}
+    if sole and any(everywhere[name] != accounted[name] for name in marks):
         raise ValueError(_NOT_ONE_OBJECT)  # the object is a part of one that is broken
-    return found[0] if found else None
+    return sole
 
 
-def json_texts(text: str) -> list[str] | None:
-    """The texts of the JSON list in a reply; None where there is none.
-
-    An object that holds one list counts as that list, and an object in a list as its one text.
-
-    Raises:
-        ValueError: The reply looks like JSON, and is no such list.
-    """
-    bare = _FENCE.sub("", text).strip()
-    lists = [texts for part in _bracketed(bare) if (texts := _texts_of(_loads(part)))]
-    if len(lists) == 1:
-        return lists[0]
-    if bare[:1] not in _BRACKETS or not bare.endswith(("]", "}")):
+def _folded(value: Any) -> Any:
+    """The arguments of a call with the names of their fields in small letters."""
+    if isinstance(value, str):
+        return value
+    try:
+        return loads(json.dumps(value))
+    except (ValueError, TypeError, RecursionError):
         return None
-    texts = _texts_of(_loads(bare))
-    if texts is None and len(bare) <= _REPAIRABLE_CHARS:
-        mended = repair_json(bare, return_objects=True)
-        same = _letters(json.dumps(mended, ensure_ascii=False)) == _letters(bare)
-        texts = _texts_of(mended) if same else None
-    if texts is None:
-        raise ValueError("it was no JSON list of texts")
-    return texts
 
 
-def _texts_of(value: Any) -> list[str] | None:
-    if isinstance(value, Mapping) and len(value) == 1:
-        [value] = value.values()
-    texts = [_only_text(item) for item in value] if isinstance(value, list) else [None]
-    return None if None in texts else [encodable(one) for one in texts if one is not None]
-
-
-def _only_text(item: Any) -> str | None:
-    if isinstance(item, Mapping):
-        texts = [value for value in item.values() if isinstance(value, str)]
-        item = texts[0] if len(texts) == 1 else None
-    return item if isinstance(item, str) else None
-
-
-def _letters(text: str) -> int:
-    return len(re.findall(r"\w", text))
-
-
-def _loads(text: str) -> Any:
+def loads(text: str) -> Any:
     """The JSON value of a text, raw line breaks in its strings included; None if it is not JSON."""
     try:
         return json.loads(text, strict=False, object_pairs_hook=_unambiguous)
@@ -174,39 +251,13 @@ def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     known: dict[str, Any] = {}
     for name, value in pairs:
         folded = "_".join(re.findall(r"\w+", name.lower()))
-        if known.setdefault(folded, value) != value:
+        kept = known.setdefault(folded, value)
+        if kept is not value and kept != value:  # NaN is not equal to itself
             raise ValueError(f"{name} stands twice")
     return known
 
 
-def _sole_object(value: Any, needed: AbstractSet[str], listed: str) -> dict[str, Any] | None:
-    """The object with the needed fields that a value is, or that it holds and nothing else."""
-    for _ in range(4):
-        if isinstance(value, str) and value.lstrip()[:1] in _BRACKETS:
-            value = _loads(value)
-        elif isinstance(value, list):
-            objects = [item for item in value if isinstance(item, Mapping)]
-            if len(objects) == 1 == len(value) and needed <= objects[0].keys():
-                [value] = objects
-            elif listed and len(objects) == len(value) > 0:
-                value = {listed: value}
-            elif len(value) == 1:
-                [value] = value
-            else:
-                return None
-        elif isinstance(value, Mapping):
-            if needed <= value.keys():
-                clean: dict[str, Any] = encodable(dict(value))
-                return clean
-            alone = [*value.values()] if listed and len(value) == 1 else [None]
-            called = [value[name] for name in _WRAPPINGS if {"name", name} <= value.keys()]
-            [value, *_] = called or alone
-        else:
-            return None
-    return None
-
-
-def _bracketed(text: str) -> Iterator[str]:
+def bracketed(text: str) -> Iterator[str]:
     """The parts of a text between outermost brackets.
 
     A bracket of prose that is never closed hides all that follows it, so a few are passed over.
@@ -230,9 +281,9 @@ def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
         if in_string:
             start += sign == "\\"
             in_string = sign != '"'
-        elif sign in _BRACKETS:
+        elif sign in BRACKETS:
             begins = begins if awaited else mark.start()
-            awaited.append(_BRACKETS[sign])
+            awaited.append(BRACKETS[sign])
         elif awaited and sign == '"':
             in_string = True
         elif awaited and sign in "]}":
@@ -255,16 +306,27 @@ def _to_last_brace(text: str) -> str:
     return body if body.endswith('"') else ""
 
 
+def _with_first_brace(text: str) -> str:
+    """A text that lacks its first brace alone."""
+    bare = text.strip()
+    return f"{{{bare}" if bare.endswith("}") and bare[:1] == '"' and "{" not in bare else ""
+
+
 def _mended(body: str) -> Any:
     """Result of json-repair for a text, if it keeps every field that was written."""
-    if not body or len(body) > _REPAIRABLE_CHARS:
+    if not body or len(body) > REPAIRABLE_CHARS:
         return None
     try:
-        value = _loads(json.dumps(repair_json(body, return_objects=True)))
+        value = loads(json.dumps(repair_json(body, return_objects=True)))
     except (ValueError, RecursionError):
         return None
-    written, kept = _fields_written(body), _fields_of(value)
-    return value if all(written[name] == count for name, count in kept.items()) else None
+    quoted, written, kept = (
+        _fields_written(body, quoted=True),
+        _fields_written(body),
+        _fields_of(value),
+    )
+    same = all((quoted[name] or written[name]) == count for name, count in kept.items())
+    return value if same else None
 
 
 def _fields_written(text: str, *, quoted: bool = False) -> Counter[str]:

@@ -185,6 +185,7 @@ class LanguageModel:
         max_tokens: int,
         needed: AbstractSet[str] | None = None,
         listed: str = "",
+        aliases: Mapping[str, str] | None = None,
     ) -> Coroutine[Any, Any, T]:
         """Ask for one JSON object, held to a schema by the server if it can do that.
 
@@ -198,6 +199,7 @@ class LanguageModel:
             needed: The fields without which a reply is none; by default those that the schema
                 requires.
             listed: The field that a bare list of objects is taken to be the value of.
+            aliases: Other names of fields, each with the name that it stands for.
         """
         fields = needed if needed is not None else frozenset(schema.get("required", ()))
 
@@ -205,7 +207,7 @@ class LanguageModel:
             raw = result["raw"] if isinstance(result, Mapping) else result
             require_whole(raw, self.name, max_tokens)
             try:
-                return read(json_reply(raw, fields, listed=listed))
+                return read(json_reply(raw, fields, listed=listed, aliases=aliases))
             except ValueError as error:
                 raise self._unreadable(str(error), str(raw.text)) from error
 

@@ -20,9 +20,12 @@ _DEPTH = 6
 _MOST_WORDS = 3
 """The most different messages of one error that are shown."""
 _BODY_CHARS = 20_000
-_STATUS_FIELDS = ("status_code", "statusCode", "status", "code")
+_STATUS_FIELDS = ("status_code", "statuscode", "status", "code")
 _CODE_FIELDS = ("code", "type", "status")
-_WORD_FIELDS = ("message", "msg", "error", "errors", "detail", "error_description", "description")
+_WORD_FIELDS = (
+    *("message", "msg", "error", "errors", "detail", "error_description", "description"),
+    *("error_msg", "error_message", "status_msg", "errormessage", "fault", "faultstring", "cause"),
+)
 _LAST_FIELDS = ("details", "reason", "title", "metadata", "raw", "reasons")
 """Looked at where no other field has words, or beside those of a provider that passes others on."""
 _TAG = re.compile(r"<[^<>]*>")
@@ -78,6 +81,9 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
     body = (
         completion.model_dump(warnings=False) if hasattr(completion, "model_dump") else completion
     )
+    if isinstance(body, str) and body.strip():  # a page of whatever answers there
+        said = _said_in(body)
+        return openai.APIError(said.words, httpx2.Request("POST", url), body=body)
     if not isinstance(body, Mapping):
         return None
     choices = body.get("choices")
@@ -85,6 +91,7 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
     error = next(filter(None, within), None)
     if body.get("error") or not choices:
         error = {name: body[name] for name in {*_STATUS_FIELDS, *_WORD_FIELDS} & body.keys()}
+        error = error or body.get("base_resp")  # MiniMax
     said = _said_in(error)
     if not (said.words or said.status):
         return None
@@ -177,6 +184,7 @@ def _take(text: str, said: _Said, depth: int) -> None:
 
 
 def _walk_fields(value: Mapping[Any, Any], said: _Said, depth: int) -> None:
+    value = {str(name).lower(): part for name, part in value.items()}
     for name in _STATUS_FIELDS:
         number = value.get(name)
         if isinstance(number, str) and number.isdecimal():
@@ -190,10 +198,17 @@ def _walk_fields(value: Mapping[Any, Any], said: _Said, depth: int) -> None:
     if isinstance(value.get("loc"), list | tuple) and "msg" in value:  # FastAPI
         place = ".".join(map(str, value["loc"]))
         return _take(f"{place}: {value['msg']}", said, depth)
+    return _walk_words(value, said, depth)
+
+
+def _walk_words(value: Mapping[str, Any], said: _Said, depth: int) -> None:
     before = len(said.found)
     for name in _WORD_FIELDS:
         _walk(value.get(name), said, depth - 1)
     for name in _LAST_FIELDS:
         if len(said.found) == before or name in {"metadata", "raw", "reasons"}:
             _walk(value.get(name), said, depth - 1)
-    return None
+    if len(said.found) == before:
+        for part in value.values():
+            if isinstance(part, Mapping):
+                _walk(part, said, depth - 1)

@@ -6,7 +6,7 @@ ValueError, whose message can be given back to the model.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -16,9 +16,11 @@ from conflictscore.errors import UnreadableReplyError
 __all__ = [
     "INTERRUPTED_REASONING",
     "abnormal_ending",
+    "labelled_lines",
     "reply_text",
     "require_whole",
     "unfenced",
+    "unwrapped",
     "was_cut",
     "without_reasoning",
 ]
@@ -30,31 +32,18 @@ INTERRUPTED_REASONING = "it was cut off while the model was still reasoning"
 _ENDING_FIELDS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 """OpenAI and Gemini; Anthropic; Bedrock Converse; Ollama."""
 _NORMAL_ENDINGS = frozenset(
-    {
-        "complete",
-        "end_turn",
-        "eos",
-        "eos_token",
-        "finish_reason_unspecified",
-        "function_call",
-        "none",
-        "stop",
-        "stop_sequence",
-        "tool_call",
-        "tool_calls",
-        "tool_use",
-    }
+    (
+        *("complete", "completed", "done", "end", "end_turn", "eos", "eos_token"),
+        *("finish", "finished", "unspecified", "function_call", "none", "stop"),
+        *("stop_sequence", "success", "tool_call", "tool_calls", "tool_use"),
+    )
 )
 """A reason that is not listed may be anything, so a reply that gives one is not taken as whole."""
 _LENGTH_ENDINGS = frozenset(
-    {
-        "length",
-        "max_length",
-        "max_output_tokens",
-        "max_tokens",
-        "model_context_window_exceeded",
-        "model_length",
-    }
+    (
+        *("context_window_exceeded", "length", "max_length", "max_output_tokens"),
+        *("max_tokens", "model_context_window_exceeded", "model_length"),
+    )
 )
 _ENDING_CHARS = 60
 
@@ -70,8 +59,11 @@ def abnormal_ending(message: BaseMessage) -> str | None:
         value = said.get(name)
         if value is not None and value != "":
             reason = str(getattr(value, "name", value)).rpartition(".")[2]
-            if reason.lower() not in _NORMAL_ENDINGS:
+            if reason.lower().removeprefix("finish_reason_") not in _NORMAL_ENDINGS:
                 return reason
+    native = str(said.get("native_finish_reason") or "")  # OpenRouter's, beside its own
+    if native.lower() in _LENGTH_ENDINGS:
+        return native
     details = said.get("incomplete_details")  # the Responses API
     if isinstance(details, Mapping) and details.get("reason"):
         return str(details["reason"])
@@ -114,17 +106,52 @@ def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
 
 # The text of a reply.
 
-_NAME = r"(?:think|thinking|thought|reasoning|reflection|seed:think)"
-_TAGS = re.compile(
-    rf"(?P<open>^[ \t]*(?:<{_NAME}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>))"
-    rf"|</{_NAME}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>",
-    re.MULTILINE | re.IGNORECASE,
+_REASONING = re.compile(
+    r"think|thought|reason|reflect|rationale|deliberat|ponder|scratch|monolog|chain|analy[sz]"
+    r"|(?<![a-z])(?:cot|plan|draft)|denk|gedank|überleg|pens[aé]|réfl|raison|razon|ragion|raciocí"
+    r"|мысл|размышл|рассужд|思|推理|考え|생각|추론"
 )
+"""Names that templates and models give to a block of reasoning, or parts of them."""
+_CERTAIN = re.compile(r"think|thought|reason|reflect")
+"""A block of any other name is reasoning only at the start of a reply, and if it is closed."""
+_TAG = re.compile(
+    r"(?P<line>^[ \t]{0,40})?(?:<(?P<gemma>\|channel>thought|channel\|>)"
+    r"|(?:<[|\uff5c]?|◁|\[(?=/?THINK\]))(?P<close>/?)(?P<name>[^\s<>\[\]|\uff5c◁▷/]{1,40})"
+    r"(?:\s[^<>]{0,200})?(?:[|\uff5c]?>|\]|▷))",
+    re.MULTILINE,
+)
+_FIRST_FENCE = re.compile(r"\s*```\w*\s*")
+_END_NAMES = ("end_", "end▁")
+"""Of closing tags without a slash, such as ``<|END_THINKING|>``."""
 _QUOTES = ("`", '"', "'", "“")
 """A closing tag behind one of these is spoken of, not used."""
-_SOLUTION = re.compile(r"<\|(?:begin|end)_of_solution\|>|<\|(?:START|END)_RESPONSE\|>")
+_GRANITE = re.compile(r"here(?:'s| is) my thought process:", re.IGNORECASE)
+_GRANITE_REPLY = re.compile(r"^here(?:'s| is) my response:", re.IGNORECASE | re.MULTILINE)
 _HARMONY = re.compile(r"<\|channel\|>(?P<channel>[^<]*)(?:<\|constrain\|>[^<]*)?<\|message\|>")
 _HARMONY_END = re.compile(r"<\|(?:end|return|call|start)\|>")
+_BARE_HARMONY = re.compile(r"analysis(?=[A-Z])")
+_STARTS = re.compile(
+    r"(?:\s{0,9}(?:<s>|<\|(?:im_start|start_header_id|message|START_RESPONSE|begin_of_solution)\|>"
+    r"|<start_of_turn>)\s{0,9}(?:assistant|model)?\s{0,9}(?:<\|end_header_id\|>)?){1,3}\s*"
+)
+_ENDS = (
+    *("</s>", "<eos>", "<end_of_turn>", "<\uff5cend▁of▁sentence\uff5c>", "<|END_RESPONSE|>"),
+    *("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "<|end|>", "<|return|>"),
+    *("<|call|>", "<|end_of_solution|>"),
+)
+"""Tokens of chat templates that servers leave in a reply."""
+_MOST_ENDS = 4
+_WRAPPER = re.compile(
+    r"<(?P<name>(?:final_?)?answer|final|output|response|reply|result|claims)>(?P<inside>.*)"
+    r"</(?P=name)>",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+_AROUND_LINE = ' \t\r*_#`"“”>-•,'
+_TAGGED = re.compile(
+    r"<?(?P<name>[a-z_]{1,40})>(?P<value>[^<>]*)(?:</?[a-z_]{1,40})?", re.IGNORECASE
+)
 
 
 def reply_text(message: BaseMessage) -> str:
@@ -133,11 +160,17 @@ def reply_text(message: BaseMessage) -> str:
     Raises:
         ValueError: The reply ended while the model was still reasoning.
     """
+    content: Any = message.content
+    if isinstance(content, list):  # the client's own reader knows no type but "text"
+        parts = [part for part in content if isinstance(part, Mapping)]
+        texts = [part for part in parts if part.get("type", "text") in {"text", "output_text"}]
+        if len(parts) == len(content):
+            return without_reasoning("".join(str(part.get("text") or "") for part in texts))
     return without_reasoning(str(message.text))
 
 
 def without_reasoning(text: str) -> str:
-    """A text without the reasoning blocks that a server left in it, and without a byte-order mark.
+    """A text without the reasoning blocks and tokens of chat templates that a server left in it.
 
     A block has a tag such as ``<think>`` at the start of a line, and a closing one. Everything
     before a closing tag that stands alone is reasoning too: some chat templates put the opening tag
@@ -146,34 +179,95 @@ def without_reasoning(text: str) -> str:
     Raises:
         ValueError: A block is not closed.
     """
-    text = text.lstrip("\ufeff")
+    text = text.lstrip("\ufeff\u200b\0")
     if "<|channel|>" in text:
         text = _last_channel(text)
-    elif text.startswith("analysis") and "assistantfinal" in text:  # Harmony without its tokens
-        text = text.rpartition("assistantfinal")[2]
+    elif _BARE_HARMONY.match(text):  # without its tokens
+        _, found, text = text.rpartition("assistantfinal")
+        if not found:
+            raise ValueError(INTERRUPTED_REASONING)
+    elif _GRANITE.match(text) and (found_reply := _GRANITE_REPLY.search(text)):
+        text = text[found_reply.end() :].lstrip()
+    return _without_tokens(_without_blocks(_without_tokens(text)))
+
+
+def _without_blocks(text: str) -> str:
     kept: list[str] = []
-    start, is_open = 0, False
-    for tag in _TAGS.finditer(text):
-        if tag["open"]:
-            kept += [] if is_open else [text[start : tag.start()]]
-            is_open = True
-        elif is_open or text[tag.start() - 1 : tag.start()] not in _QUOTES:
-            kept = kept if is_open else []
-            start, is_open = tag.end(), False
-    if is_open:
+    start, opened = 0, ""
+    fence = _FIRST_FENCE.match(text)
+    begins = fence.end() if fence else len(text) - len(text.lstrip())
+    for tag in _TAG.finditer(text):
+        if tag["gemma"]:
+            name, closes = "thought", tag["gemma"].startswith("channel")
+        else:
+            name = tag["name"].casefold()
+            closes = bool(tag["close"]) or name.startswith(_END_NAMES)
+        if not _REASONING.search(name):
+            continue
+        certain = _CERTAIN.search(name) is not None
+        if not closes:
+            at_start = tag["line"] is not None and (certain or tag.start() <= begins)
+            if at_start and not opened:
+                kept.append(text[start : tag.start()])
+                opened = name
+        elif opened and (certain or name == opened):
+            start, opened = tag.end(), ""
+        elif not opened and certain and text[tag.start() - 1 : tag.start()] not in _QUOTES:
+            kept, start = [], tag.end()
+    if opened:
         raise ValueError(INTERRUPTED_REASONING)
-    if not start:
-        return text
-    return _SOLUTION.sub("", "".join([*kept, text[start:]])).lstrip()
+    return "".join([*kept, text[start:]]).lstrip() if start else text
+
+
+def _without_tokens(text: str) -> str:
+    if found := _STARTS.match(text):
+        text = text[found.end() :]
+    for _ in range(_MOST_ENDS):
+        bare = text.rstrip()
+        end = next((token for token in _ENDS if bare.endswith(token)), None)
+        if end is None:
+            break
+        text = bare.removesuffix(end)
+    return text
+
+
+def unwrapped(text: str) -> str:
+    """A text without the tags that all of it stands in, such as ``<answer>…</answer>``."""
+    found = _WRAPPER.fullmatch(text.strip())
+    return found["inside"].strip() if found else text
 
 
 def unfenced(text: str) -> str:
     """A text without a byte-order mark, and without the code fence that all of it stands in."""
     bare = text.lstrip("\ufeff").strip()
     first, _, rest = bare.partition("\n")
-    if not (first.startswith("```") and rest.endswith("```")) or "```" in rest[:-3]:
-        return bare
-    return rest[:-3].strip()
+    for fence in ("```", "~~~"):
+        if first.startswith(fence) and rest.endswith(fence) and fence not in rest[:-3]:
+            return rest[:-3].strip()
+    return bare
+
+
+def labelled_lines(reply: str, names: Collection[str]) -> dict[str, str]:
+    """The values of lines ``NAME: value``, or of tags ``<name>value</name>``, by name.
+
+    Bullets, bold print and quotation marks around names and values make no difference.
+
+    Args:
+        reply: Without reasoning.
+        names: Those that count, in small letters. The rest is passed over.
+
+    Raises:
+        ValueError: A name has two different values.
+    """
+    found: dict[str, str] = {}
+    for line in unfenced(reply).splitlines():
+        bare = line.strip(_AROUND_LINE)
+        tag = _TAGGED.fullmatch(bare)
+        name, colon, value = (tag["name"], ":", tag["value"]) if tag else bare.partition(":")
+        name, value = name.strip(_AROUND_LINE).lower(), value.strip(_AROUND_LINE)
+        if colon and name in names and found.setdefault(name, value) != value:
+            raise ValueError(f'the line "{name.upper()}:" stands twice, with different values')
+    return found
 
 
 def _last_channel(text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from conflictscore.active_content import without_active_content
-from conflictscore.models.replies import unfenced
+from conflictscore.models.replies import labelled_lines, unfenced, unwrapped
 from conflictscore.nodes.claim_replies import each_once, folded
 from conflictscore.prompts import material
 
@@ -52,7 +52,7 @@ def read_text(reply: str) -> str:
     Raises:
         ValueError: There is none.
     """
-    if not (text := reply.strip()):
+    if not (text := unwrapped(reply).strip()):
         raise ValueError("it was empty")
     return text
 
@@ -63,8 +63,8 @@ def read_queries(reply: str) -> tuple[str, ...]:
     Raises:
         ValueError: There is no such line with a query.
     """
-    lines = dict(_field(line.strip(" *_#-")) for line in reply.splitlines() if line.strip())
-    said = [" ".join(lines.get(name, "").strip('"“” ').split()) for name in ("FOR", "AGAINST")]
+    lines = labelled_lines(reply, ("for", "against"))
+    said = [" ".join(lines.get(name, "").split()) for name in ("for", "against")]
     queries = each_once(query[:_QUERY_CHARS] for query in said if any(map(str.isalnum, query)))
     if not queries:
         raise ValueError('no query followed "FOR:" or "AGAINST:"')
@@ -159,11 +159,6 @@ def cited_documents(justification: str, documents: Collection[int]) -> tuple[int
         for number in re.findall(r"\d+", citation)
     }
     return tuple(sorted(numbers.intersection(documents)))
-
-
-def _field(line: str) -> tuple[str, str]:
-    name, colon, value = line.partition(":")
-    return (name.strip(" *_").upper(), value.strip(" *_")) if colon else (line, "")
 
 
 def _option(line: str, options: Sequence[str]) -> int:

@@ -4,27 +4,47 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from conflictscore.models.json_replies import json_texts
+from conflictscore.models.json_lists import json_texts
+from conflictscore.models.replies import unwrapped
 from conflictscore.scripts import terms_in
 
 __all__ = ["each_once", "folded", "read_claims", "read_placed_claims"]
 
 _HEADING = re.compile(
-    r"^[\W_]*claims[\W_]*$|^[*_#\s]*claims:[*_]*\s*(?P<first>\S.*)$", re.IGNORECASE
+    r"^[\W_]*(?:<\w{1,6}>)?claims[\W_]*(?:</\w{1,6}>)?$|^[*_#\s]*claims[:\uff1a][*_]*\s*(?P<first>\S.*)$",
+    re.IGNORECASE,
 )
 _BULLET = re.compile(
-    r"^(?:[-*•–·‣▪◦](?=\s)|[*_]{0,3}claim\s{1,3}\d{1,3}[.):][*_]{0,3}(?=\s))\s*", re.IGNORECASE
+    r"^(?:(?:[-*+•–—·‣▪◦●○■►➢➤→✓✔✅☑>]|\[[ xX]\])\s+"
+    r"|[*_]{0,3}(?:claim|fact|statement|[cf](?=\d))\s{0,3}#?\d{1,3}[.):][*_]{0,3}\s+)",
+    re.IGNORECASE,
 )
-_NUMBER = re.compile(r"^[*_]{0,3}\(?(?P<number>\d{1,3})[.)][*_]{0,3}\s+(?=\S)")
+_NUMBER = re.compile(
+    r"^(?:#{1,6}\s)?[*_]{0,3}[(\[#]?(?P<number>\d{1,3})"
+    r"(?:\\?[.):\]][*_]{0,3}\s+|[、\uff0e]\s*|\ufe0f?\u20e3\s*|\s[-–—]\s+|(?<=#\d)\s+)(?=\S)"
+    r"|^\(?(?P<letter>[a-zA-Z])[.)]\s+(?=\S)"
+)
+_CIRCLED = {ord("①") + n: f"{n + 1}. " for n in range(20)}
+_TABLE_RULE = re.compile(r"[ \t|:-]*-[ \t|:-]*")
+_CLAIM_COLUMN = re.compile(r"claim|statement|fact|proposition|assertion", re.IGNORECASE)
+_ITEM = re.compile(
+    r"<(?P<name>li|claim|item|fact|statement|p)>(?P<inside>[^<]*)(?:</(?P=name)>)?", re.IGNORECASE
+)
+_TAGS_ALONE = re.compile(r"(?:</?[a-z_]{1,20}>\s{0,9}){1,4}", re.IGNORECASE)
 _NOTHING = re.compile(r"(?:none|n/a|no\s{1,9}claims)", re.IGNORECASE)
 _NOT_WORDS = " \t*_#`-–—.,;:()[]{}\"'"
-_FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(?P<inside>[^`]*)^[ \t]*```[ \t]*$", re.MULTILINE)
+_FENCED = re.compile(
+    r"^[ \t]*(?P<fence>```|~~~)[^\n`]*\n(?P<inside>[^`]*?)^[ \t]*(?P=fence)[ \t]*$", re.MULTILINE
+)
+_QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
 _FULL_STOP = re.compile(r"[.!?。\uff01\uff1f।][\"'”’»)\]*_]{0,3}$")
 _ADDRESSES_READER = re.compile(
     r"\b(?:(?:let|tell)\s+me|feel\s+free|i\s+(?:hope|have|left|can|could|did|omitted|skipped|split)"
-    r"|hope\s+this|(?:would|do|if)\s+you|these\s+(?:are|claims)|this\s+(?:list|covers)|note|please)\b",
+    r"|hope\s+this|(?:would|do|if)\s+you|these\s+(?:are|claims)|this\s+(?:list|covers)|note|please"
+    r"|claims?|reasoning|explanation|anything\s+else|that\s+is\s+all)\b",
     re.IGNORECASE,
 )
+_UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u2060"))
 _BULLETS = 4
 """The most in a row: models number bullets, and put bullets before numbers."""
 _LEAD_LINES = 3
@@ -70,12 +90,14 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
     Raises:
         ValueError: There is no such list, or it is not clear what belongs to it.
     """
-    reply = reply.lstrip("\ufeff")
+    reply = _without_table(unwrapped(reply.translate(_UNSEEN)))
     if fenced := _FENCED.search(reply):
         inside = fenced["inside"].strip()
         reply = inside if inside[:1] in {"[", "{"} else reply
     listed, headed = _after_heading(reply)
     texts = json_texts(listed)
+    if texts is not None and len(texts) == 1 and "\n" in texts[0]:
+        return read_claims(texts[0], answer)
     if texts is not None:
         rows = _lines("\n".join(" ".join(text.split()) for text in texts))
         texts = [line.text for line in rows if not line.is_heading]
@@ -85,6 +107,9 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
             lines = _without_lead(lines, words)
         marked = next((line.marked for line in lines if not line.is_heading), False)
         texts = _marked(lines, words) if marked else _unmarked(lines, words)
+        if lines and not texts:
+            raise ValueError("it had headings and no claim")
+    texts = [text[1:-1] if _QUOTED.fullmatch(text) else text for text in texts]
     return each_once(text for text in texts if _says_something(text))
 
 
@@ -118,22 +143,45 @@ def folded(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".")
 
 
+def _without_table(reply: str) -> str:
+    """A reply with the rows of its Markdown table as bullets: the column of the claims."""
+    rows = reply.splitlines()
+    rule = next((at for at, row in enumerate(rows) if "|" in row and _TABLE_RULE.fullmatch(row)), 0)
+    if not rule:
+        return reply
+    end = next((at for at in range(rule + 1, len(rows)) if "|" not in rows[at]), len(rows))
+    table = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in rows[:end]]
+    header, body = table[rule - 1], table[rule + 1 :]
+    named = [at for at, cell in enumerate(header) if _CLAIM_COLUMN.search(cell)]
+    sizes = [sum(len(row[at]) for row in body if at < len(row)) for at in range(len(header))]
+    column = max(named or range(len(header)), key=sizes.__getitem__)
+    cells = [f"- {row[column]}" for row in body if column < len(row)]
+    return "\n".join([*rows[: rule - 1], *cells, *rows[end:]])
+
+
 def _lines(reply: str) -> list[_Line]:
-    raws: list[tuple[str, str, bool]] = []
+    raws: list[tuple[str, str, str, bool]] = []
     apart = False
-    for raw in reply.splitlines():
-        text = raw.strip()
-        if not any(map(str.isalnum, text)) or text.startswith("```"):
+    for raw in reply.replace("><", ">\n<").splitlines():
+        text = raw.strip().translate(_CIRCLED)
+        text = plain = text[1:-1] if _QUOTED.fullmatch(text) else text
+        if _TAGS_ALONE.fullmatch(text):
+            continue
+        if item := _ITEM.fullmatch(text):
+            text = f"- {item['inside'].strip()}"
+        if not any(map(str.isalnum, text)) or text.startswith(("```", "~~~")):
             apart = apart or not text
             continue
-        raws.append((raw, _without_bullets(text), apart))
+        raws.append((raw, plain, _without_bullets(text), apart))
         apart = False
-    counting = _counting([text for _, text, _ in raws])
+    counting = _counting([text for _, _, text, _ in raws])
     lines = []
-    for place, (raw, text, apart) in enumerate(raws):
+    for place, (raw, plain, text, apart) in enumerate(raws):
         bare = _without_bullets(_NUMBER.sub("", text)) if place in counting else text
+        if place in counting and text.startswith("#") and not _FULL_STOP.search(bare):
+            bare = text  # a heading with a number
         indent = len(raw) - len(raw.lstrip())
-        lines.append(_Line(bare, indent, bare != raw.strip(), apart))
+        lines.append(_Line(bare, indent, bare != plain, apart))
     return lines
 
 
@@ -152,7 +200,7 @@ def _counting(texts: Sequence[str]) -> frozenset[int]:
     last = 0
     for place, text in enumerate(texts):
         found = _NUMBER.match(text)
-        number = int(found["number"]) if found else 0
+        number = _counted(found) if found else 0
         skips = len(runs[-1]) > 1 and number > last if runs else False  # models lose count
         if number == 1:
             runs.append([place])
@@ -161,7 +209,19 @@ def _counting(texts: Sequence[str]) -> frozenset[int]:
         else:
             continue
         last = number
-    return frozenset(at for run in runs if len(run) > 1 or len(texts) == 1 for at in run)
+    full = [run for run in runs if len(run) >= _least(texts[run[0]])]
+    if full or len(texts) == 1:  # each section of a list may count from 1
+        full = [run for run in runs if run in full or _least(texts[run[0]]) == 2]
+    return frozenset(at for run in full for at in run)
+
+
+def _least(text: str) -> int:
+    """How many lines count as a list: "A. Smith" and "B. Jones" may be names."""
+    return 3 if text.lstrip("(")[:1].isalpha() else 2
+
+
+def _counted(found: re.Match[str]) -> int:
+    return int(found["number"]) if found["number"] else ord(found["letter"].lower()) - ord("a") + 1
 
 
 def _after_heading(reply: str) -> tuple[str, bool]:
@@ -216,6 +276,8 @@ def _marked(lines: Sequence[_Line], words: frozenset[str]) -> list[str]:
     goes_on = rest and not rest[0].apart and not _FULL_STOP.search(items[-1].text)
     if goes_on or (words and rest and all(_share(line, words) >= _OWN for line in rest)):
         raise ValueError(_MIXED)
+    if len(items) > 1 and _is_alien(items[-1], items[:-1], words):
+        items.pop()
     following = [*items[1:], None]
     return [
         item.text
@@ -238,6 +300,9 @@ def _without_remark(lines: Sequence[_Line], words: frozenset[str]) -> list[_Line
     """
     kept = [*lines]
     while len(kept) > 1:
+        if _is_alien(kept[-1], kept[:-1], words):
+            kept.pop()
+            continue
         foreign = _share(kept[-1], words) < _FOREIGN if words else True
         sets_apart = kept[-1].apart and not any(line.apart for line in kept[1:-1])
         addresses = _ADDRESSES_READER.search(kept[-1].text) is not None
@@ -245,6 +310,11 @@ def _without_remark(lines: Sequence[_Line], words: frozenset[str]) -> list[_Line
             break
         kept.pop()
     return kept
+
+
+def _is_alien(line: _Line, others: Sequence[_Line], words: frozenset[str]) -> bool:
+    """Whether a line has no word of the answer, where all others have most of theirs from it."""
+    return bool(words) and not _share(line, words) and all(_share(o, words) >= _OWN for o in others)
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -128,8 +128,6 @@ async def test_no_quote_is_none_and_neither_found_nor_missing(snippet: str) -> N
         ({"answer": None}, "label"),
         ({"answer": "not supported"}, "label"),
         ({"answer": "UNLABELLED"}, "label"),
-        ({"document_snippet": 7}, "document_snippet"),
-        ({"reasoning": {}}, "reasoning"),
     ],
 )
 async def test_a_wrong_field_is_named_to_the_model_which_may_mend_it(

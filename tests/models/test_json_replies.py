@@ -3,7 +3,8 @@
 import pytest
 from langchain_core.messages import AIMessage
 
-from conflictscore.models.json_replies import json_object, json_reply, json_texts
+from conflictscore.models.json_lists import json_texts
+from conflictscore.models.json_replies import json_object, json_reply
 
 GOOD = '{"snippet": "lit in 1871", "answer": "SUPPORTS"}'
 NEEDED = frozenset({"answer"})
@@ -27,6 +28,14 @@ READ = {"snippet": "lit in 1871", "answer": "SUPPORTS"}
         f'{{"name": "evidence_label", "arguments": {GOOD}}}',
         f"<tool_call>\n{{'name': 'evidence_label', 'arguments': {GOOD}}}\n</tool_call>",
         "{ " + GOOD,
+        f'{{"result": {GOOD}, "confidence": NaN}}',
+        f'{{"answer": "SUPPORTS | CONTRADICTS"}}\n{GOOD}',
+        f'{{"properties": {{"answer": {{"type": "string"}}}}}}\n{GOOD}',
+        GOOD.replace('"', '\\"'),
+        GOOD.removeprefix("{"),
+        "“snippet”\uff1a “lit in 1871”\uff0c “answer”\uff1a “SUPPORTS”".join("{}"),
+        "**snippet**: lit in 1871\n**answer**: SUPPORTS",
+        "<snippet>lit in 1871</snippet>\n<answer>SUPPORTS</answer>",
     ],
 )
 def test_damage_that_loses_nothing_is_undone(reply: str) -> None:
@@ -49,6 +58,8 @@ def test_a_string_may_have_raw_line_breaks_and_quotation_marks() -> None:
         '{"snippet": "lit in 1871", "answer": "SUPP',
         '{"snippet": "lit in 1871", "answer": SUPP',
         f"{GOOD}\n{GOOD.replace('SUPPORTS', 'CONTRADICTS')}",
+        f'{{"first": {GOOD}, "second": {{"answer": "CONTRADICTS"}}}}',
+        '{"snippet": "{\\"answer\\": \\"SUPPORTS\\"}", "finding": "CONTRADICTS"}',
         '{"answer": "SUPPORTS", "answer": "CONTRADICTS"}',
         '{"snippet": "it reads "answer": "SUPPORTS" there", "answer": "CONTRADICTS"}',
         '{"snippet": "it reads {"answer": "SUPPORTS"}", "answer": "CONTRADICTS"}',
@@ -66,8 +77,10 @@ def test_a_verdict_may_come_as_a_tool_call() -> None:
     broken = {"name": "evidence_label", "args": GOOD[:-1] + ",}", "id": "1", "error": None}
     message = AIMessage("", invalid_tool_calls=[{**broken, "type": "invalid_tool_call"}])
     assert json_reply(message, NEEDED) == READ
-    with pytest.raises(ValueError, match="2 tool calls"):
-        json_reply(AIMessage("", tool_calls=[call, {**call, "id": "2"}]), NEEDED)
+    assert json_reply(AIMessage("", tool_calls=[call, {**call, "id": "2"}]), NEEDED) == READ
+    other = {**call, "args": {**READ, "answer": "CONTRADICTS"}, "id": "2"}
+    with pytest.raises(ValueError, match="2 JSON objects"):
+        json_reply(AIMessage("", tool_calls=[call, other]), NEEDED)
 
 
 def test_an_object_that_a_server_took_for_reasoning_is_read_and_nothing_else_of_it() -> None:
@@ -86,7 +99,12 @@ def test_a_bare_list_of_objects_is_the_value_of_the_listed_field() -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    ['["a", "b"]', '["a", "b",]', '{"claims": ["a", "b"]}', '[{"claim": "a"}, {"claim": "b"}]'],
+    [
+        *('["a", "b"]', '["a", "b",]', "['a', 'b']", 'claims = ["a", "b"]', '[["a"], ["b"]]'),
+        *('{"claims": ["a", "b"], "count": 2}', '{"data": {"claims": ["a", "b"]}}'),
+        *('{"claim_1": "a", "claim_2": "b"}', '[{"claim": "a", "id": "c1"}, {"claim": "b"}]'),
+        *('{"claim": "a"}\n{"claim": "b"}', '"a",\n"b"', '[{"of": "x", "claims": ["a", "b"]}]'),
+    ],
 )
 def test_a_list_of_texts_is_read_in_each_of_its_forms(reply: str) -> None:
     assert json_texts(reply) == ["a", "b"]
@@ -94,6 +112,6 @@ def test_a_list_of_texts_is_read_in_each_of_its_forms(reply: str) -> None:
 
 def test_what_is_no_list_of_texts_is_none_or_refused() -> None:
     assert json_texts("[Gate] opens at nine.") is None
-    for reply in ("[1, 2]", '{"a": 1, "b": 2}', '[{"a": "x", "b": "y"}]'):
+    for reply in ("[1, 2]", '{"a": 1, "b": 2}', '[{"a": "x", "b": "y"}]', '["a", "b'):
         with pytest.raises(ValueError, match="list"):
             json_texts(reply)

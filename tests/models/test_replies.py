@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from conflictscore.models.replies import abnormal_ending, unfenced, without_reasoning
+from conflictscore.models.replies import (
+    abnormal_ending,
+    labelled_lines,
+    reply_text,
+    unfenced,
+    without_reasoning,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,6 +28,14 @@ from conflictscore.models.replies import abnormal_ending, unfenced, without_reas
         "<|START_THINKING|>so<|END_THINKING|><|START_RESPONSE|>",
         "<|channel|>analysis<|message|>So.<|end|><|start|>assistant<|channel|>final<|message|>",
         "analysisSo it is.assistantfinal",
+        "<think effort='high'>\nso\n</think>\n",
+        "<reasoning_content>so</reasoning_content>\n",
+        "<analysis>\nso\n</analysis>\n",
+        "<思考>\nso\n</思考>\n",
+        "<\uff5cbegin▁of▁thinking\uff5c>\nso<\uff5cend▁of▁thinking\uff5c>",
+        "<|channel>thought\nso<channel|>",
+        "Here is my thought process:\nso\n\nHere is my response:\n",
+        "<|start_header_id|>assistant<|end_header_id|>\n\n",
         "\ufeff",
     ],
 )
@@ -38,6 +52,8 @@ def test_reasoning_before_a_reply_is_no_part_of_it(before: str) -> None:
         'The tag "</think>" closes it.',
         "Write <think> before it.",
         "Analysis of the assistant.",
+        "So:\n<analysis>\nis a tag\n</analysis>",
+        "[thinking](https://example.org) helps",
         "",
     ],
 )
@@ -51,11 +67,30 @@ def test_a_reply_that_speaks_of_such_tags_is_left_as_it_is(text: str) -> None:
         "<think>\nIt says nine",
         "<think>a</think>\n<think>b",
         "<|channel|>analysis<|message|>It says",
+        "<analysis>\nIt says",
+        "analysisWe list them.",
     ],
 )
 def test_a_reply_that_ended_within_its_reasoning_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="still reasoning"):
         without_reasoning(text)
+
+
+def test_tokens_of_chat_templates_and_content_in_parts_are_read_through() -> None:
+    assert without_reasoning("It is green.<|im_end|>\n</s>") == "It is green."
+    parts = [
+        {"type": "reasoning", "text": "Claims: three?"},
+        {"type": "output_text", "text": "It is green."},
+    ]
+    assert reply_text(AIMessage([*parts])) == "It is green."
+
+
+def test_named_lines_are_read_in_any_dress_and_never_twice() -> None:
+    said = "- **SIDE:** A\n<ground>DATE</ground>\n“Reason”: because it is: newer\nelse: no"
+    read = {"side": "A", "ground": "DATE", "reason": "because it is: newer"}
+    assert labelled_lines(said, {"side", "ground", "reason"}) == read
+    with pytest.raises(ValueError, match="twice"):
+        labelled_lines("SIDE: A\nSIDE: B", {"side"})
 
 
 def test_only_a_fence_around_all_of_a_reply_is_taken_off() -> None:
@@ -77,7 +112,9 @@ def test_only_a_fence_around_all_of_a_reply_is_taken_off() -> None:
         ({"prompt_feedback": {"block_reason": "OTHER"}}, "OTHER"),
         ({"incomplete_details": {"reason": "content_filter"}}, "content_filter"),
         ({"finish_reason": "STOP", "prompt_feedback": {"block_reason": 0}}, None),
+        ({"finish_reason": "stop", "native_finish_reason": "MAX_TOKENS"}, "MAX_TOKENS"),
         ({"finish_reason": "tool_calls"}, None),
+        ({"finish_reason": "FINISH_REASON_STOP"}, None),
         ({"finish_reason": "eos"}, None),
         ({"finish_reason": ""}, None),
     ],

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from conflictscore.active_content import without_active_content
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
 from conflictscore.models.language_model import LanguageModel
+from conflictscore.models.replies import labelled_lines
 from conflictscore.models.usage import UsageMeter
 from conflictscore.nodes.conflict_details import witnesses
 from conflictscore.nodes.second_look.statements import asks_for_current
@@ -122,17 +123,13 @@ def read_ruling(reply: str, grounds: Iterable[Ground]) -> _Verdict:
     Raises:
         ValueError: No side is named.
     """
-    said = dict[str, str]()
-    for line in reply.splitlines():
-        name, colon, value = line.strip(" *_#-").partition(":")
-        if colon:
-            said.setdefault(name.strip(" *_").upper(), value.strip(" *_"))
-    side = said.get("SIDE", "").strip(".\"' ").upper().removeprefix("STATEMENT ")
+    said = labelled_lines(reply, ("side", "ground", "reason"))
+    side = said.get("side", "").strip(".\"' ").upper().removeprefix("STATEMENT ")
     if side not in ("A", "B", "NEITHER"):
         raise ValueError('no line "SIDE:" had A, B or NEITHER')
     by_name = {ground.name: ground for ground in grounds}
-    reason = " ".join(without_active_content(said.get("REASON", "")).split()) or None
-    ground = by_name.get(said.get("GROUND", "").strip(".\"' ").upper())
+    reason = " ".join(without_active_content(said.get("reason", "")).split()) or None
+    ground = by_name.get(said.get("ground", "").strip(".\"' ").upper())
     return _Verdict({"A": 0, "B": 1}.get(side), ground, reason)
 
 

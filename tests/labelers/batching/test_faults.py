@@ -48,7 +48,7 @@ def malform_two(verdicts: Verdicts, batch: AskedBatch) -> Verdicts:
     return [
         verdicts[0],
         {**verdicts[1], "answer": "MAYBE"},
-        {**verdicts[2], "reason": 7},
+        {**verdicts[2], "answer": 7},
         verdicts[3],
     ]
 

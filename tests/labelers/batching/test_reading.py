@@ -48,7 +48,7 @@ def test_a_verdict_without_a_quotation_has_none_that_could_be_missing() -> None:
     [
         ([verdict(TWO, FOUR), verdict(TWO, FOUR)], "has 2 verdicts"),
         ([verdict(TWO, FOUR, "MAYBE")], "has a verdict that cannot be read: its label was none of"),
-        ([verdict(TWO, FOUR, snippet=1)], "has a verdict that cannot be read: its snippet was no"),
+        ([verdict(TWO, FOUR, "SUPPORTS, or not")], "has a verdict that cannot be read"),
         ([verdict(TWO, FOUR, snippet=DOCUMENTS[1].text)], "has a verdict that quotes another"),
         (["nothing of the kind", None, 3], "has no verdict under its ids"),
         ([verdict(FOUR, TWO)], "has no verdict under its ids"),
