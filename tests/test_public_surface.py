@@ -24,7 +24,7 @@ PUBLIC = {
     """,
     "conflictscore.benchmarks": """
         Asked Asker BENCHMARKS Benchmark BenchmarkMethod BenchmarkRun METHODS MethodEntry Question
-        Verdict method_figures open_benchmark read_run run_benchmark
+        Verdict open_benchmark read_run run_benchmark
     """,
     "conflictscore.labelers": """
         BatchJudge Calibration Cascade Thresholds ChoiceJudge FittedCalibration JsonJudge LABELERS

@@ -8,7 +8,6 @@ from .harness.outcome import BenchmarkRun as BenchmarkRun
 from .harness.outcome import read_run as read_run
 from .harness.records import Question as Question
 from .harness.records import Verdict as Verdict
-from .natconfqa.benchmark import method_figures as method_figures
 from .registry import BENCHMARKS as BENCHMARKS
 from .registry import open_benchmark as open_benchmark
 from .running import run_benchmark as run_benchmark

@@ -11,35 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
 
 if TYPE_CHECKING:
-    from conflictscore.benchmarks.agreement import JudgeCheck
     from conflictscore.benchmarks.harness.definition import Benchmark, Form
     from conflictscore.benchmarks.harness.figures import Figures
     from conflictscore.benchmarks.harness.records import QuestionResult
     from conflictscore.benchmarks.paper_figures import PaperFigures
     from conflictscore.reporting.plain_table import Card
 
-__all__ = ["CheckEntry", "Entry", "lazily"]
-
-
-class CheckEntry(NamedTuple):
-    """How a benchmark's judge is held against people (``conflictscore judge-check``)."""
-
-    open: "Callable[..., JudgeCheck[Any, Any, Any]]"
-    """From a ``judge_check.Request`` to the check."""
-    answers: str
-    """The file of the answers that people judged, for the help."""
-    references: str
-    """The file of the questions, for the help."""
-    template: str
-    """A template that its judge reads."""
-    prompt_set: str = "default"
-    """The prompt set that it is reported with, unless a user asks for another."""
-    sample: str = ""
-    """A remark on a sample of them."""
-    flags: Mapping[str, str] = {}
-    """Options of its own by name, each with its help; false where they are not given."""
-    examples: tuple[str, ...] = ()
-    """Commands for the end of the help, after ``judge-check``."""
+__all__ = ["Entry", "lazily"]
 
 
 class Entry(NamedTuple):
@@ -77,8 +55,6 @@ class Entry(NamedTuple):
     """Tables of its own, of the figures of a run; none where the run is of another benchmark."""
     result_tables: "Callable[[Sequence[QuestionResult]], Sequence[Card]] | None" = None
     """The same, of the results question by question."""
-    check: CheckEntry | None = None
-    """None where no answers are published that people judged."""
 
 
 def lazily(name: str) -> Callable[..., Any]:

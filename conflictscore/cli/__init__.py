@@ -104,8 +104,7 @@ def _leaves(group: click.Group) -> Iterator[click.Command]:
 def _stopped(args: Sequence[str]) -> str:
     """That the command was stopped, and what of its work is kept."""
     command = args[0] if args else ""
-    kept = any(arg.partition("=")[0] == "--out" for arg in args)
-    if command in _RESUMABLE or (command == "judge-check" and kept):
+    if command in _RESUMABLE:
         return "stopped; the same command resumes"
     if command in _CACHED and "--no-cache" not in args:
         return "stopped; what is in the cache by now is not paid for again"

@@ -17,7 +17,6 @@ from conflictscore.cli.bench_options import (
 )
 from conflictscore.cli.conflict_detection import conflict_detection
 from conflictscore.cli.short_help import ManyDocs
-from conflictscore.cli.validity import validity
 
 if TYPE_CHECKING:
     from conflictscore.benchmarks.harness.definition import Benchmark
@@ -66,13 +65,6 @@ def list_benchmarks() -> None:
     )
     click.echo("  documents: its data bring their own")
     click.echo("  more:      docs/findings/conflict-detection.md")
-    click.echo(f"{validity.name}: {validity.get_short_help_str(limit=200)}")
-    click.echo(
-        "  data:      answers that people judged (WikiContradict's human_eval.jsonl, NatConfQA's"
-        " human_judgments.jsonl), or claims with labelled documents (*_groups.jsonl)"
-    )
-    click.echo("  documents: its data bring their own")
-    click.echo("  more:      docs/findings/validity.md")
 
 
 def _bench_command(entry: "Entry") -> click.Command:
@@ -338,5 +330,5 @@ def _deliver(
     click.echo(f"Every flip on a page: conflictscore report {run.folder}", err=True)
 
 
-for _command in (*map(_bench_command, BENCHMARKS.values()), conflict_detection, validity):
+for _command in (*map(_bench_command, BENCHMARKS.values()), conflict_detection):
     bench.add_command(_command)

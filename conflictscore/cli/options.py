@@ -16,11 +16,11 @@ from conflictscore.settings import Settings, unknown_name
 
 __all__ = [
     "SETTABLE",
-    "reasoning_effort_option",
     "setting_option",
     "settings_in",
     "with_budget_options",
     "with_evidence_options",
+    "with_judge_options",
     "with_model_choice",
     "with_model_options",
     "with_output_options",
@@ -183,13 +183,13 @@ _exclude_site = click.option(
     help="Leave out this domain and its subdomains. Repeatable.",
 )
 
-reasoning_effort_option = click.option(
+_reasoning_effort = click.option(
     "--reasoning-effort",
     type=click.Choice(["low", "medium", "high"]),
     help="Reasoning effort for the models that take one; an error if none does. Default: the"
     " provider's.",
 )
-_model_options = [
+_endpoint_options = [
     click.option(
         "--model",
         metavar="SPEC",
@@ -203,14 +203,20 @@ _model_options = [
         help="An OpenAI-compatible endpoint for --model and --judge, such as"
         " http://localhost:8000/v1; its key is OPENAI_API_KEY.",
     ),
+]
+_prompt_options = [
+    setting_option("prompts"),
+    click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
+]
+_model_options = [
+    *_endpoint_options,
     click.option(
         "--judge",
         metavar="SPEC",
         help="Model that splits answers and labels evidence. Default: the answering model.",
     ),
     setting_option("labeler"),
-    setting_option("prompts"),
-    click.option("--no-cache", is_flag=True, help="Neither read nor write cached replies."),
+    *_prompt_options,
 ]
 _context_window = click.option(
     "--context-window",
@@ -249,7 +255,13 @@ def with_model_options(command: Any) -> Any:
 
 def with_model_choice(command: Any) -> Any:
     """Add all options of models and labeler."""
-    return _with(_MODELS, [*_model_options, _context_window, reasoning_effort_option], command)
+    return _with(_MODELS, [*_model_options, _context_window, _reasoning_effort], command)
+
+
+def with_judge_options(command: Any) -> Any:
+    """Add the options of a command whose one model judges."""
+    options = [*_endpoint_options, *_prompt_options, _context_window, _reasoning_effort]
+    return _with(_MODELS, options, command)
 
 
 def with_output_options(command: Any) -> Any:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from importlib.util import find_spec
 from math import fsum
-from typing import Literal
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.errors import ConfigurationError, install_hint
@@ -188,50 +187,21 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p) for p in multipletests(p_values, method="holm")[1]] if p_values else []
 
 
-def accuracy(labels: Sequence[Hashable], verdicts: Sequence[Hashable]) -> Proportion:
-    """How many verdicts agree with their labels.
-
-    Args:
-        labels: What is true, one a verdict.
-        verdicts: What the judge said, of judged answers only.
-    """
-    return proportion(
-        sum(said == true for true, said in zip(labels, verdicts, strict=True)), len(labels)
-    )
-
-
-def balanced_accuracy(labels: Sequence[Hashable], verdicts: Sequence[Hashable]) -> float | None:
-    """The mean of the judge's recalls of the labels that occur, in [0, 1].
-
-    Chance gives 1 / the number of these labels. None where fewer than two occur. See
-    :func:`accuracy` for the arguments.
-    """
-    hits: dict[Hashable, list[bool]] = {}
-    for true, said in zip(labels, verdicts, strict=True):
-        hits.setdefault(true, []).append(said == true)
-    if len(hits) < 2:
-        return None
-    return sum(sum(kind) / len(kind) for kind in hits.values()) / len(hits)
-
-
 def cohen_kappa(
     labels: Sequence[Hashable],
     verdicts: Sequence[Hashable],
     *,
     scale: Sequence[Hashable] = (False, True),
-    weights: Literal["linear"] | None = None,
 ) -> float | None:
     """Cohen's kappa: agreement beyond chance, in [-1, 1]; 0 is what chance would give.
 
     None where there is nothing to agree on: no pairs, or one and the same answer throughout on both
-    sides. See :func:`accuracy` for the other arguments.
+    sides.
 
     Args:
         labels: What is true.
         verdicts: What the judge said.
-        scale: All that either can be, in order.
-        weights: ``linear`` counts a disagreement by how far apart the two are on the scale; None
-            counts each the same.
+        scale: All that either can be.
     """
     places = list(scale)
     table = [[0] * len(places) for _ in places]
@@ -242,7 +212,7 @@ def cohen_kappa(
     require_statistics()
     from statsmodels.stats.inter_rater import cohens_kappa
 
-    return float(cohens_kappa(table, wt=weights, return_results=False))
+    return float(cohens_kappa(table, return_results=False))
 
 
 def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:

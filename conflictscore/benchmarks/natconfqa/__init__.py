@@ -1,6 +1,6 @@
 """NatConfQA (Nachshoni et al., 2025): does an answer name all answers, and their conflicts?"""
 
-from conflictscore.benchmarks.entry import CheckEntry, Entry, lazily
+from conflictscore.benchmarks.entry import Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS
 
 __all__ = ["ENTRIES", "ENTRY", "NO_CONFLICT"]
@@ -25,16 +25,6 @@ ENTRY = Entry(
     ),
     published=lazily("natconfqa.published:PUBLISHED.get"),
     result_tables=lazily("natconfqa.error_types:error_tables"),
-    check=CheckEntry(
-        open=lazily("natconfqa.judge_check:NatConfQACheck"),
-        answers="human_judgments.jsonl",
-        references="questions.jsonl",
-        template="natconfqa_decompose",
-        examples=(
-            "--benchmark natconfqa --answers human_judgments.jsonl \\\n"
-            "      --references questions.jsonl",
-        ),
-    ),
 )
 
 NO_CONFLICT = Entry(

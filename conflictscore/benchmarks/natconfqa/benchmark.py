@@ -1,6 +1,5 @@
 """NatConfQA as the harness runs it: asked in its words, judged by formulas 1 to 4."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,10 +8,11 @@ from typing import NamedTuple
 
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
-from conflictscore.benchmarks.harness.records import Question, QuestionResult, Verdict
+from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.judging import Judge
 from conflictscore.benchmarks.natconfqa import ENTRY, NO_CONFLICT
 from conflictscore.benchmarks.natconfqa.data import (
+    CONFLICTING,
     AnswerPair,
     NatConfQuestion,
     Subset,
@@ -31,15 +31,7 @@ from conflictscore.benchmarks.natconfqa.judges import (
     Judgement,
     judge_natconfqa,
 )
-from conflictscore.benchmarks.natconfqa.metrics import (
-    GROUPS,
-    Count,
-    Counts,
-    GroupFigures,
-    Measure,
-    group_figures,
-    values,
-)
+from conflictscore.benchmarks.natconfqa.metrics import Measure, values
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
@@ -101,8 +93,7 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
         seed: Decides nothing here.
         error_types: Whether wrong answers are sorted by type of error, too (section 5.3).
     """
-    subsets, what = GROUPS["conflict"], "conflicting answers"
-    benchmark = _of_subsets(data, form, subsets, what, error_types=error_types)
+    benchmark = _of_subsets(data, form, CONFLICTING, "conflicting answers", error_types=error_types)
     if not error_types:
         return benchmark
     return replace(
@@ -144,7 +135,7 @@ def _of_subsets(
         raise InputError(f"{data}: no question in it has {what}")
     others = Counter(q.subset for q in read.questions if q.subset not in subsets)
     left_out = [(others[subset], why) for subset, why in _LEFT_OUT.items()]
-    left_out.append((sum(others[s] for s in GROUPS["conflict"]), "their answers are in conflict"))
+    left_out.append((sum(others[s] for s in CONFLICTING), "their answers are in conflict"))
     left_out.append((len(read.left_out), "said to have a conflict, and no two answers are named"))
     judge = NatConfJudge({question.id: question for question in chosen}, error_types)
     return Benchmark(
@@ -184,7 +175,6 @@ _PARTS: Mapping[Measure, tuple[Measure, ...]] = {
     "conflict_f1": ("conflict_precision", "conflict_recall"),
     "answer_f1": ("answer_precision", "answer_recall"),
 }
-_TOLD = re.compile(r"(\d+) of (\d+)\b")
 
 
 class _Decided(NamedTuple):
@@ -220,43 +210,6 @@ def verdicts_of(question: NatConfQuestion, judgement: Judgement) -> dict[str, Ve
             reasons = [reason for part in parts for reason in _errors(decided[part])]
             made[name] = Verdict(value=None, error="; ".join(dict.fromkeys(reasons)))
     return made
-
-
-def counts_of(verdicts: Mapping[str, Verdict]) -> Counts:
-    """The counts behind the verdicts of :func:`verdicts_of`.
-
-    A count with a decision that could not be had does not come back; it is in no figure either way.
-    """
-    return Counts.model_validate(
-        {
-            measure: _count(name, verdicts.get(name))
-            for name, measure in MEASURE_NAMES.items()
-            if measure not in _PARTS
-        }
-    )
-
-
-def method_figures(results: Iterable[QuestionResult], method: str) -> dict[str, GroupFigures]:
-    """All figures of one method of a run, by group of questions.
-
-    Beside the means over questions that the run's own figures have, these are pooled over all
-    decisions, and count what is not defined apart from what could not be judged.
-
-    Args:
-        results: Those of a run, as :func:`~conflictscore.benchmarks.harness.outcome.read_run` has
-            them.
-        method: Whose answers; questions without a judged one are passed over.
-    """
-    subsets = {subset.value: subset for subset in Subset}
-    rows = []
-    for result in results:
-        ended = result.methods.get(method)
-        if ended is None or not ended.verdicts:
-            continue
-        if (subset := subsets.get(result.question.category)) is None:
-            raise InputError(f"{result.question.id}: its category is none of natconfqa")
-        rows.append((subset, counts_of(ended.verdicts)))
-    return group_figures(rows)
 
 
 def _made_up(judgement: Judgement) -> Verdict:
@@ -298,13 +251,3 @@ def _told(decided: _Decided) -> str:
 def _errors(decided: _Decided) -> list[str]:
     errors = [decided.error, *(verdict.error for verdict in decided.verdicts)]
     return [error for error in errors if error]
-
-
-def _count(name: str, verdict: Verdict | None) -> Count | None:
-    if verdict is None:
-        return Count(hits=0, n=0)
-    if verdict.value is None:
-        return None
-    if (told := _TOLD.match(verdict.explanation or "")) is None:
-        raise InputError(f"a verdict by {name} has no counts: it is none of natconfqa's judge")
-    return Count(hits=int(told[1]), n=int(told[2]))

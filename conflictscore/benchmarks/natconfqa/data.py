@@ -48,6 +48,10 @@ class Subset(StrEnum):
     """No answer stands in the passages; the paper has no figures for these."""
 
 
+CONFLICTING = frozenset({Subset.YES_NO, Subset.WH_ALL, Subset.WH_MIX})
+"""The conflict subset of the paper (Table 1)."""
+
+
 class ReferenceAnswer(Record):
     """One answer that people found in the passages."""
 

@@ -1,20 +1,22 @@
 """How well the judge's figures follow people's (paper, appendix G, Table 7)."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated
 
 from pydantic import Field
-from typing_extensions import override
 
-from conflictscore.benchmarks.agreement import JudgeCheck, Request, drawn
-from conflictscore.benchmarks.harness.figures import Proportion
-from conflictscore.benchmarks.harness.statistics import accuracy, cohen_kappa, require_statistics
-from conflictscore.benchmarks.natconfqa.data import read_natconfqa
-from conflictscore.benchmarks.natconfqa.judges import JUDGE_TEMPLATES, Judgement, judge_natconfqa
+from conflictscore.benchmarks.harness.statistics import require_statistics
+from conflictscore.benchmarks.judging import at_once
+from conflictscore.benchmarks.natconfqa.judges import Judgement, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import Measure, values
-from conflictscore.benchmarks.natconfqa.people import JudgedByPeople, read_people
+from conflictscore.benchmarks.natconfqa.people import JudgedByPeople
+from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Record, Usage
+from conflictscore.prompts import PromptSet
+from conflictscore.records import Record
+from conflictscore.reporting.figure_text import percent
+from conflictscore.reporting.plain_table import Card
 
 _CHECKED: tuple[Measure, ...] = (
     "answer_recall",
@@ -22,267 +24,147 @@ _CHECKED: tuple[Measure, ...] = (
     "conflict_recall",
     "conflict_precision",
 )
+_PUBLISHED = {
+    "answer_recall": 0.6645,
+    "answer_precision": 0.6221,
+    "conflict_recall": 0.6744,
+    "conflict_precision": 0.6371,
+}
 _FEWEST = 4
 """Of three points without any correlation, Pearson's |r| is above .9 in 29 % of draws."""
 
 _Natural = Annotated[int, Field(ge=0)]
 
 
-class Coefficient(Record):
-    """A coefficient of correlation, with the p of the test that there is none (two-sided)."""
-
-    value: float
-    """In [-1, 1]."""
-    p_value: float
-
-
 class Correlation(Record):
     """A measure by the judge beside the same by people, answer by answer."""
 
     n: _Natural
-    """Answers with a value on both sides; the rest of the figures is of these."""
-    undefined: _Natural
-    """Answers on which the measure has no value for one of them, such as a precision of conflicts
-    where it saw none."""
-    unjudged: _Natural
-    """Answers on which a decision of the judge could not be had."""
-    uncounted: _Natural
-    """Answers on which people's decisions cannot be counted."""
+    """Answers with a value on both sides; the other figures are of these."""
+    left_out: _Natural
+    """Answers on which the measure is undefined, or a decision is missing on one side."""
     people_mean: float | None
     judge_mean: float | None
-    pearson: Coefficient | None
-    """None where there are fewer than 4 answers, or one side gives all of them the same value."""
-    spearman: Coefficient | None
-    kendall: Coefficient | None
-    """Tau-b."""
-
-
-class DecisionAgreement(Record):
-    """Decisions that people and judge made on the very same thing."""
-
-    agreement: Proportion
-    cohen_kappa: float | None
-    """In [-1, 1]; 0 is what chance would give."""
+    pearson: float | None
+    """In [-1, 1]; None with fewer than 4 answers, or where one side gives all the same value."""
+    p_value: float | None
 
 
 class JudgeAgreement(Record):
     """A judge beside people."""
 
     answers: _Natural
-    with_failures: _Natural
-    """Answers of which at least one decision of the judge could not be had."""
+    failures: dict[str, tuple[str, ...]]
+    """Why the judge could not decide everything, by answer."""
+    uncounted: dict[str, dict[Measure, str]]
+    """Why people's decisions cannot be counted, by answer and measure."""
     measures: dict[Measure, Correlation]
-    references: DecisionAgreement
-    """Is this reference answer in the answer? One decision a reference answer."""
-    reference_conflicts: DecisionAgreement
-    """Does the answer tell of this conflict? One decision a conflict of the question."""
 
 
-class NatConfQACheck(JudgeCheck[JudgedByPeople, Judgement, JudgeAgreement]):
-    """The judge beside people, answer by answer."""
+async def check_judge(
+    people: Sequence[JudgedByPeople],
+    model: LanguageModel,
+    prompts: PromptSet,
+    meter: UsageMeter,
+    on_answer: Callable[[bool], object],
+) -> JudgeAgreement:
+    """Have a model judge the answers that people judged, and compare.
 
-    key_fields = ("id", "answer")
-    holds = "a judgement of this check"
+    Args:
+        people: Their decisions.
+        model: The judge. Replies in its cache are not paid for again.
+        prompts: Its templates.
+        meter: Counts the calls.
+        on_answer: Called after each answer, with whether a decision failed.
+    """
 
-    def __init__(self, request: Request) -> None:
-        """Read the files, and open the judge."""
-        self.rows: Sequence[JudgedByPeople] = read_people(
-            request.answers, read_natconfqa(request.questions()).questions
+    async def judged(row: JudgedByPeople) -> Judgement:
+        ours = await judge_natconfqa(
+            row.question, row.answer, model=model, prompts=prompts, meter=meter
         )
-        if request.sample is not None:
-            self.rows = drawn(
-                self.rows,
-                request.sample,
-                request.seed,
-                purpose="natconfqa judge check",
-                name=lambda row: row.id,
-            )
-        self._request, self._model = request, request.open_judge()
-        self.judge: Mapping[str, Any] = {
-            "check": "natconfqa",
-            "judge": self._model.name,
-            "endpoint": self._model.endpoint,
-            "context_window": self._model.context_window,
-            "prompts": request.prompts.sha256_of(*JUDGE_TEMPLATES, "document", "cut"),
-        }
+        on_answer(bool(ours.errors))
+        return ours
 
-    @override
-    def key(self, row: JudgedByPeople) -> Sequence[str]:
-        return row.id, row.answer
-
-    @override
-    def kept(self, row: JudgedByPeople, said: Judgement, usage: Usage) -> Mapping[str, Any]:
-        return {"judgement": said.to_json(), "usage": usage.to_json()}
-
-    @override
-    def read(self, row: Mapping[str, Any]) -> Judgement:
-        return Judgement.model_validate(row["judgement"])
-
-    @override
-    def failure(self, said: Judgement) -> str | None:
-        return next(iter(said.errors), None)
-
-    @override
-    async def ask(self, row: JudgedByPeople, meter: UsageMeter) -> Judgement:
-        return await judge_natconfqa(
-            row.question, row.answer, model=self._model, prompts=self._request.prompts, meter=meter
-        )
-
-    @override
-    def agreement(self, judged: Sequence[Judgement]) -> JudgeAgreement:
-        return agreement(self.rows, judged)
-
-    @override
-    def about(self, judged: Sequence[Judgement]) -> dict[str, Any]:
-        pairs = zip(self.rows, judged, strict=True)
-        return {
-            **self._request.about(self._model),
-            "uncounted": {row.id: dict(row.problems) for row in self.rows if row.problems},
-            "failures": {row.id: list(ours.errors) for row, ours in pairs if ours.errors},
-        }
-
-    @override
-    def lines(self, about: Mapping[str, Any], figures: JudgeAgreement) -> Iterator[str]:
-        yield f"judge of natconfqa: {about['judge']} at {about['endpoint']}"
-        yield f"{figures.answers} answers, judged by it and by people\n"
-        yield (
-            f"{'':20} {'n':>4} {'undefined':>9} {'unjudged':>8} {'uncounted':>9} {'people':>7}"
-            f" {'judge':>7}"
-        )
-        for name, row in figures.measures.items():
-            yield (
-                f"{_named(name):20} {row.n:4} {row.undefined:9} {row.unjudged:8}"
-                f" {row.uncounted:9} {_number(row.people_mean):>7} {_number(row.judge_mean):>7}"
-            )
-        yield "people, judge: the means of the measure over the n answers with both\n"
-        yield f"{'correlation':20} {'Pearson':>17} {'Spearman':>17} {'Kendall':>17}"
-        for name, row in figures.measures.items():
-            coefficients = map(_shown, (row.pearson, row.spearman, row.kendall))
-            yield f"{_named(name):20} " + " ".join(f"{one:>17}" for one in coefficients)
-        yield ""
-        for what, made in (
-            ("reference answers", figures.references),
-            ("conflicts of the questions", figures.reference_conflicts),
-        ):
-            same = made.agreement
-            yield (
-                f"{what}: {same.count} of {same.n} decisions the same"
-                f" ({_number(same.value)} [{_number(same.low)}, {_number(same.high)}]),"
-                f" Cohen's kappa {_number(made.cohen_kappa)}"
-            )
-        for answer, reasons in about["uncounted"].items():
-            for measure, reason in reasons.items():
-                yield f"people's {_named(measure)} of {answer} is not counted: {reason}"
-        for answer, errors in about["failures"].items():
-            yield f"{answer}: {'; '.join(errors)}"
+    return agreement(people, await at_once([partial(judged, row) for row in people]))
 
 
 def agreement(people: Sequence[JudgedByPeople], judged: Sequence[Judgement]) -> JudgeAgreement:
-    """Compare a judge with people.
+    """Correlate the measures of each answer.
 
-    The paper says no more than that it correlates "labels" of the judge with those of people. Here
-    it is the measures of each answer, since the two take an answer apart in their own ways and only
-    the recalls consist of decisions on the same things; those are compared one by one as well.
+    The paper correlates "labels". Here it is measures, since people and judge take an answer apart
+    in their own ways, and only the recalls consist of decisions on the same things.
 
     Args:
         people: People's decisions.
         judged: The judge's on the same answers, in the same order.
     """
     pairs = list(zip(people, judged, strict=True))
-    references = [
-        (index in row.references_found, verdict.value)
-        for row, ours in pairs
-        if row.references_found is not None
-        for index, verdict in enumerate(ours.references)
-    ]
-    conflicts = [
-        (pair in row.conflicts_found, verdict.value)
-        for row, ours in pairs
-        for pair, verdict in zip(row.question.conflicts, ours.reference_conflicts, strict=True)
-    ]
     return JudgeAgreement(
         answers=len(pairs),
-        with_failures=sum(bool(ours.errors) for ours in judged),
+        failures={row.id: ours.errors for row, ours in pairs if ours.errors},
+        uncounted={row.id: dict(row.problems) for row in people if row.problems},
         measures={measure: _correlation(measure, pairs) for measure in _CHECKED},
-        references=_decisions(references),
-        reference_conflicts=_decisions(conflicts),
     )
 
 
-def correlation(
-    people: Sequence[float], judge: Sequence[float]
-) -> tuple[Coefficient | None, Coefficient | None, Coefficient | None]:
-    """Pearson's r, Spearman's rho and Kendall's tau-b, or None for each where there is none.
-
-    Args:
-        people: One value an answer.
-        judge: As many, of the same answers.
-    """
-    if len(people) < _FEWEST or len(set(people)) == 1 or len(set(judge)) == 1:
-        return None, None, None
-    require_statistics()
-    from scipy.stats import kendalltau, pearsonr, spearmanr
-
-    pearson, spearman, kendall = (
-        Coefficient(
-            value=min(1.0, max(-1.0, float(result.statistic))), p_value=float(result.pvalue)
-        )
-        for result in (test(people, judge) for test in (pearsonr, spearmanr, kendalltau))
+def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
+    """The figures as a table beside the paper's."""
+    return Card(
+        title=f"Judge of natconfqa beside people: {judge}",
+        columns=("measure", "n", "left out", "people %", "judge %", "Pearson's r", "p", "paper r"),
+        rows=tuple(
+            (
+                measure.replace("_", " "),
+                str(row.n),
+                str(row.left_out),
+                percent(row.people_mean),
+                percent(row.judge_mean),
+                "-" if row.pearson is None else f"{row.pearson:.3f}",
+                "-" if row.p_value is None else f"{row.p_value:.2g}",
+                f"{_PUBLISHED[measure]:.3f}",
+            )
+            for measure, row in figures.measures.items()
+        ),
+        note=f"{figures.answers} answers; paper: Table 7, o4-mini on 120 answers\n"
+        "left out: undefined for the answer, or not decided on one side",
+        after=(
+            *(
+                f"people's {measure.replace('_', ' ')} of {answer} is not counted: {reason}"
+                for answer, reasons in figures.uncounted.items()
+                for measure, reason in reasons.items()
+            ),
+            *(f"{answer}: {'; '.join(errors)}" for answer, errors in figures.failures.items()),
+        ),
     )
-    return pearson, spearman, kendall
 
 
 def _correlation(
     measure: Measure, pairs: Sequence[tuple[JudgedByPeople, Judgement]]
 ) -> Correlation:
-    people, judge = list[float](), list[float]()
-    undefined = unjudged = uncounted = 0
-    for row, ours in pairs:
-        theirs, mine = values(row.counts)[measure], values(ours.counts)[measure]
-        if theirs.value is not None and mine.value is not None:
-            people.append(theirs.value)
-            judge.append(mine.value)
-        elif theirs.unjudged:
-            uncounted += 1
-        elif mine.unjudged:
-            unjudged += 1
-        else:
-            undefined += 1
-    pearson, spearman, kendall = correlation(people, judge)
+    both = [
+        (theirs, mine)
+        for row, ours in pairs
+        if (theirs := values(row.counts)[measure].value) is not None
+        and (mine := values(ours.counts)[measure].value) is not None
+    ]
+    people, judge = [theirs for theirs, _ in both], [mine for _, mine in both]
+    pearson, p_value = correlation(people, judge) or (None, None)
     return Correlation(
-        n=len(people),
-        undefined=undefined,
-        unjudged=unjudged,
-        uncounted=uncounted,
-        people_mean=_mean(people),
-        judge_mean=_mean(judge),
+        n=len(both),
+        left_out=len(pairs) - len(both),
+        people_mean=sum(people) / len(people) if people else None,
+        judge_mean=sum(judge) / len(judge) if judge else None,
         pearson=pearson,
-        spearman=spearman,
-        kendall=kendall,
+        p_value=p_value,
     )
 
 
-def _decisions(decisions: Sequence[tuple[bool, bool | float | None]]) -> DecisionAgreement:
-    made = [(theirs, bool(ours)) for theirs, ours in decisions if ours is not None]
-    labels, verdicts = [theirs for theirs, _ in made], [ours for _, ours in made]
-    return DecisionAgreement(
-        agreement=accuracy(labels, verdicts), cohen_kappa=cohen_kappa(labels, verdicts)
-    )
+def correlation(people: Sequence[float], judge: Sequence[float]) -> tuple[float, float] | None:
+    """Pearson's r and its two-sided p; None where there is no correlation to compute."""
+    if len(people) < _FEWEST or len(set(people)) == 1 or len(set(judge)) == 1:
+        return None
+    require_statistics()
+    from scipy.stats import pearsonr
 
-
-def _mean(numbers: Sequence[float]) -> float | None:
-    return sum(numbers) / len(numbers) if numbers else None
-
-
-def _named(measure: str) -> str:
-    return measure.replace("_", " ")
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _shown(coefficient: Coefficient | None) -> str:
-    if coefficient is None:
-        return "-"
-    return f"{coefficient.value:.3f} (p {coefficient.p_value:.2g})"
+    found = pearsonr(people, judge)
+    return min(1.0, max(-1.0, float(found.statistic))), float(found.pvalue)

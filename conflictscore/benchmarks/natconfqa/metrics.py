@@ -7,19 +7,14 @@ What the paper leaves open is decided here:
   paper's Table 8 cannot have come about otherwise: Gemini 2.5 Pro, asked to be aware of conflicts,
   has a mean F1 of 100 beside a mean recall of 80.
 - F1 is undefined where precision or recall is, and 0 where both are 0. So the mean F1 of conflicts
-  is over the answers that name any: read it beside the recall, or take the pooled one, which a
-  model cannot raise by saying nothing.
+  is over the answers that name any: read it beside the recall.
 - A question with a decision that could not be had has no value in that measure, and is counted.
 """
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple, get_args
 
 from pydantic import Field, model_validator
 
-from conflictscore.benchmarks.harness.figures import Interval, Proportion
-from conflictscore.benchmarks.harness.statistics import mean_interval, proportion
-from conflictscore.benchmarks.natconfqa.data import Subset
 from conflictscore.records import Record
 
 Measure = Literal[
@@ -31,12 +26,6 @@ Measure = Literal[
     "conflict_f1",
 ]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
-
-GROUPS: Mapping[str, frozenset[Subset]] = {
-    "conflict": frozenset({Subset.YES_NO, Subset.WH_ALL, Subset.WH_MIX}),
-    **{subset.value: frozenset({subset}) for subset in Subset},
-}
-"""Groups that figures are given for: ``conflict`` (Table 1) and each subset (Tables 2, 6)."""
 
 _Natural = Annotated[int, Field(ge=0)]
 
@@ -76,28 +65,6 @@ class MeasureValue(NamedTuple):
     """Whether it has no value since a decision could not be had."""
 
 
-class MeasureFigures(Record):
-    """A measure over the questions of a group."""
-
-    macro: Interval
-    """The mean over questions, as in the paper, with its 95 % bootstrap interval."""
-    micro: float | None
-    """From all decisions pooled, in [0, 1]; of F1, from pooled precision and recall."""
-    decisions: Proportion | None
-    """The pooled decisions, with a Wilson interval that takes them as independent; None of F1."""
-    undefined: _Natural
-    """Questions on which the measure has no value by its nature."""
-    unjudged: _Natural
-    """Questions on which a decision could not be had."""
-
-
-class GroupFigures(Record):
-    """All measures over the questions of a group."""
-
-    questions: _Natural
-    measures: dict[Measure, MeasureFigures]
-
-
 def values(counts: Counts) -> dict[Measure, MeasureValue]:
     """The six measures of one question."""
     answer = _value(counts.answer_precision), _value(counts.answer_recall)
@@ -120,45 +87,6 @@ def harmonic_mean(precision: float | None, recall: float | None) -> float | None
     return 2 / (1 / precision + 1 / recall) if precision and recall else 0.0
 
 
-def group_figures(rows: Sequence[tuple[Subset, Counts]]) -> dict[str, GroupFigures]:
-    """The figures of every group that has a question, in the order of :data:`GROUPS`.
-
-    Args:
-        rows: The subset and the counts of each question, in any order.
-    """
-    groups = {
-        name: [counts for subset, counts in rows if subset in subsets]
-        for name, subsets in GROUPS.items()
-    }
-    return {name: _figures(counts) for name, counts in groups.items() if counts}
-
-
-def _figures(rows: Sequence[Counts]) -> GroupFigures:
-    by_question = [values(counts) for counts in rows]
-    pooled: dict[Measure, Proportion] = {
-        "answer_precision": _pooled([counts.answer_precision for counts in rows]),
-        "answer_recall": _pooled([counts.answer_recall for counts in rows]),
-        "conflict_precision": _pooled([counts.conflict_precision for counts in rows]),
-        "conflict_recall": _pooled([counts.conflict_recall for counts in rows]),
-    }
-    micro: dict[Measure, float | None] = {name: given.value for name, given in pooled.items()}
-    micro["answer_f1"] = harmonic_mean(micro["answer_precision"], micro["answer_recall"])
-    micro["conflict_f1"] = harmonic_mean(micro["conflict_precision"], micro["conflict_recall"])
-    figures: dict[Measure, MeasureFigures] = {}
-    for measure in MEASURES:
-        mine = [question[measure] for question in by_question]
-        known = [given.value for given in mine if given.value is not None]
-        unjudged = sum(given.unjudged for given in mine)
-        figures[measure] = MeasureFigures(
-            macro=mean_interval(known),
-            micro=micro[measure],
-            decisions=pooled.get(measure),
-            undefined=len(mine) - len(known) - unjudged,
-            unjudged=unjudged,
-        )
-    return GroupFigures(questions=len(rows), measures=figures)
-
-
 def _value(count: Count | None) -> MeasureValue:
     if count is None or count.unjudged:
         return MeasureValue(None, unjudged=True)
@@ -174,8 +102,3 @@ def _f1(precision: MeasureValue, recall: MeasureValue) -> MeasureValue:
         harmonic_mean(precision.value, recall.value),
         unjudged=precision.unjudged or recall.unjudged,
     )
-
-
-def _pooled(counts: Sequence[Count | None]) -> Proportion:
-    whole = [count for count in counts if count is not None and not count.unjudged]
-    return proportion(sum(count.hits for count in whole), sum(count.n for count in whole))

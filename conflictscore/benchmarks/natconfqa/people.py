@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
 from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
 from conflictscore.benchmarks.natconfqa.metrics import Count, Counts, Measure
@@ -33,10 +34,6 @@ class JudgedByPeople(NamedTuple):
     prompt: str
     """``Normal`` or ``ContradictAware``, as published."""
     answer: str
-    references_found: frozenset[int] | None
-    """Indices of the reference answers that people found; None where they cannot be told."""
-    conflicts_found: frozenset[AnswerPair]
-    """The conflicts of the question that people found."""
     counts: Counts
     problems: Mapping[Measure, str]
     """Why people's decisions cannot be counted, by measure; such a measure has no count."""
@@ -74,6 +71,18 @@ def read_people(
     return tuple(judged)
 
 
+def drawn(
+    rows: Sequence[JudgedByPeople], size: int | None, seed: int
+) -> tuple[JudgedByPeople, ...]:
+    """So many of them by seed, in their order; all where no size is given."""
+    if size is None:
+        return tuple(rows)
+    if size > len(rows):
+        raise InputError(f"sample is {size}; there are only {len(rows)} answers")
+    ids = sorted((row.id for row in rows), key=lambda one: lot("judge check", seed, one))[:size]
+    return tuple(row for row in rows if row.id in ids)
+
+
 def _row(record: Any, asked: Mapping[str, NatConfQuestion], where: str) -> JudgedByPeople:
     name = text_of(record, "question_id", where)
     if (question := asked.get(name)) is None:
@@ -102,8 +111,6 @@ def _row(record: Any, asked: Mapping[str, NatConfQuestion], where: str) -> Judge
         model=text_of(record, "model", where),
         prompt=text_of(record, "prompt_template", where),
         answer=text_of(record, _ANSWER, where),
-        references_found=None if "answer_recall" in problems else found,
-        conflicts_found=conflicts,
         counts=Counts.model_validate(
             {
                 name: None if name in problems else Count(hits=hits, n=n)

@@ -1,11 +1,6 @@
-"""WikiContradict (Hou et al., 2024): questions that two passages of Wikipedia answer differently.
+"""WikiContradict (Hou et al., 2024): questions that two Wikipedia passages answer differently."""
 
-``data.py`` reads the questions and the rated answers, ``benchmark.py`` is what the harness runs,
-``methods.py`` are the methods that it alone offers, ``judge.py`` rates the answers, and
-``judge_check.py`` compares that judge with people.
-"""
-
-from conflictscore.benchmarks.entry import CheckEntry, Entry, lazily
+from conflictscore.benchmarks.entry import Entry, lazily
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OPEN_METHODS
 
 __all__ = ["ENTRY"]
@@ -35,18 +30,4 @@ ENTRY = Entry(
     ),
     published=lazily("wikicontradict.ratings:PUBLISHED.get"),
     tables=lazily("wikicontradict.ratings:rating_tables"),
-    check=CheckEntry(
-        open=lazily("wikicontradict.judge_check:WikiContradictCheck"),
-        answers="human_eval.jsonl",
-        references="questions.jsonl, which says the type of each contradiction; may be left out",
-        template="wikicontradict_judge",
-        flags={
-            "nli_judge": "check the rating by the bundled NLI model, in place of a language model;"
-            " needs the extra [nli]"
-        },
-        examples=(
-            "--benchmark wikicontradict --answers human_eval.jsonl --sample 100",
-            "--benchmark wikicontradict --answers human_eval.jsonl --nli-judge",
-        ),
-    ),
 )

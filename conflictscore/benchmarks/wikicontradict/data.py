@@ -1,13 +1,11 @@
-"""WikiContradict's published files: the questions, and the answers to them that people rated."""
+"""WikiContradict's published questions."""
 
-from collections.abc import Iterable
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from conflictscore.benchmarks.harness.question_sample import question_id, refuse_repeated
 from conflictscore.benchmarks.json_lines import read_json_lines, text_of
-from conflictscore.benchmarks.wikicontradict.judge import Rating
 from conflictscore.errors import InputError
 from conflictscore.records import Record
 
@@ -81,82 +79,3 @@ def _type(record: Any, where: str) -> ContradictionType:
         raise InputError(
             f"{where}, field contradiction_type: {said[:80]!r} is none of {known}"
         ) from None
-
-
-class Prompt(IntEnum):
-    """The prompt templates by their number.
-
-    Where an answer stands in ``human_eval.jsonl`` says which is which: ``answer0`` is of the first.
-    """
-
-    NO_PASSAGE = 1
-    """The question alone: what the model knows."""
-    FIRST_PASSAGE = 2
-    SECOND_PASSAGE = 3
-    BOTH_PASSAGES = 4
-    """Both, with no word about contradictions."""
-    BOTH_VIEWS = 5
-    """Both, and the answer is to show where they disagree."""
-
-
-_RIGHT = {Prompt.FIRST_PASSAGE: (0,), Prompt.SECOND_PASSAGE: (1,)}
-"""The passage whose answer counts as right where one is shown; else that of either."""
-
-
-class RatedAnswer(NamedTuple):
-    """An answer to a prompt, and how people rated it."""
-
-    id: str
-    """Follows from the question, the model and the prompt."""
-    question: str
-    right: tuple[str, ...]
-    """The right answers: for a prompt with one passage that passage's, otherwise both."""
-    prompt: Prompt
-    model: str
-    answer: str
-    rating: Rating
-    contradiction_type: str | None
-    """None where the question is in no file that says it."""
-
-
-def read_rated(
-    path: str | Path, questions: Iterable[ContradictingQuestion] = ()
-) -> tuple[RatedAnswer, ...]:
-    """Read the human evaluation: five answers a row, one to each prompt.
-
-    Args:
-        path: JSON lines with ``question``, ``gt_answer_1``, ``gt_answer_2``, ``model``, and
-            ``answer0`` to ``answer4`` with ``label0`` to ``label4``, of the prompts 1 to 5.
-        questions: Where the contradiction types are found, by the text of the question.
-    """
-    types = {question.id: question.contradiction_type.value for question in questions}
-    answers: list[RatedAnswer] = []
-    first: dict[str, str] = {}
-    for where, record in read_json_lines(Path(path)):
-        question, model = (text_of(record, name, where) for name in ("question", "model"))
-        both = (text_of(record, "gt_answer_1", where), text_of(record, "gt_answer_2", where))
-        key = question_id("wc", question)
-        for index, prompt in enumerate(Prompt):
-            name = f"{key} {model} {prompt.value}"
-            if (earlier := first.setdefault(name, where)) != where:
-                row = earlier.removeprefix(f"{path}, ")
-                raise InputError(f"{where}, field question: {model} answered it in {row} too")
-            label = text_of(record, f"label{index}", where)
-            if label.lower() not in set(Rating):
-                known = ", ".join(Rating)
-                raise InputError(f"{where}, field label{index}: {label[:40]!r} is none of {known}")
-            answers.append(
-                RatedAnswer(
-                    id=name,
-                    question=question,
-                    right=tuple(both[side] for side in _RIGHT.get(prompt, (0, 1))),
-                    prompt=prompt,
-                    model=model,
-                    answer=text_of(record, f"answer{index}", where),
-                    rating=Rating(label.lower()),
-                    contradiction_type=types.get(key),
-                )
-            )
-    if not answers:
-        raise InputError(f"{path}: there is no rated answer in it")
-    return tuple(answers)

@@ -3,24 +3,20 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.figures import Interval
-from conflictscore.benchmarks.harness.records import MethodResult, Question, QuestionResult, Verdict
+from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.natconfqa.benchmark import (
     MEASURE_NAMES,
-    counts_of,
-    method_figures,
     natconfqa,
     verdicts_of,
 )
 from conflictscore.benchmarks.natconfqa.data import Subset
 from conflictscore.benchmarks.natconfqa.judges import Decomposition, Judgement
-from conflictscore.benchmarks.natconfqa.metrics import group_figures
 from conflictscore.errors import InputError
-from conflictscore.records import Answer
 from tests.benchmarks.harness.dry import judge_prompts
 from tests.benchmarks.harness.quiz import run_quiz
 from tests.benchmarks.natconfqa.lamps import REAL, Judge, asked, needs_real_data, row, write
@@ -127,25 +123,6 @@ def judgements(draw: st.DrawFn) -> Judgement:
     )
 
 
-@settings(max_examples=40)
-@given(st.lists(judgements(), min_size=1, max_size=4))
-def test_a_run_s_verdicts_give_the_figures_of_the_judgements_they_were_made_of(
-    made: list[Judgement],
-) -> None:
-    direct = group_figures([(Subset.WH_MIX, judgement.counts) for judgement in made])
-    results = [
-        QuestionResult(
-            question=Question(id=str(number), question="?", category=Subset.WH_MIX),
-            methods={
-                RAG: MethodResult(answer=Answer(text="x"), verdicts=verdicts_of(WH, judgement))
-            },
-        )
-        for number, judgement in enumerate(made)
-    ]
-    assert method_figures(results, RAG) == direct
-    assert method_figures(results, CONTROL) == {}
-
-
 @given(judgements())
 def test_what_could_not_be_judged_says_why_and_what_is_not_defined_is_absent(
     judgement: Judgement,
@@ -179,17 +156,6 @@ def test_an_explanation_has_the_counts_and_what_was_not_found() -> None:
     assert verdicts["conflicts f1"].value == 0
 
 
-def test_verdicts_of_another_judge_are_no_counts() -> None:
-    with pytest.raises(InputError, match="it is none of natconfqa's judge"):
-        counts_of({"answers recall": Verdict(value=0.5)})
-    foreign = QuestionResult(
-        question=Question(id="q", question="?", category="odd"),
-        methods={RAG: MethodResult(answer=None, verdicts={"truthful": Verdict(value=True)})},
-    )
-    with pytest.raises(InputError, match="its category is none of natconfqa"):
-        method_figures([foreign], RAG)
-
-
 # Runs
 
 
@@ -220,6 +186,3 @@ async def test_a_run_asks_in_the_benchmark_s_words_and_judges_by_its_measures(
     assert set(plain.unjudged.values()) == {0}, "what is not defined is not unjudged"
     pair = next(p for p in run.figures.paired if p.method == CONTROL)
     assert (pair.measure, pair.corrected, pair.difference.value) == ("conflicts recall", 1, 0.5)
-    figures = method_figures(run.results, CONTROL)["conflict"].measures
-    assert figures["conflict_recall"].micro == 0.5
-    assert figures["answer_f1"].micro == pytest.approx(0.8)

@@ -1,18 +1,14 @@
-"""Formulas 1 to 4: by question, over questions, and one way of answering beside another."""
-
-import random
+"""Formulas 1 to 4 on one question."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conflictscore.benchmarks.natconfqa.data import Subset
 from conflictscore.benchmarks.natconfqa.metrics import (
     MEASURES,
     Count,
     Counts,
     MeasureValue,
-    group_figures,
     harmonic_mean,
     values,
 )
@@ -32,7 +28,6 @@ every_counts = st.builds(
     conflict_precision=st.none() | count(),
     conflict_recall=count(),
 )
-rows_of = st.lists(st.tuples(st.sampled_from(Subset), every_counts), min_size=1, max_size=12)
 
 
 def counts(precision: Count | None, recall: Count | None) -> Counts:
@@ -47,9 +42,6 @@ def counts(precision: Count | None, recall: Count | None) -> Counts:
 
 def of(hits: int, n: int, unjudged: int = 0) -> Count:
     return Count(hits=hits, n=n, unjudged=unjudged)
-
-
-# One question
 
 
 def test_precision_and_recall_are_fractions_and_f1_their_harmonic_mean() -> None:
@@ -128,76 +120,3 @@ def test_the_harmonic_mean_does_not_mind_the_order(one: float, other: float) -> 
     assert mean == harmonic_mean(other, one)
     assert mean is not None
     assert 0 <= mean <= 1
-
-
-# Over questions
-
-
-def test_the_mean_is_over_questions_and_the_pooled_figure_over_decisions() -> None:
-    rows = [
-        (Subset.YES_NO, counts(of(1, 1), of(1, 1))),
-        (Subset.WH_MIX, counts(of(0, 3), of(1, 3))),
-    ]
-    recall = group_figures(rows)["conflict"].measures["answer_recall"]
-    assert recall.macro.value == pytest.approx((1 + 1 / 3) / 2)
-    assert recall.micro == pytest.approx(2 / 4)
-    assert recall.decisions is not None
-    assert (recall.decisions.count, recall.decisions.n) == (2, 4)
-
-
-def test_pooled_f1_is_made_of_pooled_precision_and_recall() -> None:
-    rows = [
-        (Subset.YES_NO, counts(of(2, 2), of(1, 2))),
-        (Subset.YES_NO, counts(of(0, 0), of(0, 2))),
-    ]
-    figures = group_figures(rows)["yes-no"].measures
-    assert figures["conflict_f1"].micro == pytest.approx(2 * 0.25 / 1.25)
-    assert figures["conflict_f1"].macro.value == pytest.approx(2 / 3)
-    assert (figures["conflict_f1"].macro.n, figures["conflict_f1"].undefined) == (1, 1)
-    assert figures["conflict_f1"].decisions is None
-
-
-def test_the_paper_s_three_subsets_make_up_the_conflict_questions() -> None:
-    rows = [(subset, counts(of(1, 1), of(1, 1))) for subset in Subset]
-    figures = group_figures(rows)
-    assert {name: group.questions for name, group in figures.items()} == {
-        "conflict": 3,
-        "yes-no": 1,
-        "wh-all": 1,
-        "wh-mix": 1,
-        "no-conflict": 1,
-        "no-answer": 1,
-    }
-
-
-def test_unjudged_questions_are_counted_and_in_no_figure() -> None:
-    rows = [
-        (Subset.WH_ALL, counts(of(1, 1), of(1, 1))),
-        (Subset.WH_ALL, counts(None, of(0, 2, unjudged=1))),
-    ]
-    figures = group_figures(rows)["wh-all"].measures
-    for name in MEASURES:
-        assert figures[name].macro.value == 1
-        assert figures[name].micro == 1
-        assert (figures[name].unjudged, figures[name].undefined) == (1, 0)
-
-
-@settings(max_examples=25)
-@given(rows_of, st.randoms(use_true_random=False))
-def test_the_order_of_questions_makes_no_difference(
-    rows: list[tuple[Subset, Counts]], shuffler: random.Random
-) -> None:
-    turned = list(rows)
-    shuffler.shuffle(turned)
-    assert group_figures(turned) == group_figures(rows)
-
-
-@settings(max_examples=25)
-@given(rows_of)
-def test_every_question_is_in_the_mean_undefined_or_unjudged(
-    rows: list[tuple[Subset, Counts]],
-) -> None:
-    for group in group_figures(rows).values():
-        for figures in group.measures.values():
-            assert figures.macro.n + figures.undefined + figures.unjudged == group.questions
-            assert figures.micro is None or 0 <= figures.micro <= 1

@@ -10,7 +10,6 @@ import pytest
 __all__ = [
     "COLUMNS",
     "REAL",
-    "labelled",
     "needs_real_data",
     "row",
     "write_csv",
@@ -60,10 +59,6 @@ def write_csv(
         writer.writeheader()
         writer.writerows(rows)
     return path
-
-
-def labelled(question: str, answer: str, label: str, asks: str = "True") -> dict[str, str]:
-    return {"prompt": f"Q: {question}\nA: {answer}\n{asks}:", "completion": f" {label}"}
 
 
 def write_jsonl(path: Path, records: Iterable[object]) -> Path:

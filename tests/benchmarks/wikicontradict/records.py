@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["FLAT", "RATED"]
+__all__ = ["FLAT"]
 
 
 FLAT: dict[str, Any] = {
@@ -18,23 +18,4 @@ FLAT: dict[str, Any] = {
     "answer1_self_contained": "It was lit in 1871.",
     "context2_self_contained": "Lamp Head, lit: 1874",
     "answer2_self_contained": "It was lit in 1874.",
-}
-
-RATED: dict[str, Any] = {
-    "question": "When was the lamp lit?",
-    "context1_self_contained": "The lamp was lit in 1871.",
-    "context2_self_contained": "Lit: 1874",
-    "gt_answer_1": "1871",
-    "gt_answer_2": "1874",
-    "answer0": "In 1850.",
-    "answer1": "In 1871.",
-    "answer2": "In 1874.",
-    "answer3": "In 1871 and only then.",
-    "answer4": "In 1871 or in 1874.",
-    "label0": "Incorrect",
-    "label1": "Correct",
-    "label2": "Correct",
-    "label3": "Partially correct",
-    "label4": "Correct",
-    "model": "llm-a",
 }

@@ -83,15 +83,10 @@ def _judges(figures: Figures) -> Iterator[str]:
     """A remark on the judge, where a model judges the answers."""
     first = figures.measures[0]
     names = ", ".join(figures.measures).capitalize()
-    judged = next((entry for entry in BENCHMARKS.values() if entry.judged_by == first), None)
-    if judged and judged.check:
+    if any(entry.judged_by == first for entry in BENCHMARKS.values()):
         yield (
-            f"{names}: a model's verdicts, and worth as much as that judge agrees with people"
-            f" (conflictscore judge-check --benchmark {judged.name})."
-        )
-    elif judged:
-        yield (
-            f"{names}: a model's verdicts, and the benchmark brings none of people to hold them to."
+            f"{names}: a model's verdicts, worth as much as that judge agrees with people. Read"
+            " some of them beside the answers (conflictscore export)."
         )
     elif first in SCORES:
         yield (

@@ -97,27 +97,13 @@ def test_what_is_missing_is_said() -> None:
 
 def test_a_whole_run_has_nothing_missing() -> None:
     text = said(figures())
-    for words in ("not final", "failed", "could not be had", "were labelled", "judge-check"):
+    for words in ("not final", "failed", "could not be had", "were labelled"):
         assert words not in text
 
 
-def test_free_form_rests_on_a_judge() -> None:
-    given = figures(measures=("truthful", "informative"), paired=())
-    assert "conflictscore judge-check" in said(given)
-
-
-@pytest.mark.parametrize(
-    ("measure", "words"),
-    [
-        ("conflicts recall", "judge-check --benchmark natconfqa"),
-        ("correct", "judge-check --benchmark wikicontradict"),
-        ("expected behaviour", "brings none of people"),
-    ],
-)
-def test_what_a_judges_verdicts_are_worth_is_said_with_where_to_look(
-    measure: str, words: str
-) -> None:
-    assert words in said(figures(measures=(measure,), paired=()))
+@pytest.mark.parametrize("measure", ["truthful", "conflicts recall", "expected behaviour"])
+def test_what_a_model_judged_is_called_its_verdicts(measure: str) -> None:
+    assert "a model's verdicts" in said(figures(measures=(measure,), paired=()))
 
 
 def test_what_no_model_judged_is_not_called_a_models_verdict() -> None:
