@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from conflictscore.benchmarks.conflict_detection.data import balanced, with_siblings
-from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, in_tables
+from conflictscore.benchmarks.conflict_detection.data import balanced
+from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.errors import InputError
@@ -108,6 +108,56 @@ def by_lot(groups: Sequence[ClaimGroup], seed: int) -> list[ClaimGroup]:
     tables = in_tables(groups, _SIBLINGS)
     drawn = sorted(tables, key=lambda table: lot("judge-variants", seed, table[0].claim))
     return [group for table in drawn for group in table]
+
+
+def in_tables(groups: Iterable[ClaimGroup], claims: int) -> list[list[ClaimGroup]]:
+    """The groups, those of a set that have the same documents together.
+
+    Args:
+        groups: In any order; the first of each table keeps its place.
+        claims: The most groups of a table, at least 1.
+    """
+    tables: list[list[ClaimGroup]] = []
+    filling: dict[tuple[str, tuple[tuple[str, str], ...]], list[ClaimGroup]] = {}
+    for group in groups:
+        shown = (group.set, tuple((one.text, one.title) for one in group.documents))
+        table = filling.get(shown)
+        if table is None or len(table) == claims:
+            table = filling[shown] = []
+            tables.append(table)
+        table.append(group)
+    return tables
+
+
+def with_siblings(
+    drawn: Iterable[ClaimGroup], groups: Iterable[ClaimGroup], size: int, claims: int, seed: int
+) -> list[ClaimGroup]:
+    """Fewer of the claims that were drawn, each with others on the same documents.
+
+    Claims are taken by lot, and each brings others of its set, until the set has enough: a sample
+    of the same size, to be judged in tables. Claims in conflict are half of it only as far as
+    siblings happen to be.
+
+    Args:
+        drawn: A balanced sample.
+        groups: All there are, in the order that is kept.
+        size: At most so many a set.
+        claims: The most on the same documents that one claim brings, itself counted, at least 1.
+        seed: Of the draw.
+    """
+    kept = list(groups)
+    alike: dict[tuple[str, str], list[ClaimGroup]] = {}
+    for table in in_tables(kept, len(kept)):
+        by_lot = sorted(table, key=lambda one: lot("groups", seed, one.id))
+        alike |= {(group.set, group.id): by_lot for group in table}
+    taken: dict[str, set[str]] = {}
+    for group in sorted(drawn, key=lambda one: lot("groups", seed, one.id)):
+        ids = taken.setdefault(group.set, set())
+        if group.id in ids:
+            continue
+        others = [o for o in alike[group.set, group.id] if o.id != group.id and o.id not in ids]
+        ids |= {one.id for one in [group, *others][: min(claims, size - len(ids))]}
+    return [group for group in kept if group.id in taken.get(group.set, set())]
 
 
 def places_of(groups: Iterable[ClaimGroup]) -> list[tuple[ClaimGroup, int]]:

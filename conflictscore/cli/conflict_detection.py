@@ -60,12 +60,6 @@ Examples:
     " (Table 1), drawn by --seed, or all there are of a kind.",
 )
 @click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Of these, only the first N claims a file.",
-)
-@click.option(
     "--write-claims",
     metavar="SPEC",
     help="Have this model write each claim from its question and answer, as the paper has GPT-4 do,"
@@ -86,12 +80,6 @@ Examples:
     show_default=True,
     metavar="FILE",
     help="Verdicts, added one by one; the same command resumes a file that exists.",
-)
-@click.option(
-    "--page",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also write the figures as an HTML page.",
 )
 @click.option(
     "--concurrency",
@@ -119,11 +107,9 @@ def conflict_detection(
     split: str | None,
     sample: int | None,
     paper_counts: bool,
-    limit: int | None,
     write_claims: str | None,
     seed: int,
     out: Path,
-    page: Path | None,
     concurrency: int | None,
     retry_failed: bool,
     dry_run: bool,
@@ -141,7 +127,6 @@ def conflict_detection(
     from conflictscore.benchmarks.conflict_detection.data import (
         as_published,
         balanced,
-        first_of_each,
         read_data,
     )
     from conflictscore.benchmarks.conflict_detection.measures import detection_figures
@@ -156,14 +141,11 @@ def conflict_detection(
         groups = as_published(groups, seed)
     elif sample is not None:
         groups = balanced(groups, sample, seed)
-    groups = first_of_each(groups, limit)
     if write_claims and not any(group.question for group in groups):
         raise InputError(
             "--write-claims: the claims of these files are given, and have no question to be"
             " written from; it is for ConflictBench's sources, such as ambigdocs:FILE"
         )
-    if page is not None and not page.parent.is_dir():
-        raise InputError(f"--page {page}: the folder {page.parent} does not exist")
     settings["prompts"] = PromptSet.open(settings["prompts"], base="paper")
     opened = open_labeler_of(settings)
     writer = _writer(write_claims, settings) if write_claims else None
@@ -176,7 +158,7 @@ def conflict_detection(
         opened, groups, out, concurrency=concurrency, retry_failed=retry_failed, quiet=quiet
     )
     figures = detection_figures(opened.labeler.name, judged, rows)
-    _deliver(figures, as_json=as_json, page=page)
+    _deliver(figures, as_json=as_json)
 
 
 def _writer(spec: str, settings: Mapping[str, Any]) -> "LanguageModel":
@@ -315,17 +297,11 @@ def judged_by(
         return list(judged_groups(groups, verdicts)), verdicts.rows
 
 
-def _deliver(figures: "DetectionFigures", *, as_json: bool, page: Path | None) -> None:
+def _deliver(figures: "DetectionFigures", *, as_json: bool) -> None:
     from rich.console import Console
 
-    from conflictscore.benchmarks.conflict_detection.display import (
-        print_detection,
-        write_detection_page,
-    )
+    from conflictscore.benchmarks.conflict_detection.display import print_detection
 
-    if page is not None:
-        write_detection_page(figures, page)
-        click.echo(f"Wrote {page}", err=True)
     if as_json:
         click.echo(json.dumps(figures.to_json(), ensure_ascii=False, indent=2))
     else:

@@ -89,7 +89,7 @@ def report(
     prices: Path | None,
     as_json: bool,
 ) -> None:
-    """Write one HTML page about RUNs: figures, charts, and every flip with its evidence.
+    """Write one HTML page about RUNs: figures, and every flip with its evidence.
 
     A RUN is the folder of a benchmark, a file of `--log`, or a `--runs-file` of `serve`. The page
     needs no network. Runs of one benchmark in one form are a study: seeds, models, judges or

@@ -10,7 +10,6 @@ import pytest
 from conflictscore.benchmarks import entry as entries
 from conflictscore.benchmarks.registry import BENCHMARKS, Entry
 from conflictscore.errors import InputError
-from conflictscore.prompts import PromptSet
 
 EACH = pytest.mark.parametrize("entry", BENCHMARKS.values(), ids=list(BENCHMARKS))
 
@@ -27,14 +26,6 @@ def test_what_an_entry_opens_is_there(entry: Entry, tmp_path: Path) -> None:
     given: Any = [str(missing)] if entry.several else missing
     with pytest.raises(InputError, match=r"missing\.jsonl"):
         entry.open(given, entry.forms[0], 0)
-
-
-@EACH
-def test_a_judge_is_checked_with_a_template_that_exists(entry: Entry) -> None:
-    if entry.check is None:
-        return
-    assert entry.judged_by
-    assert entry.check.template in PromptSet.load().names
 
 
 @EACH

@@ -148,14 +148,6 @@ def test_an_nli_model_needs_no_language_model(run: Run, world: World, tmp_path: 
     assert not world.asked
 
 
-def test_a_page_is_written_beside(run: Run, lamps: Path, tmp_path: Path) -> None:
-    shown = run("--data", lamps, "--page", tmp_path / "page.html", "--labeler", "choice")
-    page = (tmp_path / "page.html").read_text()
-    assert "Wrote" in shown.stderr
-    assert "choice(scripted)" in page
-    assert "Reliability: lamps" in page
-
-
 @pytest.fixture
 def piers(tmp_path: Path) -> str:
     """AmbigDocs as it is published: two entities of one name, lit in other years."""
@@ -168,14 +160,14 @@ def piers(tmp_path: Path) -> str:
         return {"qid": f"q{n}", "question": f"When was Pier {n} lit?", "documents": documents}
 
     file = tmp_path / "test.json"
-    file.write_text(json.dumps([question(n) for n in range(8)]))
+    file.write_text(json.dumps([question(n) for n in range(6)]))
     return f"ambigdocs:{file}"
 
 
 def test_a_model_writes_the_claims_and_none_is_asked_for_twice(
     run: Run, piers: str, world: Writer, tmp_path: Path
 ) -> None:
-    command = ("--data", piers, "--write-claims", "writer", "--limit", "6", "--no-cache")
+    command = ("--data", piers, "--write-claims", "writer", "--no-cache")
     world.unable = ("Pier 2",)
     stopped = run(*command)
     assert stopped.exit_code == 1
@@ -198,12 +190,11 @@ def test_a_model_writes_the_claims_and_none_is_asked_for_twice(
 
 
 def test_the_papers_figures_stand_below_those_of_its_sets(run: Run, piers: str) -> None:
-    shown = run("--data", piers, "--paper-counts", "--page", "page.html")
+    shown = run("--data", piers, "--paper-counts")
     assert ["paper", "99.6", "89.3", "94.2", "95.1", "99.7"] in rows(shown)
     assert "Table 2, GPT-4.1" in shown.stdout
     assert "conflict there: ambigdocs 291" in shown.stdout
     assert "overall" not in shown.stdout
-    assert "paper, Table 2" in Path("page.html").read_text()
 
 
 def test_a_dry_run_counts_what_is_left_and_asks_nothing(
@@ -225,10 +216,6 @@ def test_a_dry_run_counts_what_is_left_and_asks_nothing(
     [
         (["--data", "none.jsonl"], "none.jsonl: cannot be read"),
         (["--data", "lamps_groups.jsonl", "--split", "x"], "no claim of the split 'x' in it"),
-        (
-            ["--data", "lamps_groups.jsonl", "--page", "a/b"],
-            "--page a/b: the folder a does not exist",
-        ),
         (["--data", "lamps_groups.jsonl", "--sample", "1"], "1 is not in the range x>=2"),
         (["--data", "lamps_groups.jsonl", "--write-claims", "x"], "have no question to be written"),
         (["--data", "lamps_groups.jsonl", "--paper-counts"], "'lamps' is none of ConflictBench's"),

@@ -14,11 +14,7 @@ from conflictscore.benchmarks.conflict_detection.conflictbench import (
     read_macnoise,
 )
 from conflictscore.benchmarks.conflict_detection.detect import ResumableRows
-from conflictscore.benchmarks.conflict_detection.groups import (
-    ClaimGroup,
-    document_of,
-    in_tables,
-)
+from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, document_of
 from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.json_lines import documents_of, read_json_lines, text_of
 from conflictscore.errors import InputError, ProviderError
@@ -124,48 +120,6 @@ def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
         return PUBLISHED[name].conflicts if conflict else PUBLISHED[name].others
 
     return _drawn(kept, size, seed)
-
-
-def first_of_each(groups: Iterable[ClaimGroup], limit: int | None) -> list[ClaimGroup]:
-    """The first so many groups of every set, in order; all of them without a limit."""
-    counts: dict[str, int] = {}
-    kept = []
-    for group in groups:
-        counts[group.set] = counts.get(group.set, 0) + 1
-        if limit is None or counts[group.set] <= limit:
-            kept.append(group)
-    return kept
-
-
-def with_siblings(
-    drawn: Iterable[ClaimGroup], groups: Iterable[ClaimGroup], size: int, claims: int, seed: int
-) -> list[ClaimGroup]:
-    """Fewer of the claims that were drawn, each with others on the same documents.
-
-    Claims are taken by lot, and each brings others of its set, until the set has enough: a sample
-    of the same size, to be judged in tables. Claims in conflict are half of it only as far as
-    siblings happen to be.
-
-    Args:
-        drawn: A balanced sample.
-        groups: All there are, in the order that is kept.
-        size: At most so many a set.
-        claims: The most on the same documents that one claim brings, itself counted, at least 1.
-        seed: Of the draw.
-    """
-    kept = list(groups)
-    alike: dict[tuple[str, str], list[ClaimGroup]] = {}
-    for table in in_tables(kept, len(kept)):
-        by_lot = sorted(table, key=lambda one: lot("groups", seed, one.id))
-        alike |= {(group.set, group.id): by_lot for group in table}
-    taken: dict[str, set[str]] = {}
-    for group in sorted(drawn, key=lambda one: lot("groups", seed, one.id)):
-        ids = taken.setdefault(group.set, set())
-        if group.id in ids:
-            continue
-        others = [o for o in alike[group.set, group.id] if o.id != group.id and o.id not in ids]
-        ids |= {one.id for one in [group, *others][: min(claims, size - len(ids))]}
-    return [group for group in kept if group.id in taken.get(group.set, set())]
 
 
 class _WrittenClaim(Record):

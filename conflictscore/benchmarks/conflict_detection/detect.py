@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, in_tables
+from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
 from conflictscore.benchmarks.json_lines import decoded
 from conflictscore.errors import InputError
 from conflictscore.labelers.protocol import Labeler, StagedLabeler
@@ -188,7 +188,6 @@ async def detect(
     *,
     cache: ContentCache | None = None,
     concurrency: int = 1,
-    claims: int = 1,
     retry_failed: bool = False,
     on_pair: Callable[[EvidenceLabel], None] = lambda label: None,
 ) -> None:
@@ -202,17 +201,15 @@ async def detect(
         groups: The claims with their documents.
         verdicts: Where verdicts are, and are added.
         cache: Where verdicts are kept by content, for other runs too.
-        concurrency: Tables of claims at a time, at least 1.
-        claims: The most claims of a table, at least 1: those of a set that have the same documents
-            are judged together, as the claims of an answer are.
+        concurrency: Claims at a time, at least 1.
         retry_failed: Whether a pair whose judge failed in an earlier run is judged again.
         on_pair: Called after each new verdict.
     """
-    waiting = iter(in_tables(groups, claims))
+    waiting = iter(groups)
 
     async def work() -> None:
-        for table in waiting:
-            await _judge(labeler, table, verdicts, cache, retry_failed, on_pair)
+        for group in waiting:
+            await _judge(labeler, group, verdicts, cache, retry_failed, on_pair)
 
     async with together() as start:
         for _ in range(concurrency):
@@ -229,55 +226,44 @@ def judged_groups(groups: Sequence[ClaimGroup], verdicts: VerdictFile) -> Iterat
 
 async def _judge(
     labeler: Labeler,
-    table: Sequence[ClaimGroup],
+    group: ClaimGroup,
     verdicts: VerdictFile,
     cache: ContentCache | None,
     retry_failed: bool,
     on_pair: Callable[[EvidenceLabel], None],
 ) -> None:
-    documents = table[0].shown
     done = {
-        (claim, number)
-        for claim, group in enumerate(table, start=1)
+        number
         for number, label in verdicts.labels(group).items()
         if not (retry_failed and label.label is Label.UNLABELLED)
     }
-
-    def open_pairs(claim: int) -> list[int]:
-        return [one.number for one in documents if (claim, one.number) not in done]
-
-    claims = [
-        Claim(number=number, text=group.claim)
-        for number, group in enumerate(table, start=1)
-        if open_pairs(number)
-    ]
-    if not claims:
+    if len(done) == len(group.documents):
         return
-    wanted = {number for claim in claims for number in open_pairs(claim.number)}
     meter, counted, since = UsageMeter(), Usage(), time.perf_counter()
 
     def keep(label: EvidenceLabel) -> None:
         nonlocal counted, since
-        if (label.claim, label.document) in done:
+        if label.document in done:
             return
         usage, now = meter.usage, time.perf_counter()
-        group, own = table[label.claim - 1], label.model_copy(update={"claim": 1})
         verdicts.append(
             PairRow(
                 set=group.set,
                 group=group.id,
                 content=content_of(group, label.document),
-                label=own,
+                label=label,
                 usage=_difference(usage, counted),
                 seconds=round(now - since, 6),
             )
         )
         counted, since = usage, now
-        on_pair(own)
+        on_pair(label)
 
     # A verdict of a staged labeler may need those on the other documents.
-    todo = [d for d in documents if d.number in wanted or isinstance(labeler, StagedLabeler)]
-    await label_table(labeler, claims, todo, meter=meter, cache=cache, on_label=keep)
+    staged = isinstance(labeler, StagedLabeler)
+    documents = [d for d in group.shown if staged or d.number not in done]
+    claim = Claim(number=1, text=group.claim)
+    await label_table(labeler, [claim], documents, meter=meter, cache=cache, on_label=keep)
 
 
 def _difference(after: Usage, before: Usage) -> Usage:

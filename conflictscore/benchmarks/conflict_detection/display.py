@@ -1,10 +1,9 @@
-"""The figures of conflict detection: at a terminal of 80 to 100 columns, and as a page.
+"""The figures of conflict detection, at a terminal of 80 to 100 columns.
 
 Names of sets and labelers are untrusted text: no markup, no control characters.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -17,17 +16,8 @@ from conflictscore.benchmarks.conflict_detection.measures import (
     SetFigures,
 )
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
-from conflictscore.benchmarks.harness.report.page.charts import (
-    Chart,
-    Mark,
-    Track,
-    estimate_marks,
-    percent_words,
-)
-from conflictscore.benchmarks.harness.report.page.html import asset, environment
 from conflictscore.records import Label
 from conflictscore.reporting.figure_text import counted, one_line, percent, seconds, span
-from conflictscore.reporting.files import write_whole
 from conflictscore.reporting.plain_table import add_row, aside, heading, plain_table
 
 _GOLD = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
@@ -183,75 +173,4 @@ def _print_cost(overall: SetFigures, console: Console) -> None:
             f" {used.input_tokens:,} tokens in, {used.output_tokens:,} out,"
             f" {seconds(overall.seconds)}{each}"
         )
-    )
-
-
-_POLICY = (
-    "default-src 'none'; style-src '{style}'; img-src data:; base-uri 'none'; form-action 'none'"
-)
-
-
-def write_detection_page(figures: DetectionFigures, out: Path) -> None:
-    """Write the page; an earlier one is replaced at once, when the new one is whole."""
-    write_whole(out, render_detection_page(figures).encode())
-
-
-def render_detection_page(figures: DetectionFigures) -> str:
-    """The page's HTML: it needs no network, and has no script."""
-    template = environment(Path(__file__).parent).get_template("detection.html.j2")
-    style, style_hash = asset("page.css")
-    sets = shown_sets(figures)
-    return template.render(
-        figures=figures,
-        sets=sets,
-        papers=[_published(figures, one) for one in sets],
-        paper_cells=_paper_cells,
-        gold=_GOLD,
-        given=(*_GOLD, Label.UNLABELLED),
-        charts=_charts(sets),
-        style=style,
-        policy=_POLICY.format(style=style_hash),
-    )
-
-
-def _charts(sets: Sequence[SetFigures]) -> list[Chart]:
-    found = [
-        Chart(
-            "F1 of detecting conflict",
-            "The dot is the labeler's, the line its 95 % interval; the ring is always saying"
-            " conflict.",
-            tuple(_against_always(one) for one in sets),
-        ),
-        *(_reliability(one) for one in sets if one.reliability.n),
-    ]
-    return [chart for chart in found if chart.rows]
-
-
-def _against_always(one: SetFigures) -> Track:
-    f1, always = one.detection.f1, one.always.f1.value
-    ring = [] if always is None else [Mark("ring", 100 * always, 100 * always, "plain")]
-    words = f"{percent_words(f1.value)}, always {percent_words(always)}"
-    return Track(one.name, words, (*estimate_marks(f1), *ring))
-
-
-def _reliability(one: SetFigures) -> Chart:
-    rows = []
-    for part in one.reliability.bins:
-        if part.mean_score is None:
-            continue
-        mean = 100 * part.mean_score
-        words = f"{percent_words(part.right.value)} right, score {percent_words(part.mean_score)}"
-        rows.append(
-            Track(
-                f"score {part.low:.1f} to {part.high:.1f}",
-                f"{words}, n {part.right.n:,}",
-                (*estimate_marks(part.right), Mark("ring", mean, mean, "plain")),
-            )
-        )
-    return Chart(
-        f"Reliability: {one.name}",
-        "The dot is how many labels are right, the line its Wilson 95 % interval, the ring their"
-        f" mean score: the nearer, the better. Brier score {one.reliability.brier:.3f}, expected"
-        f" calibration error {one.reliability.ece:.3f} (0 is best).",
-        tuple(rows),
     )

@@ -1,7 +1,6 @@
 """A claim with its documents: the one record that every set becomes."""
 
 import re
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -59,25 +58,6 @@ class ClaimGroup(Record):
     def labels(self) -> tuple[Label | None, ...]:
         """People's label of each document, in order."""
         return tuple(document.label for document in self.documents)
-
-
-def in_tables(groups: Iterable[ClaimGroup], claims: int) -> list[list[ClaimGroup]]:
-    """The groups, those of a set that have the same documents together.
-
-    Args:
-        groups: In any order; the first of each table keeps its place.
-        claims: The most groups of a table, at least 1.
-    """
-    tables: list[list[ClaimGroup]] = []
-    filling: dict[tuple[str, tuple[tuple[str, str], ...]], list[ClaimGroup]] = {}
-    for group in groups:
-        shown = (group.set, tuple((one.text, one.title) for one in group.documents))
-        table = filling.get(shown)
-        if table is None or len(table) == claims:
-            table = filling[shown] = []
-            tables.append(table)
-        table.append(group)
-    return tables
 
 
 def document_of(record: Any, where: str) -> GroupDocument:

@@ -10,9 +10,7 @@ from conflictscore.benchmarks.conflict_detection.data import (
     balanced,
     read_data,
     read_groups,
-    with_siblings,
 )
-from conflictscore.benchmarks.conflict_detection.groups import in_tables
 from conflictscore.errors import InputError
 from tests.benchmarks.conflict_detection.claims import C, N, S, claim_group, record, write_lines
 
@@ -141,30 +139,6 @@ def test_a_sample_is_half_conflict_and_a_larger_one_holds_it() -> None:
     assert [int(group.id) for group in large] == sorted(int(group.id) for group in large)
     assert balanced(groups, 20, seed=2) != small
     assert balanced(groups[::-1], 20, seed=1) == small[::-1]
-
-
-def test_a_claim_that_is_drawn_brings_others_on_the_same_documents() -> None:
-    pages = [claim_group(str(n), (S, C)).documents for n in range(4)]
-    groups = [
-        claim_group(str(n), (S, C) if n % 2 else (S, S)).model_copy(
-            update={
-                "documents": tuple(
-                    one.model_copy(update={"text": f"page {n // 5}"}) for one in pages[n // 5]
-                )
-            }
-        )
-        for n in range(20)
-    ]
-    drawn = balanced(groups, 10, seed=3)
-
-    brought = with_siblings(drawn, groups, 10, 4, seed=3)
-
-    assert len(brought) == 10
-    assert [groups.index(one) for one in brought] == sorted(groups.index(one) for one in brought)
-    tables = in_tables(brought, 4)
-    assert all(len({one.documents[0].text for one in table}) == 1 for table in tables)
-    assert max(map(len, tables)) == 4
-    assert with_siblings(drawn, groups, 10, 1, seed=3) == drawn
 
 
 @pytest.mark.skipif(not LABELS.is_dir(), reason="the real labelled sets are not here")

@@ -19,7 +19,6 @@ from conflictscore.benchmarks.conflict_detection.detect import VerdictFile, dete
 from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, GroupDocument
 from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures, detection_figures
 from conflictscore.errors import BudgetError, ConfigurationError, InputError
-from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.choice_judge import ChoiceJudge
 from conflictscore.labelers.json_judge import JsonJudge
@@ -102,35 +101,6 @@ async def test_what_is_judged_is_never_asked_again(tmp_path: Path) -> None:
     assert world.asked.total() == 8
     assert again == whole
     assert whole.overall.usage.calls == 8
-
-
-async def test_claims_on_the_same_documents_are_judged_together(tmp_path: Path) -> None:
-    ayr = LAMPS[0]
-    denied = [C, S, N]
-    other = ayr.model_copy(
-        update={
-            "id": "denial",
-            "claim": "The lamp of Ayr was lit in 1874.",
-            "documents": tuple(
-                one.model_copy(update={"label": label})
-                for one, label in zip(ayr.documents, denied, strict=True)
-            ),
-        }
-    )
-    groups, world, path = [ayr, LAMPS[1], other], World(), tmp_path / "out.jsonl"
-    with OpenAIServer(world) as server:
-        model = from_chat_model(scripted_model(server))
-        matrix = BatchJudge(model, PromptSet.load(), "matrix")
-        with VerdictFile.open(path, matrix) as verdicts:
-            await detect(matrix, groups, verdicts, claims=8)
-            await detect(matrix, groups, verdicts, claims=8)
-            judged = list(judged_groups(groups, verdicts))
-
-    assert len(server.requests) == 2
-    assert [[one.label for one in found.labels] for found in judged] == [
-        list(group.labels) for group in groups
-    ]
-    assert {one.claim for found in judged for one in found.labels} == {1}
 
 
 async def test_a_changed_document_is_judged_anew(tmp_path: Path) -> None:

@@ -1,20 +1,14 @@
 """The tables, the page and the progress of conflict detection."""
 
 import re
-from html.parser import HTMLParser
 from io import StringIO
-from pathlib import Path
 
-import pytest
 from rich.console import Console
 
 from conflictscore.benchmarks.conflict_detection.display import (
     print_detection,
-    render_detection_page,
-    write_detection_page,
 )
 from conflictscore.benchmarks.conflict_detection.measures import DetectionFigures, detection_figures
-from conflictscore.errors import InputError
 from tests.benchmarks.conflict_detection.claims import C, N, S, U, claim_group, judged
 
 
@@ -68,45 +62,3 @@ def test_names_are_text_and_steer_nothing() -> None:
     assert "judge [bold]" in text
     assert "[red]" in text
     assert "\x1b" not in text
-
-
-class _Page(HTMLParser):
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.addresses: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.addresses += [v or "" for name, v in attrs if name in ("href", "src")]
-
-
-def test_the_page_needs_no_network_and_runs_nothing() -> None:
-    page = render_detection_page(figures("<script>alert(1)</script>"))
-
-    read = _Page(page)
-    assert "script" not in read.tags
-    assert "&lt;script&gt;alert(1)" in page
-    assert all(address.startswith(("#", "data:")) for address in read.addresses)
-    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
-    assert policy is not None
-    assert policy[1].startswith("default-src &#39;none&#39;; style-src &#39;sha256-")
-
-
-def test_the_page_has_every_figure_and_a_chart_of_reliability() -> None:
-    page = render_detection_page(figures())
-    for words in ("lamps", "piers", "overall", "1 undecidable", "Reliability: overall", "always"):
-        assert words in page
-    assert "66.7 %" in page  # always saying conflict: F1 of the lamps is 4/5, precision 2/3
-    assert page.count("<figure") == 1 + 3
-    assert render_detection_page(figures(scores=False)).count("<figure") == 1
-
-
-def test_an_earlier_page_is_replaced_whole(tmp_path: Path) -> None:
-    out = tmp_path / "page.html"
-    out.write_text("before")
-    write_detection_page(figures(), out)
-    assert out.read_text() == render_detection_page(figures())
-    with pytest.raises(InputError, match="cannot be written"):
-        write_detection_page(figures(), tmp_path / "none" / "page.html")

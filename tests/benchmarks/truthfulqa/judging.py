@@ -5,13 +5,19 @@ from conflictscore.models.spec import from_chat_model
 from tests.fakes.openai_server import ChatRequest, OpenAIServer
 from tests.world import scripted_model
 
-__all__ = ["asks_for", "opened"]
+__all__ = ["asks_for", "judged_answer", "opened"]
 
 
 def asks_for(request: ChatRequest) -> str:
     """The measure that a prompt is about."""
     first = next(m["content"] for m in request.messages if m["role"] == "user")
     return "truthful" if "TRUTHFUL: [" in first else "informative"
+
+
+def judged_answer(request: ChatRequest) -> str:
+    """What stands between the answer marks of a prompt."""
+    first = str(next(m["content"] for m in request.messages if m["role"] == "user"))
+    return first.partition("<answer>\n")[2].rpartition("\n</answer>")[0]
 
 
 def opened(server: OpenAIServer) -> LanguageModel:

@@ -107,7 +107,7 @@ def figure_cards(
         for given in paper.tables:
             title = f"In the paper: {given.title}"
             yield Card(title, given.columns, given.rows, given.note, free_text=True)
-    yield _scores(figures)
+    yield score_card(figures)
     yield from failure_cards(results)
     changes = figures.change_words(figures.measures[0])
     yield from cost_cards(figures.cost, verbose=verbose, changes=changes)
@@ -303,7 +303,8 @@ def _with_n(value: Proportion | Interval | None) -> str:
     return "" if value is None else f"{percent(value.value)} ({value.n:,})"
 
 
-def _scores(figures: Figures) -> Card:
+def score_card(figures: Figures) -> Card:
+    """CS-C and CS-R of each method, and before and after of the answers it regenerated."""
     rows = [
         (
             scores.method if name == "CS-C" else "",

@@ -156,7 +156,7 @@ def test_an_address_with_filters_shows_the_same_to_another_reader(
     assert reader.does("document.querySelector('input[type=search]').value") == "1869"
     reader.driver.execute_script("location.hash = 'show=harm&run=nobody'")
     until(lambda: lamps(reader) == ["pier"])
-    reader.all('nav a[href="#charts"]')[0].send_keys(Keys.ENTER)
+    reader.all('nav a[href="#cost"]')[0].send_keys(Keys.ENTER)
     assert lamps(reader) == ["pier"]
 
 

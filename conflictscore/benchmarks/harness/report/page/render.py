@@ -5,13 +5,6 @@ from pathlib import Path
 
 from conflictscore.benchmarks.harness.report.findings import findings
 from conflictscore.benchmarks.harness.report.page.cards import FlipCard, cards
-from conflictscore.benchmarks.harness.report.page.charts import (
-    Chart,
-    category_chart,
-    measure_chart,
-    score_chart,
-    split_chart,
-)
 from conflictscore.benchmarks.harness.report.page.html import asset, environment
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.report.page.tables import (
@@ -23,7 +16,7 @@ from conflictscore.benchmarks.harness.report.page.tables import (
 )
 from conflictscore.benchmarks.harness.report.pairs import pair_cards
 from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
-from conflictscore.benchmarks.harness.report.tables import told_types
+from conflictscore.benchmarks.harness.report.tables import score_card, told_types
 from conflictscore.benchmarks.paper_figures import own_tables, published_types
 from conflictscore.errors import InputError
 from conflictscore.reporting.files import write_whole
@@ -32,13 +25,6 @@ _POLICY = (
     "default-src 'none'; style-src '{style}'; script-src '{script}'; img-src data:;"
     " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types"
 )
-_COMPARED = (
-    "regenerated-rag",
-    "guarded-rag",
-    "typed-rag",
-    "control-rag",
-)
-"""The chart by category compares the first of these that was run with the baseline."""
 
 
 def write_report(runs: Sequence[ReportRun], out: Path) -> None:
@@ -65,6 +51,7 @@ def render_report(runs: Sequence[ReportRun]) -> str:
         "own_tables": own_tables,
         "pair_cards": pair_cards,
         "told_types": told_types,
+        "score_card": score_card,
     }
     (style, style_hash), (script, script_hash) = asset("page.css"), asset("page.js")
     flips: list[FlipCard] = []
@@ -84,21 +71,7 @@ def render_report(runs: Sequence[ReportRun]) -> str:
         policy=_POLICY.format(style=style_hash, script=script_hash),
         tables=measure_tables(runs),
         published=published_tables(runs),
-        charts=_charts(judged),
         settings=settings(runs),
         flips=flips,
         kept=kept,
     )
-
-
-def _charts(runs: Sequence[ReportRun]) -> list[tuple[str, Chart]]:
-    """The charts, with the run's name for those that show one of several runs."""
-    found = [("", measure_chart(table)) for table in measure_tables(runs)]
-    found.append(("", split_chart(runs)))
-    for run in runs:
-        name = run.name if len(runs) > 1 else ""
-        found.append((name, score_chart(run)))
-        paired = {pair.method for pair in run.figures.paired}
-        if compared := [method for method in _COMPARED if method in paired]:
-            found.append((name, category_chart(run, compared[0])))
-    return [(name, chart) for name, chart in found if chart.rows]
