@@ -1,7 +1,8 @@
 """Corrections and harms of the second look, on first answers drawn by lot.
 
 The first answer is what one document says, drawn by lot, so that it is as often wrong as the
-documents are. The loop then runs as for a user, with ``draft_answer``. right: first answers that
+documents are: in a sentence of ours, or, where a model reads, in its own words. The loop then runs
+as for a user, with ``draft_answer``. right: first answers that
 give a right answer and no wrong one; corrected: wrong ones that became right; harmed: right ones
 that became wrong; hedged: those that name both, of wrong and of right first answers; named: answers
 that give the right one, alone or beside a wrong one that is told as disputed.
@@ -15,6 +16,7 @@ model: it reads, takes answers apart and weighs. --labels: people's (optionally 
 of a labeler such as nli. With --out, replies are kept: a run that was stopped goes on.
 """
 
+import asyncio
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,8 +31,11 @@ from conflictscore.benchmarks.harness.statistics import mcnemar
 from conflictscore.benchmarks.ramdocs.benchmark import exact_match
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.by_claim import open_nli_by_claim
+from conflictscore.models import LanguageModel, UsageMeter, open_model
+from conflictscore.nodes.second_look.readers import ask_documents
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
+from conflictscore.retrieval.documents import as_documents
 from conflictscore.storage.cache import ContentCache
 from measurements.break_even import drawn
 from measurements.minority_cases import minority_cases
@@ -108,11 +113,29 @@ def stated(asked: LabelledQuestion, answer: str) -> str:
     return f"The answer to the question “{asked.question.question.rstrip('?')}” is {answer}."
 
 
-def first_by_lot(asked: LabelledQuestion, seed: int) -> str:
-    """The answer of one document, drawn among those that give one."""
-    told = [str(d["metadata"]["gives"]) for d in asked.question.documents if d["metadata"]["gives"]]
+def first_by_lot(asked: LabelledQuestion, seed: int, reader: LanguageModel | None = None) -> str:
+    """The answer of one document, drawn among those that give one.
+
+    Args:
+        asked: The question.
+        seed: Of the draw.
+        reader: Words it; a sentence of ours where there is none, or it gives no answer.
+    """
+    told = [d for d in as_documents(asked.question.documents) if d.metadata["gives"]]
     draw = random.Random(f"{seed} {asked.question.id}")  # noqa: S311 - a draw, not a secret
-    return stated(asked, draw.choice(told))
+    one = draw.choice(told)
+    gives = str(one.metadata["gives"])
+    if reader is None or gives in ("true", "false"):
+        return stated(asked, gives)
+    read = ask_documents(
+        asked.question.question,
+        [one],
+        model=reader,
+        prompts=PromptSet.load(),
+        meter=UsageMeter(),
+    )
+    rivals = asyncio.run(read).rivals
+    return f"{rivals[0].statement.rstrip('.')}." if rivals else stated(asked, gives)
 
 
 def scripted_readers(asking: Sequence[LabelledQuestion]) -> ScriptedModel:
@@ -174,6 +197,7 @@ def second_looks(
         **settings: Of the loop.
     """
     asking: list[LabelledQuestion] = []
+    reader = open_model(model, cache=cache) if model else None
     scripted = scripted_readers(asking)
     graph = create_self_correcting_rag(
         model or scripted,
@@ -185,7 +209,7 @@ def second_looks(
     )
     for asked in labelled:
         asking.append(asked)
-        question, first = asked.question, first_by_lot(asked, seed)
+        question, first = asked.question, first_by_lot(asked, seed, reader)
         state = graph.invoke(
             {
                 "question": question.question,

@@ -90,8 +90,16 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
     if change.looks:
         why = change.note or now.error
         if why is None:
-            texts = (change.before, change.after)
-            why = refusal(*texts, change.looks, old, new, duplicates=once, weights=weights)
+            why = refusal(
+                change.before,
+                change.after,
+                change.looks,
+                old,
+                new,
+                elsewhere=now.claims,
+                duplicates=once,
+                weights=weights,
+            )
         return change.model_copy(update=figures | {"accepted": why is None, "note": why})
     refused = change.note or now.error
     if refused is None and new and (coverage(new) or 0.0) < (coverage(old) or 0.0):

@@ -23,6 +23,7 @@ from conflictscore.records import (
     ClaimEvidence,
     Document,
     RevisionAction,
+    SecondLook,
     differs,
 )
 from conflictscore.threads import in_time, together
@@ -155,11 +156,27 @@ async def _look(
     text = text.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in answer else text
     if not differs(before, text):
         return looked
+    if _stands_elsewhere(text, disputed, answer, proposal.looks):
+        # the right answer stands beside the wrong one, which then has nothing to say any more
+        start, end = passage.cut
+        gone = {"start": start, "end": end, "before": answer[start:end], "after": ""}
+        return looked.model_copy(update=gone | {"action": RevisionAction.REMOVE})
     if problem := misfit(answer, passage, text):
         return looked.model_copy(update={"accepted": False, "note": problem})
     hedges = any(look.decision == "hedge" for look in proposal.looks)
     action = RevisionAction.HEDGE if hedges else RevisionAction.REPLACE
     return looked.model_copy(update={"after": text, "action": action})
+
+
+def _stands_elsewhere(
+    text: str, disputed: _Disputed, answer: str, looks: Sequence[SecondLook]
+) -> bool:
+    """Whether another passage says what takes the place of one that claims nothing else."""
+    if disputed.others or any(look.decision != "replace" for look in looks):
+        return False
+    rest = (p for p in passages(answer) if p != disputed.passage)
+    said = any(not differs(answer[p.start : p.end], text) for p in rest)
+    return said and misfit(answer, disputed.passage, "") is None
 
 
 def looking_of(last: Attempt, state: RagState, context: RunContext, meter: UsageMeter) -> Looking:

@@ -68,6 +68,12 @@ class Change(Record):
         """Whether it changed the answer."""
         return self.accepted and self.differs
 
+    def told(self) -> tuple[str, ...]:
+        """The story of its second looks, a line each, and why it was refused, if it was."""
+        lines = [line for look in self.looks for line in look.told()]
+        refused = [] if self.accepted or not self.note else [f"refused: {self.note}"]
+        return (*lines, *refused)
+
     def holds(self, claim: Claim) -> bool:
         """Whether the passage makes a claim of the answer before this round."""
         return claim.passage is not None and self.start <= claim.passage[0] < self.end

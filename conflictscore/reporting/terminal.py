@@ -65,7 +65,7 @@ def print_run(run: Run, console: Console) -> None:
         console.print(Padding(table, (0, 2), expand=False))
     elif run.final_report is not None:
         _heading(console, "Kept after a second look")
-        _indented(console, run.justification or "The answer is the same.")
+        _indented(console, _why_kept(run))
         _second_looks(run, console)
     if run.searches:
         _heading(console, "Looked further")
@@ -85,13 +85,23 @@ def _second_looks(run: Run, console: Console) -> None:
     changes = [change for change in run.changes if change.looks]
     if not changes:
         return
-    _heading(console, "How the documents were weighed")
+    weighed = any(look.weighing and look.weighing.rulings for c in changes for look in c.looks)
+    _heading(
+        console, "How the documents voted" + (", and how the judge weighed" if weighed else "")
+    )
     for change in changes:
-        for look in change.looks:
-            for line in look.told():
+        known = {change.reason, *(look.why for look in change.looks)}  # printed above
+        for line in change.told():
+            if line not in known:
                 _indented(console, line)
-        if change.note:
-            _indented(console, f"refused: {change.note}")
+
+
+def _why_kept(run: Run) -> str:
+    """Why an answer that was looked at again stayed as it was."""
+    whys = [change.note or change.reason for change in run.changes]
+    return (
+        run.justification or " ".join(dict.fromkeys(filter(None, whys))) or "No reason was given."
+    )
 
 
 def looked_further(search: FurtherSearch) -> str:

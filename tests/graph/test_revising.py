@@ -107,6 +107,20 @@ def test_only_conflicts_are_looked_at_where_the_policy_says_so(model: ChatOpenAI
     assert run(model, disputed=["unsupported"])["reason"] == "no claim is disputed"
 
 
+def test_a_wrong_passage_goes_where_the_answer_says_what_is_right_already(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    world.answer = "The lamp was lit in 1874. It is bright. The lamp was lit in 1871."
+
+    state = run(model, disputed=["conflict"])
+
+    assert state["answer"] == "The lamp was lit in 1874. It is bright."
+    gone = next(change for change in state["changes"] if change["action"] == "remove")
+    assert (gone["before"].strip(), gone["after"]) == ("The lamp was lit in 1871.", "")
+    assert gone["accepted"]
+    assert "By the documents' vote" in gone["reason"]
+
+
 def test_what_nothing_settles_is_told_with_both_sides_and_their_documents(
     model: ChatOpenAI, world: RevisingWorld
 ) -> None:

@@ -177,10 +177,8 @@ def test_a_model_that_follows_the_evidence_is_right_with_peoples_labels(
 ) -> None:
     methods = ("typed-rag", "revised-rag")
     results = studied("ramdocs", labelled, Spoiler(), tmp_path, methods=methods, model="obedient")
-    assert [r.methods["typed-rag"].value("exact match") for r in results] == [True] * 3
-    in_place = moved(results, "revised-rag")
-    assert in_place is not None
-    assert in_place.harmed == 0
+    for method in methods:
+        assert [r.methods[method].value("exact match") for r in results] == [True] * 3
     spoiled = Spoiler(rate=0.5)
     results = studied("ramdocs", labelled, spoiled, tmp_path, methods=methods, model="obedient")
     guarded = moved(results, "revised-rag")
@@ -204,7 +202,7 @@ def test_without_what_backs_a_wrong_answer_a_first_answer_says_what_all_document
     args = ["--data", f"ramdocs={data}", "--model", "obedient", "--out", str(tmp_path / "out")]
     args += ["--half", "second", "--denied", "--draws", "2", "--rates", "0", "--tables", ""]
     told = CliRunner().invoke(break_even.main, [*args, "--methods", "revised-rag"]).output
-    assert re.search(r"revised-rag +\+\d+ -0 ", told), told
+    assert re.search(r"revised +0 +4 +4 +0 ", told), "two of three questions, twice"
 
 
 def its(corrected: int, harmed: int) -> dict[str, Moved]:

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pydantic import ValidationError
+
 from conflictscore.errors import NoDocumentsError
 from conflictscore.markup import rendered_markdown
 from conflictscore.middleware.service.loop_run import Event, LoopFailure, LoopRun
@@ -12,6 +14,7 @@ from conflictscore.middleware.service.refusals import RefusedError, refusal_of
 from conflictscore.middleware.service.service import RequestRecord, Service
 from conflictscore.middleware.service.wire import ALIVE, frame
 from conflictscore.nodes.state import RagInput
+from conflictscore.records import Change
 
 __all__ = ["StepwiseRun", "with_markup"]
 
@@ -20,10 +23,22 @@ _RENDERED_CHARS = 50_000
 
 
 def with_markup(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Add ``markup`` to a run: its answers' Markdown as HTML. HTML in an answer is escaped."""
+    """Add to a run what its page shows.
+
+    ``markup`` has its answers' Markdown as HTML, where HTML in an answer is escaped, and ``story``
+    the lines of each change that was looked at.
+    """
     answers = {name: run[name] or "" for name in ("answer", "first_answer")}
     fit = {name: text for name, text in answers.items() if len(text) <= _RENDERED_CHARS}
-    return {**run, "markup": {name: rendered_markdown(text) for name, text in fit.items()}}
+    markup = {name: rendered_markdown(text) for name, text in fit.items()}
+    return {**run, "markup": markup, "story": [*filter(None, map(_told, run.get("changes") or ()))]}
+
+
+def _told(change: object) -> tuple[str, ...]:
+    try:
+        return Change.model_validate(change).told()
+    except ValidationError:  # of a run that another version kept
+        return ()
 
 
 class StepwiseRun:

@@ -28,6 +28,7 @@ def refusal(
     old: Sequence[ClaimEvidence],
     new: Sequence[ClaimEvidence],
     *,
+    elsewhere: Sequence[ClaimEvidence] = (),
     duplicates: Mapping[int, int] = {},
     weights: Mapping[int, float] = {},
 ) -> str | None:
@@ -43,6 +44,7 @@ def refusal(
         looks: The second looks at its disputed claims.
         old: The passage's claims.
         new: The claims of what takes its place.
+        elsewhere: The claims of the rest of the answer; where the passage goes, they say what won.
         duplicates: Whose copies count once.
         weights: How far documents are trusted.
     """
@@ -51,6 +53,8 @@ def refusal(
     decided = [look for look in looks if look.decision != "keep" and look.rival is not None]
     if not decided:
         return "neither the vote nor the weighing decided it"
+    if not after:
+        return next(filter(None, (_unsaid(look, elsewhere) for look in decided)), None)
     if not new:
         return "it claims nothing in place of what it replaces"
     for look in decided:
@@ -69,6 +73,13 @@ def refusal(
         if balance(claim, duplicates, weights) < 0 and not part:
             return f"more speaks against “{text}”, which it adds, than for it"
     return None
+
+
+def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:
+    """Why a passage may not go: the rest of the answer does not say what won."""
+    winner = look.candidates[look.rival or 0].statement
+    says = (c for c in elsewhere if restates(c.claim.text, winner, look.question))
+    return None if any(c.supports for c in says) else f"nothing else says “{winner}”"
 
 
 def _misstated(

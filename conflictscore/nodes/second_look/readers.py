@@ -63,6 +63,7 @@ async def ask_documents(
     model: LanguageModel,
     prompts: PromptSet,
     meter: UsageMeter,
+    yes_no: bool = False,
 ) -> Answered:
     """Ask each document a question, side by side, one call each, and merge equal answers.
 
@@ -74,6 +75,7 @@ async def ask_documents(
         model: What reads them.
         prompts: Where the template ``ask_document`` is.
         meter: Counts the calls.
+        yes_no: Whether the question is answered by yes or no, and so by repeating it.
     """
     replies: dict[int, str] = {}
     dropped: dict[int, DroppedReply] = {}
@@ -93,7 +95,7 @@ async def ask_documents(
         if document.number not in replies:
             continue
         reply = _first_sentence(replies[document.number])
-        if why := _useless(reply, question, document):
+        if why := _useless(reply, question, document, yes_no):
             said = reply[:_MOST_CHARS]
             dropped[document.number] = DroppedReply(document=document.number, reply=said, why=why)
             continue
@@ -134,11 +136,11 @@ def _first_sentence(reply: str) -> str:
     return line[:end].strip(' *_`"“”')
 
 
-def _useless(reply: str, question: str, document: Document) -> str | None:
+def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str | None:
     """Why a reply is no answer of the document; None where it is one."""
     if len(reply) > _MOST_CHARS:
         return "it is too long for one answer"
-    if why := answers_nothing(reply, question):
+    if why := answers_nothing(reply, "" if yes_no else question):
         return why
     if invented := invented_numbers(reply, [document.title, document.text, question]):
         return f"the document has no {min(invented)}"

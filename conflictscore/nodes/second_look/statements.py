@@ -11,6 +11,7 @@ from conflictscore.prompts import without_invisibles
 from conflictscore.scripts import terms_in
 
 __all__ = [
+    "affirms",
     "answers_nothing",
     "asks_for_current",
     "denies",
@@ -108,6 +109,19 @@ def same_answer(one: str, other: str, question: str) -> bool:
 def denies(statement: str) -> bool:
     """Whether a statement, in English, denies something: "not", "never", "isn't", "false"."""
     return bool(_DENIAL.search(statement[:_MOST_COMPARED]))
+
+
+def affirms(reply: str, question: str) -> bool:
+    """Whether a reply to a yes/no question answers yes; by its first word, or as it denies.
+
+    A question that denies something ("Is it true that bats are not blind?") is affirmed by a reply
+    that does so too.
+    """
+    words = reply[:_MOST_COMPARED].casefold().replace(",", " ").split()
+    first = words[0].strip("*_\"'.!\u201c\u201d") if words else ""
+    if first in _OPPOSITES:
+        return first in ("yes", "true", "correct")
+    return denies(reply) == denies(question.replace("true or false", ""))
 
 
 def answers_nothing(reply: str, question: str) -> str | None:

@@ -75,6 +75,8 @@ def tallied(
     given_by: Sequence[tuple[int, ...]],
     duplicates: Mapping[int, int] = {},
     weights: Mapping[int, float] = {},
+    *,
+    yes_no: bool = False,
 ) -> tuple[Candidate, ...]:
     """The statements with their votes.
 
@@ -84,12 +86,15 @@ def tallied(
         duplicates: For each near-copy, or document of a domain that counts once, the first of its
             group; a group is one witness.
         weights: How far documents are trusted; one that is not named has 1, and one of 0 is silent.
+        yes_no: Whether the rival is the opposite of a yes or no. Its labels are then the claim's,
+            turned around, so only documents that gave it vote for it.
     """
     made = []
     for statement, givers, votes in zip(
         statements, given_by, votes_of(statements, given_by), strict=True
     ):
-        audible = tuple(n for n in votes if weights.get(n, 1.0) > 0)
+        unsaid = {*votes} - {*givers} if yes_no and made else set[int]()
+        audible = tuple(n for n in votes if weights.get(n, 1.0) > 0 and n not in unsaid)
         against = [n for n in statement.contradicts if n not in audible]
         made.append(
             Candidate(

@@ -10,7 +10,7 @@ from conflictscore.nodes.second_look.statements import numbers_in, opposite
 from conflictscore.prompts import material_line
 from conflictscore.records import Candidate, Document, SecondLook
 
-__all__ = ["hedged", "named", "replaced", "spliced_span"]
+__all__ = ["hedged", "named", "replaced", "spliced_span", "with_other_number"]
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _MOST_TOKENS = 80
@@ -37,10 +37,24 @@ def spliced_span(passage: str, claim: str, rival: str, others: Sequence[str] = (
         others: The passage's other claims.
     """
     for old, new in filter(None, (_other_number(claim, rival), _differing(claim, rival))):
-        places = [*re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", passage)]
-        if len(places) == 1 and not any(old in text for text in others):
-            return passage[: places[0].start()] + new + passage[places[0].end() :]
+        changed = _with(new, old, passage)
+        if changed is not None and not any(old in text for text in others):
+            return changed
     return None
+
+
+def with_other_number(claim: str, rival: str) -> str | None:
+    """A claim with the number of a rival; None where it is not one number in which they differ."""
+    numbers = _other_number(claim, rival)
+    return numbers and _with(numbers[1], numbers[0], claim)
+
+
+def _with(new: str, old: str, text: str) -> str | None:
+    """A text with one span changed; None where it does not stand there exactly once."""
+    places = [*re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", text)]
+    if len(places) != 1:
+        return None
+    return text[: places[0].start()] + new + text[places[0].end() :]
 
 
 def _other_number(claim: str, rival: str) -> tuple[str, str] | None:

@@ -120,7 +120,7 @@ def test_what_changed_stands_side_by_side_with_the_reason_and_the_claim(
     assert reader.text(".change .after .text") == "It was lit in 1874."
     assert "The log was written on the night (Doc 2)." in reader.text(".change .reason")
     assert "For it: document 1. Against it: document 2." in reader.text(".change .reason")
-    assert "the model changed it" in reader.text(".outcome")
+    assert "it was changed" in reader.text(".outcome")
     assert reader.text(".scores .value").splitlines()[:4] == [
         "1.00",
         "then 1.00",
@@ -430,7 +430,7 @@ def test_an_answer_that_was_kept_says_so(reader: Reader, world: World, served: S
     reader.open(served.address)
     reader.ask(QUESTION)
     reader.answered()
-    assert "the model kept it" in reader.text(".outcome")
+    assert "it was kept" in reader.text(".outcome")
     assert not reader.all(".change")
 
 

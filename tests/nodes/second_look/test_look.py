@@ -38,6 +38,12 @@ def weighing(prompt: str) -> str:
     return f"SIDE: {'A' if first else 'B'}\nGROUND: PRIMARY\nREASON: Written then (Doc 4)."
 
 
+def embedded() -> ByNumbers:
+    labeler = ByNumbers()
+    labeler.embedded = True  # type: ignore[attr-defined]
+    return labeler
+
+
 async def looked(
     claim: ClaimEvidence,
     documents: list[Document],
@@ -119,8 +125,7 @@ async def test_a_reader_that_invents_wins_nothing() -> None:
 
 
 async def test_all_are_asked_where_the_embedded_labeler_may_have_missed_a_side() -> None:
-    labeler = ByNumbers()
-    labeler.embedded = True  # type: ignore[attr-defined]
+    labeler = embedded()
     sides = claim_with("+++-00", CLAIM)  # the report is called irrelevant
 
     look, model = await looked(sides, documents_with(*TEXTS), labeler=labeler)
@@ -138,6 +143,51 @@ async def test_a_bare_yes_or_no_has_its_opposite_as_the_rival_and_nobody_is_aske
     assert (look.decision, look.decided_by) == ("replace", "vote")
     assert look.candidates[1].statement == f"It is not true that “{CLAIM.rstrip('.')}”."
     assert look.candidates[1].votes == (2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("replies", "decision"),
+    [
+        (("It is.", "No, it was not.", "It was not lit in 1871.", "False."), "replace"),
+        (("It is.", "No.", "It was first lit in 1871.", "The document does not say."), "open"),
+        (("It is.", "Yes.", "True.", "It was first lit in 1871."), "keep"),
+    ],
+)
+async def test_what_an_embedded_labeler_denies_counts_where_the_document_says_so_itself(
+    replies: tuple[str, ...], decision: str
+) -> None:
+    def reads(prompt: str) -> str:
+        if "Two statements" in prompt:
+            return "SIDE: NEITHER\nGROUND: NUMBER"
+        return next(r for r, text in zip(replies, "abcd", strict=True) if f"<<{text}>>" in prompt)
+
+    documents = documents_with(*(f"<<{text}>> lit in 1871" for text in "abcd"))
+    look, _ = await looked(
+        claim_with("+---", CLAIM),
+        documents,
+        reads,
+        embedded(),
+        question="Was the lamp first lit in 1871?",
+        passage="Yes.",
+        unsettled="keep",
+    )
+
+    assert (look.decision, look.rival is not None) == (
+        "replace" if decision == "replace" else "keep",
+        decision != "keep",
+    )
+    assert set(look.candidates[1].votes) <= set(look.candidates[1].given_by)
+
+
+async def test_a_rival_that_differs_in_one_number_takes_the_words_of_the_claim() -> None:
+    def slips(prompt: str) -> str:
+        told = reader(prompt)
+        return told.replace("first lit", "first light") if "Log:" in prompt else told
+
+    look, _ = await looked(claim_with("+++--0", CLAIM), documents_with(*TEXTS), slips)
+
+    assert [one.statement for one in look.candidates] == [CLAIM, CLAIM.replace("1871", "1874")]
+    assert look.candidates[1].given_by == (4, 5)
 
 
 async def test_an_aside_of_a_long_answer_is_looked_up_by_a_question_of_its_own() -> None:

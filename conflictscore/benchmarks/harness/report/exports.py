@@ -28,6 +28,7 @@ _BEFORE_MEASURES: dict[str, str] = {
     "answer": "string",
     "option": "integer",
     "justification": "string",
+    "story": "strings",
     "error": "string",
 }
 _AFTER_MEASURES: dict[str, str] = {
@@ -165,6 +166,8 @@ def _rows(run: ReportRun, result: QuestionResult) -> Iterator[dict[str, Any]]:
                 )
         if row["flipped"] and method in SECOND_LOOKS:
             row["justification"] = justification(result, method)
+        changes = result.changes.get(METHODS[method].step or method, ())
+        row["story"] = [line for change in changes for line in change.told()]
         if method == "placebo":
             row["donor"] = result.donor
         if method == "guarded-rag" and result.guard is not None:

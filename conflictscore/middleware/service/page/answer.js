@@ -34,6 +34,7 @@ export function answerView(run) {
     told("p", `outcome ${run.status}`, outcome(run), 1000),
     run.flipped && change(run),
     !run.flipped && run.final_report && run.justification && reason(run.justification, run),
+    run.story?.length > 0 && stories(run.story),
     last && claimList("Claims of this answer", last, run.documents),
     run.flipped && run.final_report && earlier(run),
     last && scores(run.report, run.final_report),
@@ -53,8 +54,8 @@ export function outcome(run) {
   const report = run.report;
   if (!report || report.cs_c === null) return "This answer was not checked.";
   const split = `The sources ${doubt(report)} of the first answer`;
-  if (run.flipped) return `${split}. Asked again with both sides in view, the model changed it.`;
-  if (run.final_report) return `${split}. Asked again with both sides in view, the model kept it.`;
+  if (run.flipped) return `${split}. After a second look it was changed.`;
+  if (run.final_report) return `${split}. After a second look it was kept.`;
   const against = `checked against ${count(run.documents.length, "document")}`;
   if (run.status === "scored") {
     return `${count(report.claims.length, "claim")}, ${against}. None has sources on both sides.`;
@@ -92,7 +93,7 @@ function change(run) {
       half("before", "Before", sides.before),
       half("after", "After", sides.after),
     ),
-    reason(run.justification ?? "The model gave no reason.", run),
+    reason(run.justification ?? "No reason was given.", run),
     ...changedClaims(run).map(reconsidered),
   );
 }
@@ -123,7 +124,7 @@ function answerText(run) {
  */
 function reason(text, run) {
   const said = el("p", { dir: "auto" }, ...cited(plain(text, 4000), run));
-  return el("div", { class: "reason" }, el("h4", {}, "The model's reason"), said);
+  return el("div", { class: "reason" }, el("h4", {}, "Why"), said);
 }
 
 /**
@@ -152,6 +153,15 @@ function reconsidered(claim) {
 function named(numbers) {
   if (!numbers.length) return "no document";
   return `${numbers.length === 1 ? "document" : "documents"} ${numbers.join(", ")}`;
+}
+
+/**
+ * Who stood for what, who voted for it, both orders of the weighing, and what was refused.
+ * @param {string[][]} changes The lines of each change that was looked at.
+ */
+function stories(changes) {
+  const lists = changes.map((lines) => el("ul", {}, ...lines.map((line) => told("li", "", line, 2000))));
+  return el("details", { class: "story" }, el("summary", {}, "How the documents voted"), ...lists);
 }
 
 /** @param {any} run */
@@ -240,7 +250,7 @@ function foot(run) {
     `${count(usage.input_tokens, "token")} in, ${usage.output_tokens.toLocaleString("en")} out, ` +
     `${run.seconds.toFixed(1)} s`;
   const down = el("button", { type: "button", class: "quiet" }, "Download JSON");
-  const { markup, ...record } = run;
+  const { markup, story, ...record } = run;
   const json = new Blob([JSON.stringify(record, null, 2)], { type: "application/json" });
   down.addEventListener("click", () => save(`conflictscore-${run.run_id}.json`, json));
   return el(
