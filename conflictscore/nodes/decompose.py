@@ -18,7 +18,7 @@ from conflictscore.nodes.answer_replies import copied
 from conflictscore.nodes.claim_replies import read_claims, read_placed_claims
 from conflictscore.nodes.decide import may_look_again
 from conflictscore.nodes.second_look.head_to_head import hedge_evidence, passed_over
-from conflictscore.nodes.second_look.statements import denies, restates, telling_terms
+from conflictscore.nodes.second_look.statements import affirms, restates, telling_terms
 from conflictscore.nodes.state import (
     RagState,
     RunRuntime,
@@ -253,10 +253,8 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
     if wanted and not 2 * len(wanted & telling_terms(statement)) >= (len(own) or 1):
         raise ValueError(f"“{statement}” is not what the answer says")
     first = words_in(answer)[0]
-    if first in _AFFIRMS and denies(statement) and not denies(question):
-        raise ValueError(f"“{statement}” denies what the answer affirms")
-    if first in _DENIES and not denies(statement) and not denies(question):
-        raise ValueError(f"“{statement}” affirms what the answer denies")
+    if first in (*_AFFIRMS, *_DENIES) and affirms(statement, question) != (first in _AFFIRMS):
+        raise ValueError(f"“{statement}” is the opposite of what the answer says")
     return (statement,)
 
 

@@ -21,6 +21,7 @@ __all__ = ["looked_further", "print_documents", "print_run", "printable", "token
 _SHOWN_CHARS = 400
 """Characters shown of a document that was found."""
 
+_VOTED = "How the documents voted"
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 _MARKS = (0x061C, 0x200E, 0x200F)  # ALM, LRM, RLM
 _BIDI = dict.fromkeys((*_MARKS, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
@@ -86,9 +87,7 @@ def _second_looks(run: Run, console: Console) -> None:
     if not changes:
         return
     weighed = any(look.weighing and look.weighing.rulings for c in changes for look in c.looks)
-    _heading(
-        console, "How the documents voted" + (", and how the judge weighed" if weighed else "")
-    )
+    _heading(console, "How the documents voted, and what was weighed" if weighed else _VOTED)
     for change in changes:
         known = {change.reason, *(look.why for look in change.looks)}  # printed above
         for line in change.told():
@@ -99,9 +98,8 @@ def _second_looks(run: Run, console: Console) -> None:
 def _why_kept(run: Run) -> str:
     """Why an answer that was looked at again stayed as it was."""
     whys = [change.note or change.reason for change in run.changes]
-    return (
-        run.justification or " ".join(dict.fromkeys(filter(None, whys))) or "No reason was given."
-    )
+    told = " ".join(dict.fromkeys(filter(None, whys)))
+    return run.justification or told or "No reason was given."
 
 
 def looked_further(search: FurtherSearch) -> str:

@@ -38,6 +38,10 @@ _DENIAL = re.compile(
     rf"\b(?:{'|'.join(sorted(_NEGATIONS))}|false|untrue|incorrect|wrong)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
+_OF_A_QUESTION = re.compile(
+    r"^\W{0,4}\w{2,9}n['\u2019]t\b|\btrue or (?:is it )?false\b", re.IGNORECASE
+)
+"""Denials that a yes/no question has as its form: "Isn't a bat a mammal?" asks whether it is one."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _SMALL = 20
 """Numbers up to this are often written as words, so a document need not have their digits."""
@@ -115,13 +119,19 @@ def affirms(reply: str, question: str) -> bool:
     """Whether a reply to a yes/no question answers yes; by its first word, or as it denies.
 
     A question that denies something ("Is it true that bats are not blind?") is affirmed by a reply
-    that does so too.
+    that does so in the same words.
     """
     words = reply[:_MOST_COMPARED].casefold().replace(",", " ").split()
     first = words[0].strip("*_\"'.!\u201c\u201d") if words else ""
     if first in _OPPOSITES:
         return first in ("yes", "true", "correct")
-    return denies(reply) == denies(question.replace("true or false", ""))
+    return _denials(reply) == _denials(question)
+
+
+def _denials(text: str) -> list[str]:
+    """The words of a text that deny, each as often as it does: a second one takes the first back."""
+    plain = _OF_A_QUESTION.sub("", text[:_MOST_COMPARED])
+    return sorted(word.casefold() for word in _DENIAL.findall(plain))
 
 
 def answers_nothing(reply: str, question: str) -> str | None:

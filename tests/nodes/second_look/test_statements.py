@@ -3,6 +3,7 @@
 import pytest
 
 from conflictscore.nodes.second_look.statements import (
+    affirms,
     answers_nothing,
     asks_for_current,
     invented_numbers,
@@ -83,3 +84,24 @@ def test_what_a_question_asks_for() -> None:
     assert not asks_for_current(LAMP)
     assert is_about("The lighthouse first lit its lamp in 1871.", LAMP)
     assert not is_about("The tower is 31 metres high.", LAMP)
+
+
+@pytest.mark.parametrize(
+    ("reply", "question", "affirmed"),
+    [
+        ("Yes.", "Are bats blind?", True),
+        ("No, they see.", "Are bats blind?", False),
+        ("Bats are blind.", "Is this true or false: bats are blind", True),
+        ("Bats are not blind.", "Is this true or false: bats are blind", False),
+        ("It is false that bats are blind.", "Are bats blind?", False),
+        ("Bats are not blind.", "Is it true that bats are not blind?", True),
+        ("It is not true that bats do not see.", "Is it true that bats do not see?", False),
+        ("There has been warming.", "Is this true or false: there has been no warming", False),
+        ("Bats are mammals.", "Aren't bats mammals?", True),
+        ("Bats aren't mammals.", "Aren't bats mammals?", False),
+    ],
+)
+def test_a_reply_affirms_what_was_asked_or_denies_it(
+    reply: str, question: str, affirmed: bool
+) -> None:
+    assert affirms(reply, question) is affirmed
