@@ -117,6 +117,15 @@ class Cascade:
             raise ConfigurationError(f"{self.name} has no judge: give it one, or give it to a run")
         return self._set_judge
 
+    @property
+    def voter(self) -> Labeler:
+        """Labels statements that compete: the cheap labeler, where the judge is embedded too.
+
+        The embedded judge asks for a call a pair and is right less often than ``nli-mpnet``, and
+        probabilities of two models cannot be held against one another.
+        """
+        return self._cheap if getattr(self._judge, "embedded", False) else self
+
     def with_judge(self, judge: Labeler) -> "Cascade":
         """The same cascade with this judge."""
         return Cascade(self._cheap, judge, self._thresholds)

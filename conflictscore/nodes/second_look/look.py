@@ -85,6 +85,7 @@ class Looking:
 class _Rivals(NamedTuple):
     question: str
     evidence: tuple[ClaimEvidence, ...]
+    """Of the claim, then of its rivals."""
     given_by: tuple[tuple[int, ...], ...]
     dropped: tuple[DroppedReply, ...]
 
@@ -103,7 +104,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
     """
     rivals = await _rivals(claim, passage, looking)
     candidates = tallied(
-        (claim, *rivals.evidence),
+        rivals.evidence,
         rivals.given_by,
         looking.duplicates,
         looking.weights,
@@ -188,7 +189,7 @@ async def _rivals(claim: ClaimEvidence, passage: str, looking: Looking) -> _Riva
         statement = _worded_alike(rival.statement, claim.claim.text, question)
         givers.setdefault(statement, []).extend(rival.given_by)
     own, *chosen = [*givers.items()][: _MOST_RIVALS + 1]
-    evidence = await _labelled([statement for statement, _ in chosen], looking)
+    evidence = await _labelled(claim, [statement for statement, _ in chosen], looking)
     given_by = tuple(tuple(sorted(numbers)) for _, numbers in (own, *chosen))
     return _Rivals(question, evidence, given_by, answered.dropped)
 
@@ -229,14 +230,14 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> _Riva
     """
     question, denial = looking.question, _denial(claim)
     if not _is_embedded(looking.labeler):
-        return _Rivals(question, (denial,), ((), claim.contradicts), ())
+        return _Rivals(question, (claim, denial), ((), claim.contradicts), ())
     answered = await _answers(question, claim, looking, yes_no=True)
     said: dict[bool, set[int]] = {True: set(), False: set()}
     for answer in answered.rivals:
         said[affirms(answer.statement, question)] |= {*answer.given_by}
     own = affirms(passage, question)
     given_by = tuple(tuple(sorted(said[side])) for side in (own, not own))
-    return _Rivals(question, (denial,), given_by, answered.dropped)
+    return _Rivals(question, (claim, denial), given_by, answered.dropped)
 
 
 def _is_embedded(labeler: Labeler) -> bool:
@@ -287,18 +288,22 @@ def _is_surely_silent(pair: EvidenceLabel) -> bool:
     return (pair.probabilities or {}).get(Label.IRRELEVANT, 0.0) >= _SURELY_SILENT
 
 
-async def _labelled(statements: Sequence[str], looking: Looking) -> tuple[ClaimEvidence, ...]:
-    """Statements with their labels against every document.
+async def _labelled(
+    claim: ClaimEvidence, rivals: Sequence[str], looking: Looking
+) -> tuple[ClaimEvidence, ...]:
+    """A claim and its rivals with their labels against every document, by one labeler.
 
     Raises:
         ProviderError: Not one pair could be labelled.
         BudgetError: As the labeler.
     """
-    claims = [Claim(number=n, text=text) for n, text in enumerate(statements, start=1)]
-    if not claims:
-        return ()
+    voter: Labeler = getattr(looking.labeler, "voter", looking.labeler)
+    again = [claim.claim.text] if voter is not looking.labeler else []
+    claims = [Claim(number=n, text=text) for n, text in enumerate([*again, *rivals], start=1)]
+    if not rivals:
+        return (claim,)
     evidence = await label_table(
-        looking.labeler,
+        voter,
         claims,
         looking.documents,
         meter=looking.meter,
@@ -308,5 +313,5 @@ async def _labelled(statements: Sequence[str], looking: Looking) -> tuple[ClaimE
     pairs = [pair for one in evidence for pair in one.labels]
     if all(pair.label is Label.UNLABELLED for pair in pairs):
         why = pairs[0].error or "the labeler gave no label"
-        raise ProviderError(why, provider=looking.labeler.name)
-    return evidence
+        raise ProviderError(why, provider=voter.name)
+    return evidence if again else (claim, *evidence)

@@ -41,7 +41,7 @@ _DENIAL = re.compile(
 _OF_A_QUESTION = re.compile(
     r"^\W{0,4}\w{2,9}n['\u2019]t\b|\btrue or (?:is it )?false\b", re.IGNORECASE
 )
-"""Denials that a yes/no question has as its form: "Isn't a bat a mammal?" asks whether it is one."""
+"""Denials of a question's form alone: "Isn't a bat a mammal?" asks whether it is one."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _SMALL = 20
 """Numbers up to this are often written as words, so a document need not have their digits."""
@@ -129,7 +129,7 @@ def affirms(reply: str, question: str) -> bool:
 
 
 def _denials(text: str) -> list[str]:
-    """The words of a text that deny, each as often as it does: a second one takes the first back."""
+    """The words of a text that deny, each as often as it occurs: two of them affirm."""
     plain = _OF_A_QUESTION.sub("", text[:_MOST_COMPARED])
     return sorted(word.casefold() for word in _DENIAL.findall(plain))
 
