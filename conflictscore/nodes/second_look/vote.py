@@ -89,7 +89,7 @@ def tallied(
         yes_no: Whether the rival is the opposite of a yes or no. Its labels are then the claim's,
             turned around, so only documents that gave it vote for it.
     """
-    made = []
+    made = list[Candidate]()
     for statement, givers, votes in zip(
         statements, given_by, votes_of(statements, given_by), strict=True
     ):
