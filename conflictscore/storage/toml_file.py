@@ -1,5 +1,6 @@
 """Reads TOML files written by users: prices, and weights of sources."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ __all__ = ["parse_toml", "read_toml"]
 
 _MOST_BYTES = 1_000_000
 """Far above any file that a person writes; tomllib needs seconds a megabyte."""
+_PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+"
+_DEEP = re.compile(rf"(?<![\w.\"'-])(?:{_PART}){{50}}")
+"""A key of more parts, for which tomllib's time grows with the square of their number."""
 
 
 def parse_toml(path: Path) -> dict[str, Any]:
@@ -23,10 +27,13 @@ def parse_toml(path: Path) -> dict[str, Any]:
         content = file.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
         raise ValueError(f"it has more than {_MOST_BYTES:,} bytes")
+    text, too_deep = content.decode("utf-8-sig"), ValueError("it is nested too deeply")
+    if _DEEP.search(text):
+        raise too_deep
     try:
-        return tomllib.loads(content.decode("utf-8-sig"))
+        return tomllib.loads(text)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise too_deep from None
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from conflictscore.retrieval.recording.format import (
     encoded,
 )
 from conflictscore.retrieval.recording.questions import question_key
+from conflictscore.storage.private_files import owner_only
 from conflictscore.storage.record_file import RecordFile, RecordLine, RecordLines, no_json
 
 __all__ = ["RecordingIndex", "RecordingWriter", "adopt_recording"]
@@ -193,7 +194,7 @@ def adopt_recording(changed: str | Path, out: str | Path) -> RecordingIndex:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     part = new.with_name(f"{new.name}.part")
     try:
-        with part.open("wb") as file:
+        with open(part, "wb", opener=owner_only) as file:
             for line in RecordLines(source, lambda line: False):
                 if line.text.strip():
                     where = f"{source.as_posix()}, line {line.number}"
