@@ -25,14 +25,20 @@ except ModuleNotFoundError:
     raise ConfigurationError(f"MCP needs the extra [mcp]: {install_hint('mcp')}") from None
 
 from langchain_core.retrievers import BaseRetriever
-from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.self_correction import shared_graph
 from conflictscore.middleware.corrector import correction_input
 from conflictscore.middleware.mcp_progress import reported_progress
-from conflictscore.middleware.service.admission import NOBODY, Access, AdmissionGate
+from conflictscore.middleware.service.admission import (
+    NOBODY,
+    Access,
+    AdmissionGate,
+    Uploads,
+    read_body,
+)
 from conflictscore.middleware.service.kept_runs import RUNNING, KeptRuns, run_record
 from conflictscore.middleware.service.keys import KeyHolder
 from conflictscore.middleware.service.loop_run import LoopRun
@@ -43,7 +49,8 @@ from conflictscore.middleware.service.refusals import (
     refusal_of,
     upstream_fault,
 )
-from conflictscore.middleware.service.requests import wrong_field
+from conflictscore.middleware.service.requests import read_json, wrong_field
+from conflictscore.middleware.service.service_settings import ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.middleware.tool_forms import (
     AskArguments,
@@ -68,6 +75,8 @@ __all__ = ["McpTools", "http_app"]
 _log = logging.getLogger(__name__)
 
 _AT_ONCE = 32
+_BODIES = 64
+"""The most bodies of the largest size that are received at once, in bytes."""
 _WAITS_S = 60.0
 _NO_SEARCH = "this server has no documents and no search of its own: give documents"
 _CALLER = "conflictscore.caller"
@@ -332,23 +341,39 @@ def _given(result: BaseModel, text: str) -> types.CallToolResult:
 def http_app(tools: McpTools, access: Access) -> ASGIApp:
     """The server at ``/mcp``, over streamable HTTP, for those whom ``access`` lets in.
 
-    No request depends on an earlier one, so there is no session that could be taken over.
+    No request depends on an earlier one, so there is no session that could be taken over, and no
+    stream without a request (GET), which would stay open with nothing to say.
     """
     inner = tools.server().streamable_http_app(
         stateless_http=True,
         # whom a page or a proxy may speak for is for `access` to say
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
+    inner.router.redirect_slashes = False  # a redirect would repeat the request's own Host
+    uploads = Uploads(_BODIES * ServiceSettings.max_body)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            try:
-                scope = {**scope, _CALLER: access.caller(Request(scope))}
-            except RefusedError as refusal:
-                headers = {"www-authenticate": "Bearer"} if refusal.status == 401 else {}
-                return await JsonResponse(refusal.body(), refusal.status, headers)(
-                    scope, receive, send
-                )
-        return await inner(scope, receive, send)
+        if scope["type"] != "http":
+            return await inner(scope, receive, send)
+        request = Request(scope, receive)
+        try:
+            caller = access.caller(request)
+            if request.method != "POST":
+                raise RefusedError(405, "send requests by POST", code="method_not_allowed")
+            with uploads.of(caller.name) as count:
+                body = await read_body(request, ServiceSettings.max_body, count)
+                read_json(body)
+        except ClientDisconnect:
+            return None
+        except RefusedError as refusal:
+            headers = {401: {"www-authenticate": "Bearer"}, 405: {"allow": "POST"}}
+            more = {**headers.get(refusal.status, {}), **refusal.headers()}
+            return await JsonResponse(refusal.body(), refusal.status, more)(scope, receive, send)
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replayed() -> Message:
+            return messages.pop() if messages else await receive()
+
+        return await inner({**scope, _CALLER: caller}, replayed, send)
 
     return app

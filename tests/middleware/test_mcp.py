@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import socket
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -322,6 +323,35 @@ class TestHttp:
 
         assert len(tools_there.tools) == 5
         assert reply.status_code == 403
+
+
+HEAD = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+DEEP = b"[" * 200_000
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (HEAD + b"content-length: 1000\r\n\r\n{", b"408"),
+        (HEAD + b"transfer-encoding: chunked\r\n\r\n1\r\n{\r\n", b"408"),
+        (HEAD + b"content-length: 99999999\r\n\r\n", b"413"),
+        (HEAD + b"content-length: %d\r\n\r\n" % len(DEEP) + DEEP, b"400"),
+        (b"GET /mcp HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\r\n", b"405"),
+    ],
+    ids=["slow body", "slow chunks", "large body", "deep body", "idle stream"],
+)
+def test_slow_large_and_idle_requests_over_http_end(
+    tools: McpTools, sent: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conflictscore.middleware.service.admission._UPLOAD_SECONDS", 0.3)
+    app = http_app(tools, Access(ServiceSettings()))
+    with listening(cast("FastAPI", app)) as (address, _, _):
+        host, _, port = address.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            connection.sendall(sent)
+            reply = connection.makefile("rb").readline()
+
+    assert reply.split()[1] == status
 
 
 @asynccontextmanager

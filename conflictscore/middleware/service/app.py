@@ -69,7 +69,8 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
         refusal = RefusedError(error.status_code, f"{path}: {error.detail}", code="no_such_route")
         return JsonResponse(refusal.body(), refusal.status, error.headers)
 
-    app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    # a redirect to the path with or without a slash would repeat the request's own Host
+    app = FastAPI(lifespan=lifespan, docs_url=None, openapi_url=None, redirect_slashes=False)
     app.state.service = service
     app.add_middleware(_Metered, service=service)
     app.exception_handler(RefusedError)(refused)

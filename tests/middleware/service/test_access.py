@@ -220,3 +220,13 @@ def test_settings_out_of_range_are_refused_without_showing_a_key(wrong: dict[str
 
 def test_settings_do_not_show_their_keys() -> None:
     assert ONE not in repr(ServiceSettings(keys=(ONE,)))
+
+
+@pytest.mark.parametrize("path", ["/v1/models/", "/v1/runs/", "/page", "/metrics/"])
+def test_the_host_of_a_request_is_repeated_nowhere(upstream: OpenAIServer, path: str) -> None:
+    with serving(upstream, settings={"no_auth": True}) as served:
+        served.http.headers["host"] = "evil.test"
+        reply = served.http.get(path, follow_redirects=False)
+
+    assert reply.status_code == 404
+    assert "evil.test" not in f"{reply.headers}{reply.text.replace(path, '')}"
