@@ -359,16 +359,15 @@ def http_app(tools: McpTools, access: Access) -> ASGIApp:
         try:
             caller = access.caller(request)
             if request.method != "POST":
-                raise RefusedError(405, "send requests by POST", code="method_not_allowed")
+                refused = RefusedError(405, "send requests by POST", code="method_not_allowed")
+                return await _refusal(refused)(scope, receive, send)
             with uploads.of(caller.name) as count:
                 body = await read_body(request, ServiceSettings.max_body, count)
                 read_json(body)
         except ClientDisconnect:
             return None
         except RefusedError as refusal:
-            headers = {401: {"www-authenticate": "Bearer"}, 405: {"allow": "POST"}}
-            more = {**headers.get(refusal.status, {}), **refusal.headers()}
-            return await JsonResponse(refusal.body(), refusal.status, more)(scope, receive, send)
+            return await _refusal(refusal)(scope, receive, send)
         messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def replayed() -> Message:
@@ -377,3 +376,8 @@ def http_app(tools: McpTools, access: Access) -> ASGIApp:
         return await inner({**scope, _CALLER: caller}, replayed, send)
 
     return app
+
+
+def _refusal(refusal: RefusedError) -> JsonResponse:
+    more = {401: {"www-authenticate": "Bearer"}, 405: {"allow": "POST"}}.get(refusal.status, {})
+    return JsonResponse(refusal.body(), refusal.status, {**more, **refusal.headers()})

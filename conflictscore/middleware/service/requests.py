@@ -42,11 +42,20 @@ _TOOLS = ("tools", "functions", "web_search_options")
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Penalty = Annotated[float, Field(ge=-2, le=2)]
-Tokens = Annotated[int, Field(ge=1)]
+Tokens = Annotated[int, Field(ge=1, le=10_000_000)]
+Word = Annotated[str, Field(max_length=64)]
+Name = Annotated[str, Field(max_length=512)]
+Tools = Annotated[list[dict[str, Any]], Field(max_length=256)]
 
 
 class _Fields(BaseModel):
-    model_config = ConfigDict(extra="allow", strict=True)
+    """Fields that are known; a request with any other is refused.
+
+    The upstream gets them with this service's key, and some servers have fields that replace the
+    chat template, the model or the place where the request goes.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class _Message(_Fields):
@@ -54,7 +63,16 @@ class _Message(_Fields):
     content: Any = None
     name: str | None = None
     tool_call_id: str | None = None
-    tool_calls: list[dict[str, Any]] | None = None
+    tool_calls: Tools | None = None
+    # of an earlier reply, given back
+    function_call: dict[str, Any] | None = None
+    refusal: str | None = None
+    annotations: list[Any] | None = None
+    audio: dict[str, Any] | None = None
+    reasoning: str | None = None
+    reasoning_content: str | None = None
+    reasoning_details: list[Any] | None = None
+    extra_content: dict[str, Any] | None = None
 
     @field_validator("content")
     @classmethod
@@ -73,51 +91,76 @@ class _Message(_Fields):
 
 class _StreamOptions(_Fields):
     include_usage: bool | None = None
+    include_obfuscation: bool | None = None
 
 
-class _ResponseFormat(_Fields):
+class _TemplateSettings(_Fields):
+    enable_thinking: bool | None = None
+    thinking: bool | None = None
+
+
+class _ResponseFormat(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
     type: str
 
 
 class _Body(_Fields):
-    """The fields of OpenAI's chat completions that matter here; any other is kept as it is."""
+    """The fields of OpenAI's chat completions, and common ones of open servers."""
 
     model: Annotated[str, Field(min_length=1)]
     messages: Annotated[list[_Message], Field(min_length=1)]
     stream: bool | None = None
     stream_options: _StreamOptions | None = None
-    n: Annotated[int, Field(ge=1)] | None = None
+    n: Annotated[int, Field(ge=1, le=128)] | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Probability | None = None
+    top_k: Annotated[int, Field(ge=-1, le=1_000_000)] | None = None
+    min_p: Probability | None = None
     max_tokens: Tokens | None = None
     max_completion_tokens: Tokens | None = None
     presence_penalty: Penalty | None = None
     frequency_penalty: Penalty | None = None
-    stop: str | list[str] | None = None
-    seed: int | None = None
+    repetition_penalty: Annotated[float, Field(gt=0, le=10)] | None = None
+    stop: Name | Annotated[list[Name], Field(max_length=16)] | None = None
+    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     logprobs: bool | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
+    logit_bias: Annotated[dict[Word, float], Field(max_length=1024)] | None = None
     response_format: _ResponseFormat | None = None
-    modalities: list[str] | None = None
-    tools: list[dict[str, Any]] | None = None
-    functions: list[dict[str, Any]] | None = None
+    modalities: list[Word] | None = None
+    audio: dict[str, Any] | None = None
+    prediction: dict[str, Any] | None = None
+    tools: Tools | None = None
+    tool_choice: Name | dict[str, Any] | None = None
+    parallel_tool_calls: bool | None = None
+    functions: Tools | None = None
+    function_call: Name | dict[str, Any] | None = None
+    web_search_options: dict[str, Any] | None = None
+    reasoning_effort: Word | None = None
+    verbosity: Word | None = None
+    think: bool | None = None
+    chat_template_kwargs: _TemplateSettings | None = None
+    user: Name | None = None
+    safety_identifier: Name | None = None
+    prompt_cache_key: Name | None = None
+    service_tier: Word | None = None
+    store: bool | None = None
+    metadata: Annotated[dict[Word, Name], Field(max_length=16)] | None = None
     documents: list[str | dict[str, Any]] | None = None
     """Ours: what to check the answer against, in place of a search."""
 
 
-class _CorrectBody(BaseModel):
+class _CorrectBody(_Fields):
     """An answer for ``POST /v1/correct``."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     answer: str
     documents: list[str | dict[str, Any]] = []
     question: str | None = None
 
 
-class _RunBody(BaseModel):
+class _RunBody(_Fields):
     """A question for ``POST /v1/runs``."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     question: str
     history: list[Any] = []
@@ -300,6 +343,8 @@ def wrong_field(error: ValidationError) -> RefusedError:
     for step in detail["loc"]:
         param += f"[{step}]" if isinstance(step, int) else f".{step}" if param else step
     reason = str(detail["msg"]).removeprefix("Value error, ")
+    if detail["type"] == "extra_forbidden":
+        reason = "is not a field that this service knows or passes on"
     return RefusedError(400, f"{param}: {reason}", param=param, code="invalid_value")
 
 

@@ -85,7 +85,7 @@ def test_a_page_of_another_site_cannot_send_a_request(upstream: OpenAIServer) ->
 def test_a_body_that_is_too_large_is_not_read_to_its_end(
     upstream: OpenAIServer, chunked: bool
 ) -> None:
-    body = json.dumps(asking(padding="x" * 10_000)).encode()
+    body = json.dumps(asking(user="x" * 10_000)).encode()
     pieces = (body[i : i + 1000] for i in range(0, len(body), 1000))
 
     with serving(upstream, settings={"max_body": 5000}) as served:
@@ -102,11 +102,11 @@ def test_a_body_that_is_too_large_is_not_read_to_its_end(
 
 
 def test_a_body_of_just_that_size_is_taken(upstream: OpenAIServer) -> None:
-    size = len(json.dumps(asking(padding=""), separators=(",", ":")))
+    size = len(json.dumps(asking(user=""), separators=(",", ":")))
 
     with serving(upstream, settings={"max_body": size + 10}) as served:
-        assert served.http.post("/v1/chat/completions", json=asking(padding="x" * 10)).is_success
-        larger = served.http.post("/v1/chat/completions", json=asking(padding="x" * 11))
+        assert served.http.post("/v1/chat/completions", json=asking(user="x" * 10)).is_success
+        larger = served.http.post("/v1/chat/completions", json=asking(user="x" * 11))
 
     assert larger.status_code == 413
 
