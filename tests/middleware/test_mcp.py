@@ -234,7 +234,7 @@ async def test_an_answer_that_was_checked_in_part_says_so_first(
         ("score", {"answer": ANSWER, "documents": [{}]}, "document 1, field text: it is missing"),
         ("correct", {"answer": ANSWER}, "give documents to hold the answer against, or a question"),
         ("ask", {"question": QUESTION, "options": ["one"]}, "multiple choice takes two options"),
-        ("ask", {"question": QUESTION, "model": "x"}, "model: Extra inputs are not permitted"),
+        ("ask", {"question": QUESTION, "model": "x"}, "model: is not a field that"),
         ("run", {"run_id": "no-such-run"}, "there is no such run"),
         ("delete", {}, "there is no tool 'delete'; there are score, correct, ask, search, run"),
     ],
