@@ -15,6 +15,7 @@ from conflictscore.nodes.state import (
 )
 from conflictscore.nodes.write_anew import write_anew
 from conflictscore.nodes.write_in_place import write_in_place
+from conflictscore.records import Attempt
 
 __all__ = ["correct"]
 
@@ -49,9 +50,14 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             "regeneration_error": failure,
             "notes": [*state["notes"], note, *written.notes],
         }
-    announce(runtime, last.round + 1, written.answer)
+    number = last.round + 1
+    announce(runtime, number, written.answer)
+    if not context.check_last and number >= context.settings.max_rounds:
+        unscored = Attempt(round=number, answer=written.answer)
+        update |= {"decision": "record", "attempts": [*state["attempts"], unscored.to_json()]}
+    else:
+        update["decision"] = "correct"
     return update | {
-        "decision": "correct",
         "draft": written.answer.to_json(),
         "notes": [*state["notes"], *written.notes],
         "timings": timed(state, "correct", written.seconds),

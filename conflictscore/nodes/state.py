@@ -152,6 +152,9 @@ class RunContext:
     """Further call parameters of the generator where it answers, such as a caller's stop words."""
     run_id: str | None = None
     """An id that the caller has given to the run; None for a new one."""
+    check_last: bool = True
+    """Whether the answer of the last round is scored, and explained where it came without a reason.
+    Benchmarks of the paper's loop do without where no figure needs it."""
 
     @property
     def prompts(self) -> PromptSet:

@@ -1,11 +1,13 @@
-"""Cost of a run, as paid and as if no reply came from a cache, and of each method.
+"""Cost of a run and of each method: as paid, and as if no reply came from a cache.
 
-The cost per net correction is that of a method beyond the baseline, as paid: a run that was stopped
-finds its own replies in the cache, and they are not counted twice. Where no call was paid, since an
-earlier run left all replies in the cache, it is as if none came from there. Counted are, for
+Both are told of a net correction too. As paid, a run that was stopped does not count its own
+replies twice, which it then finds in its cache; without a cache it is what the method costs.
+Counted are, for
 
-- ``regenerated-rag`` and ``guarded-rag``: what the loop cost beyond its first answer, so claims,
-  labels and the second answer, of all questions, those without conflict included;
+- ``regenerated-rag``: what the loop cost beyond its first answer, so claims, labels and the second
+  answer, of all questions, those without conflict included. As in the paper, the score and the
+  explanation of the second answer are not part of it;
+- ``guarded-rag``: the same with that score, by which the guard decides;
 - others that look again because of the conflict that the loop found: the same, without which they
   would not know what to ask, and their own step; the loop's second answer is counted in where the
   run has one;
@@ -34,6 +36,7 @@ def run_cost(
     *,
     money: Money | None,
     first_usage: Mapping[str, _ByModel],
+    check_usage: Mapping[str, _ByModel] = {},
 ) -> Cost:
     """Add up what the steps cost, and set what each method cost beside what it brought.
 
@@ -43,6 +46,7 @@ def run_cost(
         money: What usage costs; None where no price is known.
         first_usage: What the first answers alone cost, by question and model. What a second look
             cost is not known where a question with a loop is absent.
+        check_usage: What it cost to score and explain the last answers, by question and model.
     """
     priced = money or _no_price
     usage = _sum(models for result in results for models in result.usage.values())
@@ -53,12 +57,12 @@ def run_cost(
     }
     cold = [_cold(models, usage) for models in paid.values()]
     cold_money, unknown = priced(_sum(models or {} for models in cold))
-    spent = {}
-    for method in net_corrections:
-        beyond = _beyond_baseline(results, method, first_usage)
-        if beyond is not None and not any(used.calls for used in beyond.values()):
-            beyond = _cold(beyond, usage)
-        spent[method] = beyond
+    spent = {
+        method: _beyond_baseline(results, method, first_usage, check_usage)
+        for method in net_corrections
+    }
+    whole = {method: models and _cold(models, usage) for method, models in spent.items()}
+    each = net_corrections.items()
     return Cost(
         usage=usage,
         by_step={step: _all_models(models) for step, models in paid.items()},
@@ -67,21 +71,23 @@ def run_cost(
         unknown_prices=tuple(dict.fromkeys((*priced(usage)[1], *unknown))),
         seconds=fsum(seconds for result in results for seconds in result.seconds.values()),
         net_corrections=dict(net_corrections),
-        money_per_net_correction={
-            method: _each(None if models is None else priced(models)[0], net_corrections[method])
-            for method, models in spent.items()
+        money_per_net_correction={m: _each(_dollars(priced, spent[m]), net) for m, net in each},
+        cold_money_per_net_correction={
+            m: _each(_dollars(priced, whole[m]), net) for m, net in each
         },
-        tokens_per_net_correction={
-            method: _each(None if models is None else _tokens(models), net_corrections[method])
-            for method, models in spent.items()
-        },
+        tokens_per_net_correction={m: _each(_tokens(whole[m]), net) for m, net in each},
     )
+
+
+def _dollars(priced: Money, models: _ByModel | None) -> float | None:
+    return None if models is None else priced(models)[0]
 
 
 def _beyond_baseline(
     results: Iterable[QuestionResult],
     method: str,
     first_usage: Mapping[str, _ByModel],
+    check_usage: Mapping[str, _ByModel],
 ) -> dict[str, Usage] | None:
     """See the module; None where it is not known what a first answer cost."""
     look = method_of(method)
@@ -93,7 +99,10 @@ def _beyond_baseline(
             first = first_usage.get(result.question.id)
             if first is None:
                 return None
-            parts.append(_less(result.usage[LOOP], first))
+            beyond = _less(result.usage[LOOP], first)
+            if method != "guarded-rag":
+                beyond = _less(beyond, check_usage.get(result.question.id, {}))
+            parts.append(beyond)
     return _sum(parts)
 
 
@@ -134,7 +143,9 @@ def _all_models(models: _ByModel) -> Usage:
     return sum(models.values(), Usage())
 
 
-def _tokens(models: _ByModel) -> int:
+def _tokens(models: _ByModel | None) -> int | None:
+    if models is None:
+        return None
     total = _all_models(models)
     return total.input_tokens + total.output_tokens
 

@@ -177,10 +177,12 @@ class Cost(Record):
     net_corrections: dict[str, int] = Field(default_factory=dict)
     """Corrected less harmed against the baseline, by the benchmark's first measure."""
     money_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
-    """Cost of the method beyond the baseline, over its net corrections, as if no reply came from a
-    cache; None where these are not above 0 or the money is not known."""
+    """Dollars that were paid for the method beyond the baseline, over its net corrections; None
+    where these are not above 0 or the money is not known."""
+    cold_money_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
+    """The same as if no reply came from a cache."""
     tokens_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
-    """The same in tokens, in and out."""
+    """The same in tokens, in and out, as if no reply came from a cache."""
 
 
 class Figures(Record):

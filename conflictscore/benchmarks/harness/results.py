@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import fsum
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import ValidationError
 
@@ -33,10 +33,10 @@ from conflictscore.benchmarks.harness.records import (
 from conflictscore.benchmarks.harness.step_values import (
     AnsweredValue,
     DocumentsValue,
-    FirstUsageValue,
     GradedValue,
     LoopValue,
     NotedValue,
+    PartUsageValue,
     PlaceboValue,
     RevisedValue,
     StepValue,
@@ -101,19 +101,24 @@ def results(
     ]
 
 
-def first_answer_usage(records: Iterable[StepRecord]) -> dict[str, dict[str, Usage]]:
-    """Usage of the first answer alone, by the question's id and the model's name.
+def part_usage(
+    records: Iterable[StepRecord], part: Literal["first_usage", "check_usage"]
+) -> dict[str, dict[str, Usage]]:
+    """Usage of a part of the loop, by the question's id and the model's name.
 
-    It is the part of the loop that ``rag`` pays for; of a loop that failed, that is all of it. A
-    question is absent where no loop was recorded, or one that does not say.
+    ``first_usage`` is of the first answer alone, which ``rag`` pays for; of a loop that failed, it
+    is all. ``check_usage`` is of the score and the explanation of the last answer, which the paper
+    does without. A question is absent where no loop was recorded, or one that does not say.
     """
     usages: dict[str, dict[str, Usage]] = {}
     silent = set()
     for record in records:
         if record.step != LOOP:
             continue
-        said = None if record.error is not None else _read_value(record, FirstUsageValue)
-        known = record.usage if said is None else said.first_usage
+        if record.error is not None:
+            known: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
+        else:
+            known = getattr(_read_value(record, PartUsageValue), part)
         if known is None:
             silent.add(record.question)
         else:

@@ -6,15 +6,18 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol
 
+from typing_extensions import override
+
 from conflictscore.benchmarks.harness.definition import SCORES, AnswerJudge, Benchmark
 from conflictscore.benchmarks.harness.failing import reason_of, refuse_odd_values
 from conflictscore.benchmarks.harness.listening import Listener
-from conflictscore.benchmarks.harness.methods.asker import Asker
+from conflictscore.benchmarks.harness.methods.asker import Asker, CheckUsage
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.harness.methods.registry import (
     BASELINE,
@@ -26,7 +29,7 @@ from conflictscore.benchmarks.harness.methods.registry import (
     method_of,
 )
 from conflictscore.benchmarks.harness.records import Question, QuestionResult, StepRecord, Verdict
-from conflictscore.benchmarks.harness.results import first_answer_usage, results
+from conflictscore.benchmarks.harness.results import part_usage, results
 from conflictscore.benchmarks.harness.setup import Ready, RunSettings
 from conflictscore.benchmarks.harness.spending import Spending, StepKey
 from conflictscore.errors import (
@@ -109,10 +112,19 @@ class Session:
         """
         self._store = store
         self._spending = spending
+        self._records: dict[str, list[StepRecord]] = defaultdict(list)
+        for record in store.records():
+            self._records[record.question].append(record)
         self._model = ready.context.generator.name
         counting = ledger.step if spending is None else partial(self._first_answer, spending)
         self._asker = asker or Asker(
-            ready.context, ready.resampler, counting, self._kept, benchmark.reply_tokens
+            ready.context,
+            ready.resampler,
+            counting,
+            self._kept,
+            benchmark.reply_tokens,
+            check=None if spending is None else _Check(spending, self._records),
+            checked=settings.checks_last,
         )
         self._grader = ready.answer_judge
         self._judge: AnswerJudge | None = benchmark.judge
@@ -125,9 +137,6 @@ class Session:
         self._retried = set(retried)
         self._donors = _donors(store.questions, settings.seed)
         self._finding: dict[str, asyncio.Lock] = {}
-        self._records: dict[str, list[StepRecord]] = defaultdict(list)
-        for record in store.records():
-            self._records[record.question].append(record)
 
     async def run(self, concurrency: int) -> BudgetError | None:
         """All questions, so many at a time; the error that stopped it where a budget did.
@@ -299,7 +308,7 @@ class Session:
         with spending.first_part() as part:
             yield usage
         question = part[0]
-        recorded = first_answer_usage(self._records[question]).get(question, {})
+        recorded = part_usage(self._records[question], "first_usage").get(question, {})
         usage |= spending.of(part, recorded)
 
     def _at(self, place: StepKey) -> AbstractContextManager[None]:
@@ -325,6 +334,27 @@ class Session:
             measures=self._measures,
         )
         return result
+
+
+class _Check(CheckUsage):
+    """Counts what it costs to score and explain the last answers of loops."""
+
+    def __init__(self, spending: Spending, records: Mapping[str, Sequence[StepRecord]]) -> None:
+        self._spending, self._records = spending, records
+        self._part: ContextVar[StepKey | None] = ContextVar("conflictscore_check", default=None)
+
+    @override
+    def begin(self) -> None:
+        self._part.set(self._spending.begin_check())
+
+    @override
+    def usage(self) -> Mapping[str, Usage]:
+        part = self._part.get()
+        if part is None:
+            return {}
+        self._part.set(None)  # the next question of this task begins anew
+        recorded = part_usage(self._records.get(part[0], ()), "check_usage").get(part[0], {})
+        return self._spending.of(part, recorded)
 
 
 def now() -> str:

@@ -75,6 +75,14 @@ class RunSettings:
     """The number of a repetition in a study: from 1 on, answers and their verdicts are sampled
     anew, with a seed of their own where the model takes one."""
 
+    @property
+    def checks_last(self) -> bool:
+        """Whether the loop's last answer is scored, and explained where it gave no reason.
+
+        As in the paper it is not, unless a method of the run needs the score.
+        """
+        return "guarded-rag" in self.methods
+
     def __post_init__(self) -> None:
         if not 0 <= self.resample_temperature < inf:
             raise InputError(f"resample_temperature is {self.resample_temperature}; give 0 or more")

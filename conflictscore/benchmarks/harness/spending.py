@@ -20,8 +20,10 @@ StepKey = tuple[str, str, str]
 _PLACE: ContextVar[StepKey] = ContextVar("conflictscore_place", default=("", "", ""))
 """The step that calls belong to; tasks and threads inherit it from their starter."""
 
-_FIRST = "/first"
-"""Goes after the name of a step whose first part is counted by itself too."""
+_FIRST, _CHECK = "/first", "/check"
+"""Go after the name of a step for its first part and its last one, which are counted alone too."""
+_PART: ContextVar[list[str]] = ContextVar("conflictscore_part")
+"""The part that is at work, in a list that all tasks of the step share."""
 
 _CACHE_READ = "cache_read_tokens INTEGER NOT NULL DEFAULT 0"
 _SUMS = (
@@ -56,11 +58,12 @@ class Spending:
     @contextmanager
     def at(self, place: StepKey) -> Iterator[None]:
         """Have the calls made inside kept as those of a step."""
-        token = _PLACE.set(place)
+        token, part = _PLACE.set(place), _PART.set([""])
         try:
             yield
         finally:
             _PLACE.reset(token)
+            _PART.reset(part)
 
     @contextmanager
     def first_part(self) -> Iterator[StepKey]:
@@ -74,14 +77,21 @@ class Spending:
         with self.at(part):
             yield part
 
+    def begin_check(self) -> StepKey:
+        """Have all further calls of the step at work kept as its last part, and name that part."""
+        question, step, key = _PLACE.get()
+        _PART.get()[0] = _CHECK
+        return question, f"{step}{_CHECK}", key
+
     def add(self, model: str, usage: Usage) -> None:
         """Keep what one call cost; the death of the process cannot take it back."""
+        question, step, key = _PLACE.get()
         calls = (usage.calls, usage.cached_calls)
         tokens = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
         try:
             self._connection.execute(
                 "INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*_PLACE.get(), model, *calls, *tokens),
+                (question, f"{step}{_PART.get([''])[0]}", key, model, *calls, *tokens),
             )
         except DATABASE_FAILURES as error:
             raise self._unusable(error) from error
@@ -113,14 +123,14 @@ class Spending:
         """Usage of a step, or a part of one, in all sessions, less its earlier records.
 
         Args:
-            place: The step, with its first part, or that part.
+            place: The step with its parts, or one of them.
             recorded: What earlier records of it say, by the model's name.
         """
         question, step, key = place
         sums = self._sum(
-            f"SELECT {_SUMS} FROM spent WHERE question = ? AND step IN (?, ?)"  # noqa: S608
+            f"SELECT {_SUMS} FROM spent WHERE question = ? AND step IN (?, ?, ?)"  # noqa: S608
             " AND key = ? GROUP BY model ORDER BY model",
-            *(question, step, f"{step}{_FIRST}", key),
+            *(question, step, f"{step}{_FIRST}", f"{step}{_CHECK}", key),
         )
         return {model: usage - recorded.get(model, Usage()) for model, usage in sums.items()}
 

@@ -48,10 +48,11 @@ class LoopValue(StepValue):
         return upgraded_run(data) if isinstance(data, dict) else data
 
 
-class FirstUsageValue(StepValue):
-    """Of ``loop``, what its first answer cost; None where it does not say."""
+class PartUsageValue(StepValue):
+    """Of ``loop``, what its parts cost; None where it does not say."""
 
     first_usage: dict[str, Usage] | None = None
+    check_usage: dict[str, Usage] | None = None
 
 
 class AnsweredValue(StepValue):

@@ -45,6 +45,7 @@ def figures(
     money: Money | None,
     total_questions: int,
     first_usage: Mapping[str, Mapping[str, Usage]] = {},
+    check_usage: Mapping[str, Mapping[str, Usage]] = {},
     graded: Collection[str] = (),
     falling: Collection[str] = (),
     compare: Sequence[tuple[str, str]] = COMPARED,
@@ -61,8 +62,9 @@ def figures(
         money: What usage costs; None where no price is known.
         total_questions: Questions of the run, ended or not.
         first_usage: What the first answers alone cost, by question and model, from
-            :func:`conflictscore.benchmarks.harness.results.first_answer_usage`. What a second look
-            cost is not known where a question with a loop is absent.
+            :func:`conflictscore.benchmarks.harness.results.part_usage`. What a second look cost is
+            not known where a question with a loop is absent.
+        check_usage: What it cost to score and explain the last answers, likewise.
         graded: Those of the measures whose values are numbers in [0, 1].
         falling: Those of the graded measures of which less is better.
         compare: Pairs of methods to compare besides those with the baseline, each where both are
@@ -125,7 +127,7 @@ def figures(
         claims=tuple(_claims(results, m) for m in ordered) if set(SCORES) & set(measures) else (),
         types=_told_types(results, ordered),
         coverage=_mean(_reports(results, BASELINE), lambda report: report.coverage),
-        cost=run_cost(results, net, money=money, first_usage=first_usage),
+        cost=run_cost(results, net, money=money, first_usage=first_usage, check_usage=check_usage),
     )
 
 

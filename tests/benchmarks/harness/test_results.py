@@ -14,7 +14,7 @@ from conflictscore.benchmarks.harness.records import (
     QuestionResult,
     StepRecord,
 )
-from conflictscore.benchmarks.harness.results import first_answer_usage, results
+from conflictscore.benchmarks.harness.results import part_usage, results
 from conflictscore.errors import InputError
 from conflictscore.records import (
     Answer,
@@ -337,15 +337,14 @@ class TestRecords:
     def test_what_the_first_answer_cost_is_known_where_the_loop_says_so(self) -> None:
         said, silent, failed = choice("said"), choice("silent"), choice("failed")
         first = {q.id: attempt(option(q, 0), SUPPORTED) for q in (said, silent)}
-        usages = first_answer_usage(
-            [
-                loop(said, first["said"], first_usage=tokens(5), usage=tokens(50, calls=9)),
-                loop(silent, first["silent"], usage=tokens(50, calls=9)),
-                record(failed, LOOP, None, error="no reply", usage=tokens(4)),
-                answered(said, "resample", option(said, 0), usage=tokens(100)),
-            ]
-        )
-        assert usages == {"said": tokens(5), "failed": tokens(4)}
+        records = [
+            loop(said, first["said"], first_usage=tokens(5), usage=tokens(50, calls=9)),
+            loop(silent, first["silent"], usage=tokens(50, calls=9)),
+            record(failed, LOOP, None, error="no reply", usage=tokens(4)),
+            answered(said, "resample", option(said, 0), usage=tokens(100)),
+        ]
+        assert part_usage(records, "first_usage") == {"said": tokens(5), "failed": tokens(4)}
+        assert part_usage(records, "check_usage") == {"failed": {}}
 
 
 @settings(max_examples=50)

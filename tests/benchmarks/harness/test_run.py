@@ -278,3 +278,23 @@ async def _record(path: Path, questions: list[str]) -> None:
     await record_questions(
         questions, Shelf(), path, search="shelf", parameters={"top_k": 3, "read_pages": False}
     )
+
+
+async def test_the_papers_method_is_asked_and_charged_for_the_papers_steps_alone(
+    tmp_path: Path,
+) -> None:
+    benchmark, paper = lamps(3, free_form=True), ("rag", "control-rag", "regenerated-rag")
+    with OpenAIServer(alone := Quiz()) as server:
+        run = await run_quiz(tmp_path / "paper", server, benchmark, methods=paper)
+    with OpenAIServer(guarding := Quiz()) as server:
+        guarded = await run_quiz(
+            tmp_path / "guarded", server, benchmark, methods=(*paper, "guarded-rag")
+        )
+    # claims and labels of the second answers, and the reason for each, are the guard's alone
+    assert (alone.asked["decompose"], guarding.asked["decompose"]) == (3, 6)
+    assert (alone.asked["justify"], guarding.asked["justify"]) == (0, 3)
+    spent, other = (r.figures.cost.tokens_per_net_correction for r in (run, guarded))
+    assert spent["regenerated-rag"] == other["regenerated-rag"]
+    assert (other["guarded-rag"] or 0) > (other["regenerated-rag"] or 0)
+    assert [result.flipped("regenerated-rag") for result in run.results] == [True] * 3
+    assert all(r.methods["regenerated-rag"].report is None for r in run.results)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from conflictscore.benchmarks.harness.figures import Figures, Interval, Proportion
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, GRADE, LOOP, METHODS
 from conflictscore.benchmarks.harness.records import Question, StepRecord
-from conflictscore.benchmarks.harness.results import first_answer_usage, results
+from conflictscore.benchmarks.harness.results import part_usage, results
 from conflictscore.benchmarks.harness.summarise import figures
 from conflictscore.records import Usage
 from tests.benchmarks.harness.recorded import (
@@ -51,7 +51,7 @@ def summed(
         methods=methods,
         measures=measures,
         total_questions=len(questions),
-        first_usage=first_answer_usage(records),
+        first_usage=part_usage(records, "first_usage"),
         **{"money": dollar_a_token, **options},
     )
 
@@ -316,7 +316,8 @@ class TestCost:
         # 2 of 4 calls were paid, at 50 each, and the one of control-rag was not
         assert (cost.money, cost.cold_money) == (100, 250)
         # the cached calls of a step that was paid in part may be its own, from before it stopped
-        assert cost.money_per_net_correction == {CONTROL: 50, REGENERATED: 50}
+        assert cost.money_per_net_correction == {CONTROL: 0, REGENERATED: 50}
+        assert cost.cold_money_per_net_correction == {CONTROL: 50, REGENERATED: 150}
         assert cost.unknown_prices == ()
 
     def test_without_a_single_call_the_price_is_unknown_and_never_nothing(self) -> None:
@@ -331,7 +332,8 @@ class TestCost:
         )
         cost = summed([q], [both], methods=(RAG, REGENERATED)).cost
         assert (cost.money, cost.cold_money) == (0, None)
-        assert cost.money_per_net_correction == {REGENERATED: None}
+        assert cost.money_per_net_correction == {REGENERATED: 0}
+        assert cost.cold_money_per_net_correction == {REGENERATED: None}
 
     def test_grading_is_in_the_bill_and_counted_to_no_method(self) -> None:
         questions, records = self.run()

@@ -34,6 +34,17 @@ class UsageScope(Protocol):
         """Open one."""
 
 
+class CheckUsage:
+    """Counts nothing, where nothing is spent."""
+
+    def begin(self) -> None:
+        """The calls from here on, in the step at work, score and explain its last answer."""
+
+    def usage(self) -> Mapping[str, Usage]:
+        """Their usage by the model's name."""
+        return {}
+
+
 class Asker:
     """Asks the models of a run.
 
@@ -42,6 +53,8 @@ class Asker:
         resampler: The answering model as it is asked for a second sample.
         first_usage: Opens a scope that says, once it is closed, what a loop's first answer cost.
         kept: Is told how many calls were answered from a cache, by every step.
+        check: Counts the calls that score and explain a loop's last answer.
+        checked: Whether the loop does that: where no figure needs it, as in the paper, it does not.
     """
 
     def __init__(
@@ -51,6 +64,9 @@ class Asker:
         first_usage: UsageScope,
         kept: Callable[[int], None] = lambda calls: None,
         reply_tokens: int | None = None,
+        *,
+        check: "CheckUsage | None" = None,
+        checked: bool = True,
     ) -> None:
         """Take what is asked.
 
@@ -60,9 +76,12 @@ class Asker:
             first_usage: See the class.
             kept: See the class.
             reply_tokens: As of :class:`~conflictscore.benchmarks.harness.definition.Benchmark`.
+            check: See the class.
+            checked: See the class.
         """
         self.context, self.resampler = context, resampler
         self.first_usage, self.kept = first_usage, kept
+        self.check, self.checked = check or CheckUsage(), checked
         self._reply_tokens = reply_tokens
         self._graphs: dict[Any, Any] = {}
 
@@ -79,17 +98,28 @@ class Asker:
         return {"documents": plain(documents), "notes": notes}
 
     async def run(
-        self, build: Callable[["Asker"], Any], given: Mapping[str, Any]
+        self,
+        build: Callable[["Asker"], Any],
+        given: Mapping[str, Any],
+        on_answer: Callable[[int], None] = lambda number: None,
     ) -> dict[str, Any]:
         """The final state of a graph.
 
         Args:
             build: Makes the graph, once: a function of a module.
             given: What the graph starts from.
+            on_answer: Is told the round of each answer before the graph goes on with it.
         """
         if build not in self._graphs:
             self._graphs[build] = build(self)
-        state: dict[str, Any] = await self._graphs[build].ainvoke(given)
+        state: dict[str, Any] = {}
+        async for kind, told in self._graphs[build].astream(
+            given, stream_mode=["custom", "values"]
+        ):
+            if kind == "values":
+                state = told
+            elif told.get("event") == "answer":
+                on_answer(told["round"])
         self.kept(state["usage"]["cached_calls"])
         return state
 

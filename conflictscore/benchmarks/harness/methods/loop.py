@@ -36,8 +36,16 @@ async def _loop(asker: Asker, asked: Asked) -> dict[str, Any]:
     question, documents = asked.question, asked.documents
     with asker.first_usage() as first_usage:
         first = await asker.answer_first(question, documents)
+    last = asker.context.settings.max_rounds
+
+    def answered(number: int) -> None:
+        if number == last:
+            asker.check.begin()
+
     state = await asker.run(
-        _graph, {**graph_input(question, documents), "draft_answer": first["answer"]["text"]}
+        _graph,
+        {**graph_input(question, documents), "draft_answer": first["answer"]["text"]},
+        answered,
     )
     return {
         "attempts": state["attempts"],
@@ -46,11 +54,13 @@ async def _loop(asker: Asker, asked: Asked) -> dict[str, Any]:
         "notes": [*first["notes"], *state["notes"]],
         "regeneration_error": state.get("regeneration_error"),
         "first_usage": {name: usage.to_json() for name, usage in first_usage.items()},
+        "check_usage": {name: usage.to_json() for name, usage in asker.check.usage().items()},
     }
 
 
 def _graph(asker: Asker) -> SelfCorrectionGraph:
-    return build_self_correction_graph(replace(asker.context, method=Method.REGENERATED_RAG))
+    context = replace(asker.context, method=Method.REGENERATED_RAG, check_last=asker.checked)
+    return build_self_correction_graph(context)
 
 
 def _guarded(_: BenchmarkMethod, recorded: "Recorded") -> MethodResult | None:

@@ -53,7 +53,7 @@ def cost_cards(cost: Cost, *, verbose: bool, changes: tuple[str, str] = _CHANGES
     told = [f"dollars: {money(cost.money, cost.unknown_prices)}"]
     if any(used.cached_calls for used in cost.usage.values()):
         cold = money(cost.cold_money)
-        told.append(f"dollars had no reply come from a cache: {cold}")
+        told.append(f"without a cache: {cold} (a kept reply counts as the mean of the calls made)")
     if found := sum(used.cache_read_tokens for used in cost.usage.values()):
         told.insert(0, f"of the tokens in, {found:,} were in a provider's prompt cache")
     told.append(f"time of all steps together: {seconds(cost.seconds)}")
@@ -64,18 +64,22 @@ def cost_cards(cost: Cost, *, verbose: bool, changes: tuple[str, str] = _CHANGES
         return
     rows = []
     for method, net in cost.net_corrections.items():
-        dollars = cost.money_per_net_correction.get(method)
+        dollars = (cost.money_per_net_correction, cost.cold_money_per_net_correction)
         tokens = cost.tokens_per_net_correction.get(method)
         rows.append(
             (
                 method,
                 f"{net:+,}" if net else "0",
-                "no gain" if net <= 0 else money(dollars),
+                *("no gain" if net <= 0 else money(each.get(method)) for each in dollars),
                 "no gain" if net <= 0 else "unknown" if tokens is None else f"{tokens:,.0f}",
             )
         )
     net_name = "net corrections" if changes == _CHANGES else " less ".join(changes)
-    yield Card("", ("method", net_name, "dollars for each", "tokens for each"), tuple(rows))
+    yield Card(
+        "",
+        ("method", net_name, "paid for\neach", "without\na cache", "tokens for\neach"),
+        tuple(rows),
+    )
 
 
 def _usage(
