@@ -2,9 +2,9 @@
 
 ```
 ConflictScoreError                 one clear line, safe to show: it never carries a secret
+├── ContextWindowError             a model's context window is too small for what it must read
 ├── InputError                     input that cannot be used; exit code 2
 │   ├── ConfigurationError         a missing or wrong setting, key, model name or extra
-│   │   └── ContextWindowError     a model's context window is too small for what it must read
 │   └── NoDocumentsError           nothing was found to answer from
 ├── ProviderError                  a model or a search engine failed after its retries; exit code 1
 │   ├── QuotaError                 its quota or credit is used up; asking again now cannot help
@@ -47,8 +47,13 @@ class ConfigurationError(InputError):
     """A setting, key, model name or optional package is missing or wrong."""
 
 
-class ContextWindowError(ConfigurationError):
-    """A model's context window is too small for what it must read."""
+class ContextWindowError(ConflictScoreError):
+    """A model's context window is too small for what it must read.
+
+    It concerns one text, so unlike a wrong setting it ends no run over many.
+    """
+
+    exit_code = 2
 
 
 class NoDocumentsError(InputError):

@@ -7,7 +7,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
 from conflictscore.errors import (
-    ContextWindowError,
     InputError,
     NoDocumentsError,
     brief_reason,
@@ -104,7 +103,6 @@ def reason_or_raise(error: Exception, on_failure: FailurePolicy) -> str:
     """
     if isinstance(error, NoDocumentsError):
         return str(error)
-    wrong = isinstance(error, InputError) and not isinstance(error, ContextWindowError)
-    if wrong or isinstance(error, GraphBubbleUp) or on_failure == "raise":
+    if isinstance(error, InputError | GraphBubbleUp) or on_failure == "raise":
         raise error
     return brief_reason(error)

@@ -106,7 +106,9 @@ def _wrong_setting(
     words = f"{fault.words} {fault.code}"
     if fault.status in {_BAD_REQUEST, _FORBIDDEN} and "logprobs" in words:
         return without_logprobs(provider)
-    if fault.status == _TOO_MANY_REQUESTS and fault.code == "insufficient_quota":
+    if fault.status == _TOO_MANY_REQUESTS and fault.code in _NO_CREDIT:
+        # no QuotaError, which a search has whose chain goes on with the next provider: a run over
+        # many rows has to stop here, and is resumed once there is credit
         return ConfigurationError(
             f"the account behind the key for {provider} has no quota left ({said})"
         )

@@ -14,9 +14,10 @@ __all__ = ["require_whole_prompt"]
 _LEAST_TOKENS = 1000
 """Shorter prompts fit every server, and their counts differ most."""
 _CHARS_PER_TOKEN = 5
-"""Text of any script has fewer, so a server that reports more tokens has read it all."""
+"""Text of any script has fewer, emoji included, so a server that reports more has read it all: our
+count of such text may be ten times that of a model whose tokenizer knows it."""
 _SHARE = 0.5
-"""Tokenizers differ by less than that."""
+"""Of Latin text, which is left, tokenizers' counts differ by less than that."""
 
 
 def require_whole_prompt(reply: Any, messages: Sequence[BaseMessage], model: str) -> None:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
-from langchain_openai.chat_models.base import BaseChatOpenAI
 
 from conflictscore.models.capabilities import RequestStyle
 from conflictscore.models.clients import EndpointChat, completes, response_format, with_max_tokens
@@ -124,8 +123,3 @@ def without(chat: BaseChatModel, dropped: frozenset[str]) -> BaseChatModel:
     """The chat model without some of its parameters."""
     update = {name: None for name in dropped if getattr(chat, name, None) is not None}
     return chat.model_copy(update=update) if update else chat
-
-
-def is_openai_like(chat: BaseChatModel) -> bool:
-    """Whether a chat model asks as OpenAI's own class does."""
-    return isinstance(chat, BaseChatOpenAI) and type(chat) in _OPENAI_CLIENTS

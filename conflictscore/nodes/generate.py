@@ -15,7 +15,7 @@ async def generate(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Have the question answered, or take the answer that came with it.
 
     Raises:
-        ConfigurationError: The context window is too small for the documents.
+        ContextWindowError: The context window is too small for the documents.
         ProviderError: The model failed, or twice gave a reply that cannot be read.
     """
     meter, answer = UsageMeter(), given_answer(state, state["options"])

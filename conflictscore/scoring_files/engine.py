@@ -10,7 +10,6 @@ from conflictscore.errors import (
     BudgetError,
     ConfigurationError,
     ConflictScoreError,
-    ContextWindowError,
     InputError,
 )
 from conflictscore.models.clients import for_purpose
@@ -154,10 +153,8 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
     """
     try:
         return await _scored(context, state)
-    except (ConfigurationError, BudgetError) as stop:
-        if not isinstance(stop, ContextWindowError):
-            raise
-        return str(stop)
+    except (ConfigurationError, BudgetError):
+        raise
     except Exception as failure:  # noqa: BLE001 - a plugged-in part may raise anything
         text = " ".join(str(failure).split())
         if isinstance(failure, ConflictScoreError):

@@ -4,7 +4,7 @@ from math import exp
 
 import pytest
 
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, ContextWindowError
 from conflictscore.labelers.calibration import UNCALIBRATED, Calibration
 from conflictscore.labelers.choice_judge import ChoiceJudge, choice_prompt_sha256
 from conflictscore.labelers.table import label_table
@@ -137,7 +137,7 @@ async def test_a_document_longer_than_the_window_is_cut_where_the_model_can_see_
 async def test_a_window_too_small_for_any_document_is_said_before_a_call_is_paid_for() -> None:
     with OpenAIServer(script()) as server:
         judge = ChoiceJudge(calling(server, context_window=256), PROMPTS)
-        with pytest.raises(ConfigurationError, match="context window of test-model"):
+        with pytest.raises(ContextWindowError, match="context window of test-model"):
             await judge.label(claim(), document("word " * 3000), UsageMeter())
     assert server.requests == []
 

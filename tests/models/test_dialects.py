@@ -1,5 +1,6 @@
 """Replies and errors of other providers, through the clients that LangChain has for them."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from pydantic import SecretStr
 from conflictscore.errors import ConfigurationError, ProviderError, UnreadableReplyError
 from conflictscore.labelers.json_judge import JsonJudge
 from conflictscore.models.capabilities import Capabilities
+from conflictscore.models.clients import EndpointChat
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.spec import from_chat_model
 from conflictscore.models.usage import UsageMeter
@@ -41,7 +43,49 @@ def ollama(body: Body, text: str, stop: str = "stop") -> dict[str, Any]:
     return {"model": "m", "message": message, "done": True, "done_reason": stop, **counts}
 
 
+def endpoint(url: str) -> BaseChatModel:
+    """Our own client of OpenAI-compatible endpoints."""
+    return EndpointChat(model="m", base_url=f"{url}/v1", api_key=KEY, max_retries=0)
+
+
+def vllm(body: Body, text: str, stop: str = "stop") -> dict[str, Any]:
+    """With its reasoning parser: what the grammar holds to JSON may be taken for reasoning."""
+    said = openai(body, text, stop)
+    [choice] = said["choices"]
+    choice |= {"stop_reason": None, "token_ids": None}
+    asks_json = "response_format" in body
+    choice["message"] |= (
+        {"content": None, "reasoning": text, "reasoning_content": text}
+        if asks_json
+        else {"reasoning": "It says so."}
+    )
+    return said | {"prompt_logprobs": None, "kv_transfer_params": None}
+
+
+def lm_studio(body: Body, text: str, stop: str = "stop") -> dict[str, Any]:
+    """It leaves the reasoning in the text, and adds its own statistics."""
+    said = openai(body, f"<think>\nIt says so: {{x}}.\n</think>\n\n{text}", stop)
+    return said | {"stats": {}, "system_fingerprint": "m"}
+
+
+def openrouter(body: Body, text: str, stop: str = "stop") -> dict[str, Any]:
+    """It names the provider's own reason beside its own."""
+    said = openai(body, text, stop)
+    said["choices"][0] |= {"native_finish_reason": stop, "logprobs": None}
+    said["choices"][0]["message"] |= {"refusal": None, "reasoning": "It says so."}
+    return said | {"provider": "Acme", "usage": said["usage"] | {"cost": 0.1}}
+
+
+def llama_cpp(body: Body, text: str, stop: str = "stop") -> dict[str, Any]:
+    said = openai(body, text, stop)
+    return said | {"timings": {"prompt_n": 10, "predicted_n": 3}, "system_fingerprint": "b1"}
+
+
 DIALECTS: Mapping[str, Dialect] = {
+    "vllm": Dialect(endpoint, vllm, "abort"),
+    "lm-studio": Dialect(endpoint, lm_studio),
+    "openrouter": Dialect(endpoint, openrouter, "error"),
+    "llama.cpp": Dialect(endpoint, llama_cpp),
     "anthropic": Dialect(
         lambda url: ChatAnthropic(
             model_name="claude", base_url=url, api_key=KEY, max_retries=0, timeout=9, stop=None
@@ -131,6 +175,64 @@ async def test_what_the_provider_says_survives_its_client(dialect: Dialect) -> N
     ):
         await judged(opened(dialect, server))
     assert caught.value.status == 402
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (400, {"object": "error", "message": "bad 'top_k'", "code": 400}, "bad 'top_k'"),  # vLLM
+        (400, {"error": "the model crashed"}, "the model crashed"),  # LM Studio, Ollama
+        (
+            502,
+            {
+                "error": {
+                    "message": "Provider returned error",
+                    "code": 502,
+                    "metadata": {"raw": '{"error": {"message": "overheated"}}'},
+                }
+            },
+            "overheated",
+        ),  # OpenRouter
+        (200, {"error": {"message": "no one is free", "code": 503}}, "HTTP 503: no one is free"),
+        (400, {"error": {"type": "exceed_context_size_error", "message": "too long"}}, "too long"),
+        (422, {"detail": [{"loc": ["body", "seed"], "msg": "not here"}]}, "body.seed: not here"),
+    ],
+)
+async def test_each_servers_form_of_an_error_keeps_its_words(
+    status: int, body: Any, words: str
+) -> None:
+    with (
+        DialectServer(lambda _: (status, body)) as server,
+        pytest.raises(ProviderError, match=words),
+    ):
+        await judged(opened(DIALECTS["vllm"], server))
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        ("json_schema", "response_format.type must be one of json_object"),  # Together
+        ("json_schema", "This model does not support response format `json_schema`"),  # Groq
+        ("json_object", "'response_format.type' must be 'json_schema' or 'text'"),  # LM Studio
+        ("max_completion_tokens", "max_completion_tokens: Extra inputs are not permitted"),
+        ("temperature", "Unsupported value: 'temperature' does not support 0"),  # OpenAI
+        ("temperature", "Unrecognized request argument supplied: temperature"),  # Azure
+        ("temperature", 'Unknown name "temperature": Cannot find field'),  # Gemini
+        ("temperature", "[{'loc': ('body', 'temperature'), 'msg': 'not allowed'}]"),  # vLLM
+    ],
+)
+async def test_what_a_400_names_is_left_out_from_then_on(refused: str, said: str) -> None:
+    def answer(body: Body) -> tuple[int, Any]:
+        if f'"{refused}"' in json.dumps(body):
+            return 400, {"object": "error", "message": said, "code": 400}
+        return 200, openai(body, verdict())
+
+    with DialectServer(answer) as server:
+        chat = endpoint(server.url).model_copy(update={"temperature": 0.0})
+        model = replace(from_chat_model(chat), capabilities=Capabilities())
+        for _ in range(2):
+            assert (await judged(model)).label is Label.SUPPORTS
+    assert sum(f'"{refused}"' in json.dumps(body) for body in server.bodies) <= 1
 
 
 async def test_a_key_that_is_refused_is_a_wrong_setting(dialect: Dialect) -> None:

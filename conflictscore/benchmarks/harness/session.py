@@ -35,7 +35,6 @@ from conflictscore.benchmarks.harness.spending import Spending, StepKey
 from conflictscore.errors import (
     BudgetError,
     ConfigurationError,
-    ContextWindowError,
     InputError,
 )
 from conflictscore.models.ledger import Ledger
@@ -262,10 +261,8 @@ class Session:
         with self._ledger.step() as usage, self._at(place):
             try:
                 value = await work()
-            except (BudgetError, ConfigurationError) as stop:
-                if not isinstance(stop, ContextWindowError):
-                    raise
-                error = str(stop)
+            except (BudgetError, ConfigurationError):
+                raise
             except asyncio.CancelledError as failure:
                 task = asyncio.current_task()
                 if task is None or task.cancelling():

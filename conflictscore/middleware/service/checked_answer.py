@@ -16,6 +16,7 @@ from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.middleware.service.answer_stream import Completion
 from conflictscore.middleware.service.completions import (
     completion_of,
+    ending_of,
     text_of,
     usage_of,
     why_no_text,
@@ -136,8 +137,7 @@ class CheckedAnswer:
         # the run's, since the upstream was sent more than the caller's request
         ours = {"id": f"chatcmpl-{self._record.run_id}", "model": self._record.model}
         self._draft = {**draft, **ours}
-        ending = draft["choices"][0].get("finish_reason")
-        return text_of(draft), None if ending in (None, "stop") else str(ending)
+        return text_of(draft), ending_of(draft)
 
     async def _from_upstream(
         self, body: Mapping[str, Any] | None = None
@@ -225,6 +225,8 @@ class CheckedAnswer:
             *notes: Further notes of the run.
             answer: The run's answer, where it is not the loop's.
         """
+        if ending := None if self._draft is None else ending_of(self._draft):
+            notes = (*notes, self._record.ended_by(ending))
         run = self._record.ended(self._known(), status, *notes)
         if answer is not None:
             run = run.model_copy(update={"answer": answer, "first_answer": answer})

@@ -4,10 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from langchain_core.messages import AIMessage
+
 from conflictscore.middleware.service.answer_stream import AnswerStream, Completion
 from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import frame
+from conflictscore.models.replies import abnormal_ending
 from conflictscore.models.usage import known_tokens
 from conflictscore.records import Run, Usage
 
@@ -15,6 +18,7 @@ __all__ = [
     "CompletionStream",
     "chunks_of",
     "completion_of",
+    "ending_of",
     "text_of",
     "usage_of",
     "why_no_text",
@@ -115,6 +119,12 @@ def why_no_text(completion: Mapping[str, Any]) -> str | None:
     if message.get("refusal"):
         return "the model refuses to answer"
     return None if text_of(completion).strip() else "the reply has no text"
+
+
+def ending_of(completion: Mapping[str, Any]) -> str | None:
+    """The upstream's name for how its reply ended; None for a normal end."""
+    said = {"finish_reason": completion["choices"][0].get("finish_reason")}
+    return abnormal_ending(AIMessage("", response_metadata=said))
 
 
 def chunks_of(text: str) -> Iterator[str]:

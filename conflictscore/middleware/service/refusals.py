@@ -10,7 +10,6 @@ import openai
 from conflictscore.errors import (
     ConfigurationError,
     ConflictScoreError,
-    ContextWindowError,
     InputError,
     UnreadableReplyError,
 )
@@ -85,7 +84,7 @@ def plain_reason(error: BaseException) -> str:
 
     An error in the deployment's settings is logged, and the caller is referred to the log.
     """
-    if isinstance(error, ConfigurationError) and not isinstance(error, ContextWindowError):
+    if isinstance(error, ConfigurationError):
         _log.error("%s", error)
         return "a setting of this service is wrong; its log says which"
     # an error of another library may quote an address with a key in it

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ STOPPED = "the client disconnected, or the service was stopped"
 _BODIES = 64
 """The most bodies of the largest size that are received at once, in bytes."""
 _UNCHECKED = {RunStatus.PASSED_THROUGH, RunStatus.FAILED, RunStatus.DROPPED}
+_ENDING_CHARS = 40
 _OBSERVED_AT_ONCE = 8
 _OBSERVED_GAP_S = 0.01
 """Observed answers are labelled at no more than 100 labels a second, all of them together."""
@@ -53,6 +55,8 @@ class RequestRecord:
     deadline: float
     created: int = field(default_factory=lambda: int(time.time()))
     started: float = field(default_factory=time.perf_counter)
+    ending: str = ""
+    """How the upstream's answer ended, where it did not end normally."""
 
     @property
     def seconds_left(self) -> float:
@@ -71,7 +75,14 @@ class RequestRecord:
             "x-conflictscore-status": status,
             "x-conflictscore-checked": checked or "pending",
             "x-request-id": self.run_id,
+            **({"x-conflictscore-ended-by": self.ending} if self.ending else {}),
         }
+
+    def ended_by(self, ending: str) -> str:
+        """Log that the upstream's answer did not end normally; the note that says so."""
+        self.ending = re.sub(r"[^\w.-]", "", ending, flags=re.ASCII)[:_ENDING_CHARS]
+        _log.warning("run %s: the upstream's answer ended by %s", self.run_id, self.ending)
+        return f"the answer may not be whole: it ended by “{ending}”"
 
     def ended(self, run: Run, status: RunStatus, *notes: str) -> Run:
         """The run of this request with its id, its status, and those notes that it lacks."""

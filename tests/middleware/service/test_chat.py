@@ -209,8 +209,8 @@ class TestCorrect:
         assert reply.json()["choices"][0]["message"]["content"] == "It was lit in 1874."
         assert reply.json()["usage"]["prompt_tokens"] == tokens(upstream)[0]
 
-    def test_an_unchanged_upstream_answer_keeps_everything_that_came_with_it(
-        self, world: ChatWorld, upstream: OpenAIServer
+    def test_an_unchanged_upstream_answer_keeps_all_that_came_with_it_and_says_how_it_ended(
+        self, world: ChatWorld, upstream: OpenAIServer, caplog: pytest.LogCaptureFixture
     ) -> None:
         message = {"content": "It was lit in 1871.\n", "reasoning_content": "I read."}
         world.plain = completion_with(message, finish="length")
@@ -218,8 +218,12 @@ class TestCorrect:
         with serving(
             upstream, retriever=Listed(found=AGREEING), settings={"first_answer": "upstream"}
         ) as served:
-            reply = served.ask().json()
+            response = served.ask()
 
+        assert response.headers["x-conflictscore-ended-by"] == "length"
+        assert "the upstream's answer ended by length" in caplog.text
+        reply = response.json()
+        assert "it ended by “length”" in reply["conflictscore"]["notes"][0]
         assert reply["choices"][0]["message"] == {"role": "assistant", **message}
         assert reply["choices"][0]["finish_reason"] == "length"
         assert (reply["x_upstream"], reply["id"]) == ("kept", "chatcmpl-upstream")
