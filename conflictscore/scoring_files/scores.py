@@ -178,10 +178,11 @@ def score_frame(
     Raises:
         InputError: It is not a data frame, or lacks a column.
     """
+    # A LazyFrame of polars comes first: to ask it for its columns runs its query, with a warning.
+    if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):
+        frame = frame.collect()
     if not any(hasattr(frame, name) for name in ("column_names", "columns", "keys")):
         frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame  # RAGAS
-    if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):
-        frame = frame.collect()  # a LazyFrame of polars
     names = _column_names(frame)
     try:
         chosen = Columns(answer, documents).of(names)

@@ -353,9 +353,13 @@ def test_a_pdf_without_text_or_form_is_refused_by_name_and_left_out_of_a_folder(
     assert note.startswith(f"docs/scan.pdf: {reason}")
 
 
-def test_a_pdf_marks_raised_digits_joins_divided_words_and_reads_columns() -> None:
+def test_a_pdf_marks_what_is_raised_joins_divided_words_and_reads_columns() -> None:
     pytest.importorskip("pypdfium2")
-    raised = "10) Tj 6 Ts /F1 7 Tf (6) Tj 0 Ts /F1 12 Tf ( engi-) Tj 0 -14 Td (neers left."
+    small, normal = ") Tj 6 Ts /F1 7 Tf (", ") Tj 0 Ts /F1 12 Tf ("
+    raised = (
+        f"10{small}6{normal} engi-) Tj 0 -14 Td (neers{small}a{normal} left on"
+        f" the 1{small}st{normal}, Barnes-) Tj 0 -14 Td (Jewish left."
+    )
     left = ("The bridge opened in", "1932 and was painted", "red by the town.")
     right = ("The mill stands by", "the river and burned", "down in the end.")
     rows = (f"{a}) Tj 200 0 Td ({b}) Tj -200 -14 Td (" for a, b in zip(left, right, strict=True))
@@ -363,7 +367,7 @@ def test_a_pdf_marks_raised_digits_joins_divided_words_and_reads_columns() -> No
 
     first, second = only("log.pdf").text.split("\n\n")
 
-    assert first == "10^6 engineers left."
+    assert first == "10^6 engineers^a left on the 1st, Barnes-Jewish left."
     assert second.split("\n") == [*left, *right]
 
 

@@ -1,6 +1,7 @@
 """Answers that Python holds, in lists and frames, scored with the instant judge."""
 
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -79,6 +80,15 @@ def test_frames_are_scored_by_the_columns_of_ragas(held: Callable[[Any], Any]) -
     scores = score_frame(held(RAGAS), InstantModel(), **QUIET)
 
     assert [run.answer for run in scores] == ANSWERS
+    assert [len(run.documents) for run in scores] == [2, 1]
+
+
+def test_a_lazy_frame_is_collected_without_a_warning() -> None:
+    lazy = pytest.importorskip("polars").LazyFrame(RAGAS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scores = score_frame(lazy, InstantModel(), **QUIET)
+
     assert [len(run.documents) for run in scores] == [2, 1]
 
 

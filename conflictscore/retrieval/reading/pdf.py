@@ -18,7 +18,9 @@ _SHIFTED = 0.08
 """And so much of the size above or below their line."""
 _HYPHENS = "\x02\ufffe"
 """Character that pdfium inserts where a word is divided at the end of a line."""
-_DIVIDED = re.compile(rf"[{_HYPHENS}]\n?|(?<=[^\W\d_])[-\u2010]\n(?=[a-z\u00df-\u00ff])")
+_DIVIDED = re.compile(rf"\b(\w++)(?:[{_HYPHENS}]\n?|[-\u2010]\n)(?=(\w*+))")
+_COMPOUND = re.compile(r"\b\w++-\w++")
+_NO_HYPHENS = dict.fromkeys(map(ord, _HYPHENS))
 _GAP = 2.5
 """White space of so many character sizes within a line stands between columns."""
 _LONGEST_VALUE = 100_000
@@ -73,40 +75,80 @@ def read_pdf(data: bytes) -> PdfText:
         raise
     with file:
         file.init_forms()
-        pages = tuple(_page_text(page) for page in file)
-        return PdfText(pages, file.get_metadata_value("Title"))
+        pages = [_page_text(page) for page in file]
+        return PdfText(tuple(_undivided(pages)), file.get_metadata_value("Title"))
+
+
+def _undivided(pages: list[str]) -> Iterator[str]:
+    """The pages, with the words that a line's end divides as one.
+
+    Before a capital or a digit the hyphen is the word's own (Barnes-Jewish, COVID-19), and so it is
+    where the same word has it within a line (proto-oncogene).
+    """
+    compounds = {word.lower() for page in pages for word in _COMPOUND.findall(page)}
+
+    def joined(end: re.Match[str]) -> str:
+        before, after = end[1], end[2]
+        own = f"{before}-{after}".lower() in compounds or not after.islower()
+        return f"{before}-" if own and after else before
+
+    for page in pages:
+        yield _DIVIDED.sub(joined, page).translate(_NO_HYPHENS)
 
 
 def _page_text(page: Any) -> str:
     lines = _in_columns([line for line in _lines(page) if line])
-    text = _DIVIDED.sub("", "\n".join(lines))
+    text = "\n".join(lines)
     # pdfium counts in UTF-16, half a character at a time
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return "\n".join([text, *_form_values(page)]).strip()
 
 
 def _lines(page: Any) -> Iterator[list[_Letter]]:
-    """The letters of each line, with a mark before what is raised or lowered."""
+    """The letters of each line, with a mark before what is raised or lowered.
+
+    A single letter is marked, as in x^n or at a note; several, as in 1st, are not.
+    """
     line: list[_Letter] = []
     base: _Letter | None = None
     shifted = broken = False
     gap: list[_Letter] = []
+    alone: int | None = None
+    """Place in the line of a single letter that is raised or lowered."""
     for letter in _letters(page):
         if not letter.text.strip():
             broken |= letter.text in "\r\n"
             gap += [letter] if letter.text not in "\r\n" else []
             continue
         goes_on, moved = _beside(base, letter, shifted=shifted)
+        if alone is not None and base and not moved:
+            line.insert(alone, _mark(line[alone], base))
         if broken and not goes_on:  # pdfium breaks the line around what is raised, too
             yield line
             line, base, gap = [], None, []
+        if base and len(line) == 1 and not (gap or broken) and _notes(base, letter):
+            line = [_mark(base, letter), base, base._replace(text=" ")]
         line += gap
-        if moved and not shifted and base and re.match(r"[\d+\u2212-]", letter.text):
-            line.append(letter._replace(text="^" if letter.y > base.y else "_"))
+        starts = moved and not shifted and base is not None
+        if starts and base and re.match(r"[\d+\u2212-]", letter.text):
+            line.append(_mark(letter, base))
+        alone = len(line) if starts and letter.text.isalpha() else None
         line.append(letter)
         shifted, broken, gap = moved, False, []
         base = base if moved else letter
+    if alone is not None and base:
+        line.insert(alone, _mark(line[alone], base))
     yield line
+
+
+def _notes(first: _Letter, letter: _Letter) -> bool:
+    """Whether the first character of a line is the raised mark of a note."""
+    raised = first.size and (first.y - letter.y) / first.size > _SHIFTED
+    return bool(raised and first.text.isalnum() and first.size < _SMALLER * letter.size)
+
+
+def _mark(letter: _Letter, base: _Letter) -> _Letter:
+    return letter._replace(text="^" if letter.y > base.y else "_")
 
 
 def _beside(base: _Letter | None, letter: _Letter, *, shifted: bool) -> tuple[bool, bool]:
