@@ -21,6 +21,7 @@ from unittest.mock import patch
 import numpy as np
 
 from conflictscore.retrieval import ranking
+from conflictscore.scripts import fold
 
 _TOP = 10
 _SEED = 7
@@ -36,7 +37,7 @@ def main() -> None:
         written = {question: [_rewritten(t, rng) for t in texts] for question, texts in passages}
         for corpus, texts in (("as it is", dict(passages)), ("rewritten", written)):
             plain = _recall(texts, str.lower)
-            folding = _recall(texts, ranking.fold)
+            folding = _recall(texts, fold)
             print(
                 f"{name}, {corpus}: {len(texts)} questions,"
                 f" {sum(map(len, texts.values()))} passages;"
@@ -44,11 +45,11 @@ def main() -> None:
             )
 
 
-def _recall(texts: dict[str, list[str]], fold: Callable[[str], str]) -> float:
+def _recall(texts: dict[str, list[str]], folding: Callable[[str], str]) -> float:
     """Mean share of a question's own passages among the first ten, of what ten can hold."""
     corpus = [text for of_question in texts.values() for text in of_question]
     owner = [question for question, of_question in texts.items() for _ in of_question]
-    with patch.object(ranking, "fold", fold):
+    with patch.object(ranking, "fold", folding):
         ranker = ranking.BM25Ranker(corpus)
         shares = []
         for question, of_question in texts.items():
