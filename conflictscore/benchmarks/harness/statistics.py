@@ -5,6 +5,7 @@ Every function depends on its values alone, not on their order, and gives the sa
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from functools import lru_cache
 from importlib.util import find_spec
 from math import fsum
 
@@ -65,6 +66,12 @@ def mean_interval(values: Sequence[float]) -> Interval:
     mean, ordered = fsum(values) / len(values), sorted(map(float, values))
     if ordered[0] == ordered[-1]:
         return Interval(value=ordered[0], n=len(values))
+    low, high = _bootstrap(tuple(ordered))
+    return Interval(value=mean, low=low, high=high, n=len(values))
+
+
+@lru_cache(maxsize=1024)  # a report asks for many of them several times
+def _bootstrap(ordered: tuple[float, ...]) -> tuple[float, float]:
     require_statistics()
     import numpy as np
     from scipy.stats import bootstrap
@@ -78,7 +85,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
         method="percentile",
         rng=np.random.default_rng(0),
     ).confidence_interval
-    return Interval(value=mean, low=float(interval.low), high=float(interval.high), n=len(values))
+    return float(interval.low), float(interval.high)
 
 
 def paired_difference(before: Sequence[float], after: Sequence[float]) -> Interval:

@@ -19,8 +19,9 @@ from conflictscore.models.prices import PriceTable
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz
 from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply
 
-LAMPS = 8
+LAMPS = 4
 KILLS = 3
+METHODS = ("rag", "control-rag", "regenerated-rag", "guarded-rag", "placebo", "typed-rag")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def _run(folder: Path, address: str) -> None:
         model="scripted", base_url=address, api_key=SecretStr("key"), use_responses_api=False
     )
     every = lamps(LAMPS, free_form=True)
-    asyncio.run(run_quiz(folder, model, every, methods=every.offered))
+    asyncio.run(run_quiz(folder, model, every, methods=METHODS))
 
 
 def quiz() -> Quiz:
@@ -51,7 +52,7 @@ def comparable(figures: Figures) -> dict[str, object]:
 def test_kills_lose_nothing_but_the_calls_in_flight(tmp_path: Path, spawning: Any) -> None:
     with OpenAIServer(quiz()) as server:
         every = lamps(LAMPS, free_form=True)
-        whole = asyncio.run(run_quiz(tmp_path / "whole", server, every, methods=every.offered))
+        whole = asyncio.run(run_quiz(tmp_path / "whole", server, every, methods=METHODS))
         needed = len(server.requests)
 
     def answer(request: ChatRequest) -> Reply | str | object:
@@ -103,7 +104,7 @@ async def test_what_each_method_cost_does_not_depend_on_where_a_run_stopped(
 
         whole = (await run("whole", None)).figures.cost
         used = sum(usage.input_tokens + usage.output_tokens for usage in whole.usage.values())
-        for share in range(1, 12):
+        for share in (2, 5, 8, 11):
             resumed = await run("resumed", used * share // 10)
     assert resumed.stopped is None
     cost = resumed.figures.cost

@@ -435,7 +435,7 @@ def runs(draw: st.DrawFn) -> tuple[list[Question], list[StepRecord]]:
 FREE: dict[str, Any] = {"measures": ["truthful", "informative"]}
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(runs(), st.randoms(use_true_random=False))
 def test_figures_do_not_depend_on_the_order_of_the_records_and_survive_json(
     run: tuple[list[Question], list[StepRecord]], random: Any
@@ -449,7 +449,7 @@ def test_figures_do_not_depend_on_the_order_of_the_records_and_survive_json(
     assert Figures.model_validate_json(made.model_dump_json()) == made
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(runs())
 def test_all_counts_add_up(run: tuple[list[Question], list[StepRecord]]) -> None:
     questions, records = run

@@ -5,6 +5,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterator
 from difflib import SequenceMatcher
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,7 @@ def word_diff(before: str, after: str) -> Any:
     return Markup("").join(parts())
 
 
+@cache
 def environment(folder: Path) -> "Environment":
     """Templates of a folder and of this one, which escape all that they are filled with."""
     try:
