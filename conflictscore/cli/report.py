@@ -46,7 +46,7 @@ _annotations = click.option(
     "--annotations",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Verdicts of reviewers, as Label Studio exports them (JSON), or as `serve` stores them"
+    help="Verdicts of reviewers, as Label Studio exports them (JSON_MIN), or as `serve` stores them"
     " beside its --runs-file (.reviews.jsonl), which is read without this option.",
 )
 _compare = click.option(

@@ -292,10 +292,8 @@ def test_reviews_that_stand_nowhere_are_named(server: OpenAIServer) -> None:
     bench(server)
     run("export", "runs/mc", "--label-studio", "review")
     [here, *_] = json.loads(Path("review/tasks.json").read_text())
-    elsewhere = {"data": {**here["data"], "run": "older\x1b[2J"}}
-    said = {"from_name": "verdict", "value": {"choices": ["worse"]}}
-    done = [{"completed_by": 1, "was_cancelled": False, "result": [said]}]
-    annotated = [{**task, "annotations": done} for task in (here, elsewhere)]
+    done = {"annotator": 1, "annotation_id": 1, "verdict": "worse"}
+    annotated = [here["data"] | done, here["data"] | done | {"run": "older\x1b[2J"}]
     Path("export.json").write_text(json.dumps(annotated))
     result = run("report", "runs/mc", "--annotations", "export.json")
     assert result.exit_code == 0, result.stderr

@@ -1,8 +1,8 @@
 """Flips as Label Studio tasks, and the finished annotations back.
 
-Formats: Label Studio's task import (a list of ``{"data": ...}``), its JSON export (tasks with
-``annotations[].result[]``) and its JSON_MIN export (one flat row an annotation, in which Label
-Studio's own ``id`` takes the place of a field of that name; ours is therefore ``question_id``).
+Formats: Label Studio's task import (a list of ``{"data": ...}``) and its JSON_MIN export (one flat
+row an annotation, in which Label Studio's own ``id`` takes the place of a field of that name; ours
+is therefore ``question_id``).
 """
 
 import json
@@ -51,30 +51,22 @@ def export_tasks(runs: Sequence[ReportRun], folder: Path) -> int:
     Returns:
         How many tasks there are.
     """
-    return write_tasks(tasks_of(runs), folder, _CONFIG)
-
-
-def write_tasks(tasks: Sequence[Mapping[str, Any]], folder: Path, config: Path) -> int:
-    """Write tasks as ``tasks.json``, and beside them the ``labeling_config.xml`` that shows them.
-
-    Returns:
-        How many tasks there are.
-    """
+    tasks = tasks_of(runs)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be made a folder ({error.strerror})") from error
     text = json.dumps(tasks, ensure_ascii=False, indent=2, allow_nan=False)
     write_whole(folder / "tasks.json", text.encode(errors="replace"))
-    write_whole(folder / "labeling_config.xml", config.read_bytes())
+    write_whole(folder / "labeling_config.xml", _CONFIG.read_bytes())
     return len(tasks)
 
 
 def read_annotations(path: Path) -> dict[str, dict[tuple[str, str], FlipAnnotation]]:
-    """Read Label Studio's export of annotated tasks, in JSON or JSON_MIN, or a service's reviews.
+    """Read what reviewers said: Label Studio's JSON_MIN export, or a service's reviews.
 
-    Cancelled annotations and tasks without one are passed over. Of several annotations of a task
-    by one reviewer, the one that was updated last counts.
+    Tasks without an annotation are passed over. Of several annotations of a task by one reviewer,
+    the one that was updated last counts.
 
     Args:
         path: The exported file, or one of :func:`review_row`s as JSON lines (``.jsonl``), of which
@@ -93,13 +85,15 @@ def annotations_in(
     """As :func:`read_annotations`, from rows that each come with their place for errors."""
     newest: dict[tuple[str, tuple[str, str], str], tuple[str, Review]] = {}
     for where, row in rows:
-        data = _mapping(row.get("data"), f"{where}, field data") if "annotations" in row else row
-        run, question = (_text(data, field, where) for field in ("run", "question_id"))
-        flip = question, str(data.get("method") or "")
-        for reviewer, updated, review in _reviews(row, where):
-            known = newest.get((run, flip, reviewer))
-            if known is None or updated >= known[0]:
-                newest[run, flip, reviewer] = (updated, review)
+        if "annotations" in row:
+            raise InputError(f"{where}: this is the long export; export as JSON_MIN")
+        run, question = (_text(row, field, where) for field in ("run", "question_id"))
+        if row.get("annotation_id") is None:
+            continue
+        place = run, (question, str(row.get("method") or "")), _reviewer(row, where)
+        updated, review = str(row.get("updated_at") or ""), _review(row, where)
+        if place not in newest or updated >= newest[place][0]:
+            newest[place] = updated, review
     found: dict[str, dict[tuple[str, str], dict[str, Review]]] = {}
     for (run, flip, reviewer), (_, review) in newest.items():
         found.setdefault(run, {}).setdefault(flip, {})[reviewer] = review
@@ -191,55 +185,29 @@ def review_row(run: str, flip: tuple[str, str], reviewer: str, said: Review) -> 
     }
 
 
-def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for line in RecordLines(path):
-        where = f"{path}, line {line.number}"
-        if line.text.strip() and line.text.rstrip().endswith(b"}"):
-            try:
-                yield where, _mapping(json.loads(line.text), where)
-            except (ValueError, RecursionError):
-                raise InputError(f"{where}: not JSON") from None
-
-
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if path.suffix == ".jsonl" and path.is_file():
-        yield from _lines(path)
+        for line in RecordLines(path):
+            if line.text.strip().endswith(b"}"):
+                where = f"{path}, line {line.number}"
+                yield where, _mapping(_json(line.text, where), where)
         return
     try:
-        content = json.loads(path.read_text("utf-8-sig"))
+        text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{path}: not JSON ({error}); export from Label Studio as JSON or JSON_MIN"
-        ) from error
+    content = _json(text, str(path))
     if not isinstance(content, list):
-        raise InputError(f"{path}: not a list of tasks; export as JSON or JSON_MIN")
+        raise InputError(f"{path}: not a list of tasks; export as JSON_MIN")
     for number, row in enumerate(content, start=1):
-        where = f"{path}, row {number}"
-        yield where, _mapping(row, where)
+        yield f"{path}, row {number}", _mapping(row, f"{path}, row {number}")
 
 
-def _reviews(row: Mapping[str, Any], where: str) -> Iterator[tuple[str, str, Review]]:
-    """Of one row each reviewer, the time of the last update, and the review."""
-    if "annotations" not in row:
-        if row.get("annotation_id") is not None:
-            yield _reviewer(row, "annotator", where), _updated(row), _review(row, where)
-        return
-    for number, entry in enumerate(_list(row["annotations"], where, "annotations"), start=1):
-        place = f"{where}, annotation {number}"
-        annotation = _mapping(entry, place)
-        if annotation.get("was_cancelled"):
-            continue
-        answers: dict[str, list[Any]] = {}
-        for part in _list(annotation.get("result"), place, "result"):
-            given = _mapping(part, f"{place}, field result")
-            answers.setdefault(str(given.get("from_name")), []).append(given.get("value"))
-        yield (
-            _reviewer(annotation, "completed_by", place),
-            _updated(annotation),
-            _review(answers, place),
-        )
+def _json(text: str | bytes, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError(f"{where}: not JSON; export from Label Studio as JSON_MIN") from None
 
 
 def _review(answers: Mapping[str, Any], where: str) -> Review:
@@ -276,28 +244,16 @@ def _number(choice: str, where: str) -> int:
     return int(known[1])
 
 
-def _reviewer(entry: Mapping[str, Any], field: str, where: str) -> str:
-    who = entry.get(field)
-    if isinstance(who, Mapping):
-        who = who.get("email") or who.get("id")
+def _reviewer(row: Mapping[str, Any], where: str) -> str:
+    who = row.get("annotator")
     if not isinstance(who, str | int) or isinstance(who, bool) or who == "":
-        raise InputError(f"{where}, field {field}: it does not say who annotated")
+        raise InputError(f"{where}, field annotator: it does not say who annotated")
     return str(who)
-
-
-def _updated(entry: Mapping[str, Any]) -> str:
-    return str(entry.get("updated_at") or entry.get("created_at") or "")
 
 
 def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InputError(f"{where}: not an object; export from Label Studio as JSON or JSON_MIN")
-    return value
-
-
-def _list(value: Any, where: str, field: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise InputError(f"{where}, field {field}: not a list")
+        raise InputError(f"{where}: not an object; export from Label Studio as JSON_MIN")
     return value
 
 

@@ -33,20 +33,9 @@ def exported(folder: Path) -> list[dict[str, Any]]:
     return [task["data"] for task in data]
 
 
-def answered(name: str, **value: Any) -> dict[str, Any]:
-    kind = "textarea" if "text" in value else "choices"
-    return {"id": name, "type": kind, "from_name": name, "to_name": "after", "value": value}
-
-
-def annotation(who: object, verdict: str, *more: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    return {
-        "id": 1,
-        "completed_by": who,
-        "was_cancelled": False,
-        "updated_at": "2026-03-01T10:00:00.000000Z",
-        "result": [answered("verdict", choices=[verdict]), *more],
-        **fields,
-    }
+def reviewed(who: object, verdict: str, **fields: Any) -> dict[str, Any]:
+    """What JSON_MIN adds to a task's own fields."""
+    return {"id": 1, "annotation_id": 1, "annotator": who, "verdict": verdict, **fields}
 
 
 def saved(folder: Path, content: object) -> Path:
@@ -99,70 +88,22 @@ def test_the_configuration_shows_fields_that_tasks_have_and_asks_three_things(
     assert not set(asked) & set(exported(tmp_path)[0])
 
 
-def test_annotations_of_several_runs_and_reviewers_find_their_questions(tmp_path: Path) -> None:
-    export_tasks(RUNS, tmp_path)
-    small, large, free_form = exported(tmp_path)
-    better = annotation(
-        {"id": 1, "email": "ann@lamp.test"},
-        "better",
-        answered("decided_by", choices=["Document 2", "Document 1"]),
-        answered("comment", text=["The log was written on the night.", "See page 3."]),
-    )
-    skipped = {**annotation(3, "worse"), "was_cancelled": True, "result": []}
-    path = saved(
-        tmp_path,
-        [
-            {"id": 1, "data": small, "annotations": [better, annotation(2, "no difference")]},
-            {"id": 2, "data": large, "annotations": [annotation(2, "worse"), skipped]},
-            {"id": 3, "data": free_form, "annotations": []},
-        ],
-    )
-    found = read_annotations(path)
-    assert found["small model"]["a", "regenerated-rag"].reviews == {
-        "ann@lamp.test": Review(
-            verdict=ChangeVerdict.BETTER,
-            decided_by=(1, 2),
-            comment="The log was written on the night.\nSee page 3.",
-        ),
-        "2": Review(verdict=ChangeVerdict.NO_DIFFERENCE),
-    }
-    assert found["large model"]["a", "regenerated-rag"].reviews == {
-        "2": Review(verdict=ChangeVerdict.WORSE)
-    }
-    assert set(found) == {"small model", "large model"}
-
-
-def test_the_short_export_says_the_same(tmp_path: Path) -> None:
+def test_reviews_of_several_runs_and_reviewers_find_their_questions(tmp_path: Path) -> None:
     # as Label Studio writes it: its own id, an answer alone where there is one, a row a reviewer
     export_tasks(RUNS, tmp_path)
     small, large, free_form = exported(tmp_path)
-    found = read_annotations(
-        saved(
-            tmp_path,
-            [
-                {
-                    **small,
-                    "id": 1,
-                    "verdict": "better",
-                    "decided_by": {"choices": ["Document 1", "Document 2"]},
-                    "comment": "Clear.",
-                    "annotator": "ann@lamp.test",
-                    "annotation_id": 10,
-                },
-                {**small, "id": 1, "verdict": "worse", "annotator": 2, "annotation_id": 11},
-                {
-                    **large,
-                    "id": 2,
-                    "verdict": "cannot tell",
-                    "decided_by": "Document 2",
-                    "comment": {"text": ["One.", "Two."]},
-                    "annotator": 2,
-                    "annotation_id": 12,
-                },
-                {**free_form, "id": 3, "annotator": None, "annotation_id": None},
-            ],
-        )
+    both = {"choices": ["Document 2", "Document 1"]}
+    two = {"text": ["One.", "Two."]}
+    path = saved(
+        tmp_path,
+        [
+            small | reviewed("ann@lamp.test", "better", decided_by=both, comment="Clear."),
+            small | reviewed(2, "worse"),
+            large | reviewed(2, "cannot tell", decided_by="Document 2", comment=two),
+            free_form | {"id": 3, "annotator": None, "annotation_id": None},
+        ],
     )
+    found = read_annotations(path)
     assert found["small model"]["a", "regenerated-rag"].reviews == {
         "ann@lamp.test": Review(verdict=ChangeVerdict.BETTER, decided_by=(1, 2), comment="Clear."),
         "2": Review(verdict=ChangeVerdict.WORSE),
@@ -173,10 +114,12 @@ def test_the_short_export_says_the_same(tmp_path: Path) -> None:
     assert set(found) == {"small model", "large model"}
 
 
+TASK = {"run": "r", "question_id": "q"}
+
+
 def test_of_two_by_the_same_reviewer_the_later_counts(tmp_path: Path) -> None:
-    task = {"run": "r", "question_id": "q"}
-    late = annotation(2, "worse", updated_at="2026-03-02T09:00:00Z")
-    path = saved(tmp_path, [{"data": task, "annotations": [late, annotation(2, "better")]}])
+    late = reviewed(2, "worse", updated_at="2026-03-02T09:00:00Z")
+    path = saved(tmp_path, [TASK | late, TASK | reviewed(2, "better")])
     assert read_annotations(path)["r"]["q", ""].reviews["2"].verdict is ChangeVerdict.WORSE
 
 
@@ -185,7 +128,7 @@ def test_hostile_ids_come_back_as_they_went(tmp_path: Path) -> None:
     result = choice(name, 1, 0, documents=documents(3, title=name, url=name))
     export_tasks([run(name, [result])], tmp_path)
     (task,) = exported(tmp_path)
-    path = saved(tmp_path, [{"data": task, "annotations": [annotation(name, "better")]}])
+    path = saved(tmp_path, [task | reviewed(name, "better")])
     assert read_annotations(path)[name][name, "regenerated-rag"].reviews.keys() == {name}
 
 
@@ -196,50 +139,21 @@ def test_a_flip_without_a_claim_has_no_documents_to_choose(tmp_path: Path) -> No
     assert exported(tmp_path)[0]["document_choices"] == []
 
 
-TASK = {"run": "r", "question_id": "q"}
-
-
 @pytest.mark.parametrize(
     ("content", "told"),
     [
         ({"tasks": []}, "not a list of tasks"),
         ([[]], "row 1: not an object"),
-        ([{"annotations": []}], "row 1, field data: not an object"),
-        ([{"data": {"question_id": "q"}, "annotations": []}], "row 1, field run: missing"),
-        ([{"data": {"run": "r", "id": 3}, "annotations": []}], "row 1, field question_id: missing"),
-        ([{"data": TASK, "annotations": {}}], "row 1, field annotations: not a list"),
+        ([{"data": TASK, "annotations": []}], "row 1: .*; export as JSON_MIN"),
+        ([{"question_id": "q"} | reviewed(2, "better")], "row 1, field run: missing"),
+        ([{"run": "r", "id": 3}], "row 1, field question_id: missing"),
+        ([TASK | reviewed(None, "better")], "row 1, field annotator: it does not say who"),
+        ([TASK | reviewed(2, "great")], "row 1, field verdict: it is one of .*, not 'great'"),
+        ([TASK | reviewed(2, "")], "row 1, field verdict: "),
         (
-            [{"data": TASK, "annotations": []}, {"data": TASK, "annotations": [3]}],
-            "row 2, annotation 1: not an object",
+            [TASK | reviewed(2, "better", decided_by="Document 0")],
+            "row 1, field decided_by: 'Document 0' is not as 'Document 3'",
         ),
-        (
-            [{"data": TASK, "annotations": [{**annotation(2, "better"), "result": "yes"}]}],
-            "row 1, annotation 1, field result: not a list",
-        ),
-        (
-            [{"data": TASK, "annotations": [annotation(None, "better")]}],
-            "row 1, annotation 1, field completed_by: it does not say who",
-        ),
-        (
-            [{"data": TASK, "annotations": [annotation(2, "great")]}],
-            "row 1, annotation 1, field verdict: it is one of better, worse, .*, not 'great'",
-        ),
-        (
-            [{"data": TASK, "annotations": [{**annotation(2, "better"), "result": []}]}],
-            "row 1, annotation 1, field verdict: .*, not 'nothing'",
-        ),
-        (
-            [
-                {
-                    "data": TASK,
-                    "annotations": [
-                        annotation(2, "better", answered("decided_by", choices=["Document 0"]))
-                    ],
-                }
-            ],
-            "row 1, annotation 1, field decided_by: 'Document 0' is not as 'Document 3'",
-        ),
-        ([{**TASK, "verdict": "good", "annotator": 1, "annotation_id": 1}], "field verdict: it is"),
     ],
 )
 def test_what_is_no_export_of_our_tasks_is_named(

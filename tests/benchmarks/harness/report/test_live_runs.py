@@ -46,12 +46,12 @@ def test_a_log_becomes_a_page_with_its_flips_and_what_reviewers_said(
     assert task["data"]["gold"] == "(there is none)"
     assert len(task["data"]["documents"]) == 2
     said = {"ann": "better", "bob": "worse"}
-    annotations = [
-        {"completed_by": who, "result": [{"from_name": "verdict", "value": {"choices": [verdict]}}]}
+    reviews = [
+        task["data"] | {"annotator": who, "annotation_id": who, "verdict": verdict}
         for who, verdict in said.items()
     ]
     reviewed = tmp_path / "reviewed.json"
-    reviewed.write_text(json.dumps([{**task, "annotations": annotations}]))
+    reviewed.write_text(json.dumps(reviews))
 
     result = run("report", log, "--annotations", reviewed, "--out", tmp_path / "page.html")
 

@@ -14,6 +14,7 @@ import pytest
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.report.page.html import environment
 from conflictscore.benchmarks.harness.report.page.render import render_report, write_report
 from conflictscore.benchmarks.harness.report.page.report_run import (
     ChangeVerdict,
@@ -461,6 +462,7 @@ def test_where_a_report_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_without_jinja_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
+    environment.cache_clear()
     with pytest.raises(ConfigurationError, match=re.escape(install_hint("bench"))):
         render_report([run("demo", [choice("a", 1, 0)])])
 

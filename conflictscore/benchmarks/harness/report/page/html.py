@@ -74,8 +74,8 @@ def word_diff(before: str, after: str) -> Any:
 
 
 @cache
-def environment(folder: Path) -> "Environment":
-    """Templates of a folder and of this one, which escape all that they are filled with."""
+def environment() -> "Environment":
+    """The page's templates, which escape all that they are filled with; compiled once."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup
@@ -88,7 +88,7 @@ def environment(folder: Path) -> "Environment":
         return value if isinstance(value, Markup) else shown(value)
 
     made = Environment(
-        loader=FileSystemLoader([folder, _FOLDER]),
+        loader=FileSystemLoader(_FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=finalize,

@@ -43,7 +43,7 @@ def render_report(runs: Sequence[ReportRun]) -> str:
     """The report's HTML; see :func:`write_report`."""
     if not runs:
         raise InputError("a report needs at least one run")
-    made = environment(Path(__file__).parent)
+    made = environment()
     made.globals |= {
         "findings": findings,
         "failures": failures,
