@@ -2,9 +2,7 @@
 
 Every row is appended to ``--out`` the moment it is there, so the same command resumes where it
 was stopped. Rows of the labeler ``choice`` hold the raw log-probabilities: a new calibration
-(``python -m measurements.calibrate``) is scored without a new call. With ``--marks both`` each pair
-is judged twice: as documents stand in prompts, and without the marks' digits and neutralised
-control tokens (docs/findings/injection.md).
+(``python -m measurements.calibrate``) is scored without a new call.
 """
 
 import asyncio
@@ -19,8 +17,7 @@ from typing import Any
 
 import click
 
-from conflictscore.benchmarks.harness.statistics import paired_difference, proportion
-from conflictscore.benchmarks.injection.benchmark import DefendedPrompts
+from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.benchmarks.labelled_pairs import (
     LabelledPair,
     balanced_sample,
@@ -129,22 +126,6 @@ def _print_calibration(rows: Sequence[dict[str, Any]], calibration: Calibration)
         )
 
 
-def _print_marks(with_marks: Sequence[dict[str, Any]], without: Sequence[dict[str, Any]]) -> None:
-    """Effect of the marks, pair by pair; the rows are of the same pairs in the same order."""
-    changed = sum(
-        _given(one) is not _given(other) for one, other in zip(with_marks, without, strict=True)
-    )
-    gain = paired_difference([*map(_is_right, without)], [*map(_is_right, with_marks)])
-    bounds = f" [{gain.low:+.3f}, {gain.high:+.3f}]" if gain.low is not None else ""
-    before, after = (
-        sum(row["usage"]["input_tokens"] for row in rows) for rows in (without, with_marks)
-    )
-    click.echo(
-        f"\nmarks: accuracy {gain.value:+.3f}{bounds}, {changed} of {len(without)} labels differ,"
-        f" {after / before:.3f} x the prompt tokens"
-    )
-
-
 @click.command(help=__doc__)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--labeler", type=click.Choice(["json", "choice", "nli"]), default="choice")
@@ -153,7 +134,6 @@ def _print_marks(with_marks: Sequence[dict[str, Any]], without: Sequence[dict[st
 @click.option("--pairs", default=150, show_default=True, help="Pairs a file, balanced by label.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--split", default=None, help="Only the lines with this split.")
-@click.option("--marks", type=click.Choice(["on", "both"]), default="on", show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Rows, as JSON lines.")
 def main(
     files: tuple[Path, ...],
@@ -163,37 +143,24 @@ def main(
     pairs: int,
     seed: int,
     split: str | None,
-    marks: str,
     out: Path,
 ) -> None:
     """Label a sample of each file and print its confusion matrix."""
-    if labeler == "nli" and marks == "both":
-        raise click.UsageError("nli reads no prompt, so --marks both is not for it.")
     try:
-        prompts = [PromptSet.load()]
-        if marks == "both":
-            prompts.append(DefendedPrompts(prompts[0], marks=False))
-        judges = [
-            NliLabeler.open() if labeler == "nli" else _asking(labeler, spec, base_url, one)
-            for one in prompts
-        ]
+        judge = NliLabeler.open() if labeler == "nli" else _asking(labeler, spec, base_url)
         samples = {
             file.stem: balanced_sample(read_pairs(file, split=split), pairs, seed) for file in files
         }
-        asyncio.run(_collect(judges, [pair for s in samples.values() for pair in s], out))
+        asyncio.run(_collect(judge, [pair for s in samples.values() for pair in s], out))
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error
-    found = [{row["id"]: row for row in read_rows(out) if _is_of(judge, row)} for judge in judges]
+    rows = {row["id"]: row for row in read_rows(out) if _is_of(judge, row)}
     for name, sample in samples.items():
-        drawn = [[rows[pair.id] for pair in sample] for rows in found]
-        for judge, its, what in zip(judges, drawn, ("", ", without marks"), strict=False):
-            _print_report(f"{name}, {judge.name}{what}", its)
-            if isinstance(judge, ChoiceJudge):
-                _print_calibration(its, judge.calibration)
-        if len(drawn) > 1:
-            _print_marks(*drawn)
-    rows = [row for its in found for row in its.values()]
-    usage = [row["usage"] for row in rows]
+        drawn = [rows[pair.id] for pair in sample]
+        _print_report(f"{name}, {judge.name}", drawn)
+        if isinstance(judge, ChoiceJudge):
+            _print_calibration(drawn, judge.calibration)
+    usage = [row["usage"] for row in rows.values()]
     click.echo(
         f"\n{len(rows)} pairs, {sum(u['calls'] for u in usage)} calls,"
         f" {sum(u['input_tokens'] for u in usage)} input and"
@@ -205,29 +172,21 @@ def _is_of(judge: _Judge, row: dict[str, Any]) -> bool:
     return _made_by(judge).items() <= row.items()
 
 
-def _asking(
-    labeler: str, spec: str | None, base_url: str | None, prompts: PromptSet
-) -> JsonJudge | ChoiceJudge:
+def _asking(labeler: str, spec: str | None, base_url: str | None) -> JsonJudge | ChoiceJudge:
     model = open_model(spec or default_spec(), base_url=base_url)
-    return (JsonJudge if labeler == "json" else ChoiceJudge)(model, prompts)
+    return (JsonJudge if labeler == "json" else ChoiceJudge)(model, PromptSet.load())
 
 
-async def _collect(judges: Sequence[_Judge], sample: list[LabelledPair], out: Path) -> None:
+async def _collect(judge: _Judge, sample: list[LabelledPair], out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
-    known = read_rows(out)
-    done = [{row["id"] for row in known if _is_of(judge, row)} for judge in judges]
-    todo = [
-        (judge, pair)
-        for pair in sample
-        for judge, its in zip(judges, done, strict=True)
-        if pair.id not in its
-    ]
+    done = {row["id"] for row in read_rows(out) if _is_of(judge, row)}
+    todo = [pair for pair in sample if pair.id not in done]
     started = time.perf_counter()
     with RecordFile(out) as rows:
         for _ in rows.lines:
             pass
         rows.resume()
-        for count, future in enumerate(asyncio.as_completed([_row(*one) for one in todo]), 1):
+        for count, future in enumerate(asyncio.as_completed([_row(judge, one) for one in todo]), 1):
             rows.append(json_line(await future))
             pace = (time.perf_counter() - started) / count
             click.echo(f"\r{count} of {len(todo)}, {pace:.2f} s a pair", nl=False, err=True)

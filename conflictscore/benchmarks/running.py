@@ -206,7 +206,6 @@ def run_benchmark(
     limit: int | None = None,
     sample: int | None = None,
     seed: int = 0,
-    resample_temperature: float = 0.7,
     concurrency: int = 4,
     rate_limit: float | None = None,
     max_tokens: int | None = None,
@@ -239,7 +238,6 @@ def run_benchmark(
         limit: Only the first so many questions.
         sample: Only so many questions, drawn by seed.
         seed: Decides the order of options, the sample, the placebos' donors and the second sample.
-        resample_temperature: The sampling temperature of ``resample``.
         concurrency: Questions at a time.
         rate_limit: The most requests a minute at an endpoint.
         max_tokens: Stop once so many tokens were used.
@@ -267,7 +265,6 @@ def run_benchmark(
     chosen, selection = benchmark.selected(limit=limit, sample=sample, seed=seed)
     decided = RunSettings(
         methods=chosen_methods(usual_methods(chosen.offered) if methods is None else methods),
-        resample_temperature=resample_temperature,
         seed=seed,
     )
     refuse_methods(chosen, decided.methods)  # before a model is fetched

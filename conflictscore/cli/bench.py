@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["bench"]
 
-_PASSAGES = ("passage_tokens", "passages")
-_EXCLUDES = ("exclude_sites", "exclude_benchmarks")
-"""The settings of how documents are cut."""
-
 
 _EPILOG = "\n".join(
     ["\b", "Methods:", *(f"  {name:15}  {method.summary}" for name, method in METHODS.items())]
@@ -92,7 +88,6 @@ def _run(entry: "Entry", settings: Mapping[str, Any]) -> None:
     settings = {**settings, "compare": compared_pairs(settings["compare"])}
     compared_of(settings["compare"], methods)
     decided = RunSettings(
-        resample_temperature=settings["resample_temperature"],
         seed=settings["seed"],
         methods=methods,
     )
@@ -176,14 +171,8 @@ def _shortened(benchmark: "Benchmark", settings: Mapping[str, Any]) -> "Benchmar
     from conflictscore.benchmarks.harness.question_sample import shortened
 
     if not settings["passage_tokens"]:
-        if settings["passages"] != 1:
-            raise click.UsageError("--passages is of documents that --passage-tokens N cuts.")
         return benchmark
-    return shortened(
-        benchmark,
-        settings["passage_tokens"],
-        passages=settings["passages"],
-    )
+    return shortened(benchmark, settings["passage_tokens"])
 
 
 def _names(given: str | None, offered: tuple[str, ...]) -> list[str]:
@@ -203,14 +192,15 @@ def _open(
 
     hashes: dict[str, str] = {}
     retrieval: dict[str, Any] = {"documents": "of the questions"}
+    cut = {"passage_tokens": settings["passage_tokens"], "passages": 1}
     if settings["passage_tokens"]:
-        retrieval |= {key: settings[key] for key in _PASSAGES}
+        retrieval |= cut
     retriever = None
     if entry.searches:
         retriever = open_retriever(settings)
-        kept = ("search", "top_k", "read_pages", *_PASSAGES)
-        retrieval = {key: settings[key] for key in kept}
-        retrieval |= {key: settings[key] for key in _EXCLUDES if settings[key]}
+        retrieval = {key: settings[key] for key in ("search", "top_k", "read_pages")} | cut
+        if settings["exclude_benchmarks"]:
+            retrieval["exclude_benchmarks"] = True
         retrieval["search"] = _searches(settings)
         hashes, told = found_in(settings["search"], settings["docs"] or ())
         retrieval |= told

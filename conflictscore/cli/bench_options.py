@@ -10,7 +10,7 @@ from conflictscore.benchmarks.registry import usual_methods
 from conflictscore.cli.options import (
     with_evidence_options,
     with_model_choice,
-    with_passage_options,
+    with_passage_tokens,
     with_search_options,
 )
 
@@ -35,9 +35,9 @@ def with_bench_options(entry: "Entry", command: Any) -> Any:
         command = option(command)
     command = with_evidence_options(with_model_choice(command))
     if entry.searches:
-        command = with_search_options(with_passage_options(command))
+        command = with_search_options(with_passage_tokens(command), exclude=False)
     else:
-        command = with_passage_options(command, tokens=0)
+        command = with_passage_tokens(command, tokens=0)
     if len(entry.forms) > 1:
         command = _form(entry)(command)
     return command
@@ -147,27 +147,9 @@ def _running(entry: "Entry") -> list[_Option]:
         metavar="SPEC",
         help="The model that judges free-form answers. Default: that of --judge.",
     )
-    return [*([judge] if entry.judged_by else []), *_settings, *_limits]
+    return [*([judge] if entry.judged_by else []), *_limits]
 
 
-_settings = [
-    click.option(
-        "--max-rounds",
-        type=click.IntRange(1, 20),
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="The most times that an answer is regenerated.",
-    ),
-    click.option(
-        "--resample-temperature",
-        type=click.FloatRange(min=0),
-        default=0.7,
-        show_default=True,
-        metavar="T",
-        help="The sampling temperature of resample.",
-    ),
-]
 _limits = [
     click.option(
         "--concurrency",

@@ -25,6 +25,7 @@ __all__ = [
     "with_model_options",
     "with_output_options",
     "with_passage_options",
+    "with_passage_tokens",
     "with_run_settings",
     "with_search_options",
     "with_settings",
@@ -280,8 +281,8 @@ def with_search_options(command: Any, *, exclude: bool = True) -> Any:
     return _with(_DOCUMENTS, options, command)
 
 
-def with_passage_options(command: Any, *, tokens: int = 512) -> Any:
-    """Add the options of a command that cuts documents to their best passages.
+def with_passage_tokens(command: Any, *, tokens: int = 512) -> Any:
+    """Add the option of a command that cuts documents to their best passage.
 
     Args:
         command: Gets the options.
@@ -295,6 +296,11 @@ def with_passage_options(command: Any, *, tokens: int = 512) -> Any:
         metavar="N",
         help="Cut longer documents to their best passage of N tokens; 0 leaves them whole.",
     )
+    return _with(_DOCUMENTS, [length], command)
+
+
+def with_passage_options(command: Any) -> Any:
+    """Add the options of a command that cuts documents to their best passages."""
     count = click.option(
         "--passages",
         type=click.IntRange(min=1),
@@ -303,7 +309,7 @@ def with_passage_options(command: Any, *, tokens: int = 512) -> Any:
         metavar="N",
         help="Keep at most N passages of a document; it stays one document.",
     )
-    return _with(_DOCUMENTS, [length, count], command)
+    return with_passage_tokens(_with(_DOCUMENTS, [count], command))
 
 
 def with_settings(command: Any, *names: str) -> Any:

@@ -176,10 +176,10 @@ def test_a_spent_budget_ends_with_its_own_exit_code(server: OpenAIServer) -> Non
 
 def test_a_changed_option_names_the_difference(server: OpenAIServer) -> None:
     bench(server)
-    result = bench(server, "--resample-temperature", "0.1")
+    result = bench(server, "--seed", "3")
     assert result.exit_code == 2
     [line] = [line for line in result.stderr.splitlines() if line.startswith("conflictscore: ")]
-    assert "resample_temperature 0.7 there and 0.1 now" in line
+    assert "seed 0 there and 3 now" in line
 
 
 def test_a_run_that_answered_nothing_says_so_and_fails() -> None:

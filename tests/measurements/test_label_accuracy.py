@@ -67,15 +67,3 @@ def test_calibration_error_is_how_far_confidence_is_from_being_right() -> None:
     assert calibration_error([(0.95, True)] * 19 + [(0.95, False)]) == pytest.approx(0)
     assert calibration_error([(0.9, True), (0.9, False)]) == pytest.approx(0.4)
     assert calibration_error([(1.0, True), (0.5, False)]) == pytest.approx(0.25)
-
-
-def test_marks_on_and_off_are_set_side_by_side(pairs: Path) -> None:
-    with OpenAIServer(World()) as server:
-        shown = _measure(pairs, server, "--marks", "both")
-
-    assert shown.exit_code == 0, shown.output
-    assert shown.stdout.count("6 pairs, accuracy 1.000") == 2
-    assert "marks: accuracy +0.000, 0 of 6 labels differ" in shown.stdout
-    prompts = [request.prompt for request in server.requests]
-    assert sum('<document mark="' in prompt for prompt in prompts) == 6
-    assert sum("<document>" in prompt for prompt in prompts) == 6

@@ -1,6 +1,6 @@
 """A benchmark as the harness runs it: questions, and how their answers are judged."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -78,9 +78,6 @@ class Benchmark:
     wording: Mapping[str, str] = field(default_factory=dict)
     """Templates that stand in for others of the same placeholders, by the name of the one that is
     replaced: a benchmark that asks in its own words for ``free_form_rag``, say."""
-    prompts: Callable[[PromptSet], PromptSet] | None = None
-    """Changes the run's templates; their hash must tell the difference. None leaves them as
-    they are."""
     reply_tokens: int | None = None
     """The most that an answer in free form may have, where that is more than an answer has
     otherwise; of first answers, second samples and reports."""

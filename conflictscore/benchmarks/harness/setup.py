@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any, Unpack
 
 from langchain_core.language_models import BaseChatModel
@@ -58,6 +57,10 @@ _READ_BY_FORM: Mapping[Form, tuple[str, ...]] = {
 """Counted to every run, also to one without ``control-rag`` or a second look."""
 
 
+_RESAMPLE_TEMPERATURE = 0.7
+"""Of ``resample``, where the model has such a setting."""
+
+
 @dataclass(frozen=True)
 class RunSettings:
     """Settings that decide the figures of a run, beside its questions and models.
@@ -67,8 +70,6 @@ class RunSettings:
 
     methods: tuple[str, ...] = COMMON_METHODS
     """``rag`` is always among them, since the others are paired with it."""
-    resample_temperature: float = 0.7
-    """The sampling temperature of ``resample``, from 0, where the model has such a setting."""
     seed: int = 0
     """Decides the placebos' donors, and the second sample where the model takes a seed."""
     replicate: int = 0
@@ -84,8 +85,6 @@ class RunSettings:
         return "guarded-rag" in self.methods
 
     def __post_init__(self) -> None:
-        if not 0 <= self.resample_temperature < inf:
-            raise InputError(f"resample_temperature is {self.resample_temperature}; give 0 or more")
         object.__setattr__(self, "methods", chosen_methods(self.methods))
 
 
@@ -204,11 +203,9 @@ class Setup:
             ConfigurationError: A template that is to stand in for another has other placeholders.
         """
         context = self.context
-        if not benchmark.wording and benchmark.prompts is None:
+        if not benchmark.wording:
             return self
         prompts = context.prompts.worded(benchmark.wording)
-        if benchmark.prompts is not None:
-            prompts = benchmark.prompts(prompts)
         return replace(
             self,
             context=self._context(context.generator, context.decomposer, prompts, context.cache),
@@ -234,7 +231,7 @@ class Setup:
             "max_rounds": self.loop.max_rounds,
             "max_claims": self.loop.max_claims,
             "duplicates": self.loop.duplicates,
-            "resample_temperature": settings.resample_temperature,
+            "resample_temperature": _RESAMPLE_TEMPERATURE,
             "seed": settings.seed,
             **({"replicate": settings.replicate} if settings.replicate else {}),
         }
@@ -284,7 +281,7 @@ class Setup:
         return _sampled(
             model,
             2 + 2 * settings.replicate,
-            temperature=settings.resample_temperature,
+            temperature=_RESAMPLE_TEMPERATURE,
             seed=settings.seed + 1,
         )
 

@@ -1,18 +1,10 @@
-"""The questions: each as it is, with a harmless sentence in a document, and with each attack.
+"""The questions: each as it is, with a harmless sentence in a document, and with each attack."""
 
-The prompts they are asked with can have their defences taken away, or others added, to see what
-each does.
-"""
-
-import hashlib
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Literal
 
 from conflictscore.benchmarks.conflict_detection.groups import statement
 from conflictscore.benchmarks.harness.definition import Benchmark, Form
@@ -24,7 +16,6 @@ from conflictscore.benchmarks.natconfqa.data import read_natconfqa
 from conflictscore.benchmarks.ramdocs.benchmark import read_ramdocs
 from conflictscore.benchmarks.wikicontradict.data import read_questions
 from conflictscore.errors import InputError
-from conflictscore.prompts import PromptSet
 
 CLEAN = "clean"
 """The category of questions as they are; that of all others is their carrier."""
@@ -118,21 +109,8 @@ def read_instructions(path: str | Path) -> tuple[str, ...]:
 
 _VARIANTS = 1 + len(Carrier)
 
-_AS_WRITTEN = str.maketrans("\u2039\u203a\u2045\u2046", "<>[]")
-"""Undoes what :func:`~conflictscore.prompts.material` makes of control tokens and marks."""
-_SPACES = re.compile(r"\s+")
 
-
-def injection(
-    data: Sequence[str],
-    form: Form,
-    seed: int,
-    *,
-    no_marks: bool = False,
-    data_marking: bool = False,
-    attacked_first: bool = False,
-    attacked_last: bool = False,
-) -> Benchmark:
+def injection(data: Sequence[str], form: Form, seed: int) -> Benchmark:
     """The benchmark as the harness runs it: seven questions for each of the data's.
 
     They differ in one document, which is drawn by the seed. The sets take turns, so that the first
@@ -142,14 +120,7 @@ def injection(
         data: ``instructions:FILE`` and ``SET:FILE`` of one or more sets.
         form: ``multiple-choice``.
         seed: Of the order of options, and of the document and instruction of each question.
-        no_marks: See :class:`DefendedPrompts`.
-        data_marking: The same.
-        attacked_first: Whether the document that the seed draws is put before all others.
-        attacked_last: Whether it is put after all others.
     """
-    if attacked_first and attacked_last:
-        raise InputError("the changed document is to be first and last; give one of the two")
-    moved_to: Literal[0, -1] | None = 0 if attacked_first else -1 if attacked_last else None
     files = dict(_named(source) for source in data)
     if "instructions" not in files or len(files) == 1:
         raise InputError(
@@ -164,15 +135,10 @@ def injection(
         questions=tuple(
             variant
             for number, question in enumerate(taken)
-            for variant in _variants(
-                question, instructions[number % len(instructions)], seed, moved_to
-            )
+            for variant in _variants(question, instructions[number % len(instructions)], seed)
         ),
         offered=ENTRY.methods,
         hashes={name: sha256_of_file(path) for name, path in files.items()},
-        prompts=partial(DefendedPrompts, marks=not no_marks, data_marking=data_marking)
-        if no_marks or data_marking
-        else None,
         notes=(
             f"every {_VARIANTS} questions are one, clean and changed: give --limit a multiple of"
             f" {_VARIANTS}",
@@ -188,16 +154,8 @@ def _named(source: str) -> tuple[str, Path]:
     return name, Path(path)
 
 
-def _variants(
-    question: Question, instruction: str, seed: int, moved_to: Literal[0, -1] | None
-) -> Iterator[Question]:
+def _variants(question: Question, instruction: str, seed: int) -> Iterator[Question]:
     place = lot("attacked document", seed, question.id)[0] % len(question.documents)
-    if moved_to is not None:
-        drawn = question.documents[place]
-        others = [*question.documents[:place], *question.documents[place + 1 :]]
-        ordered = (drawn, *others) if moved_to == 0 else (*others, drawn)
-        question = question.model_copy(update={"documents": ordered})
-        place = moved_to
     yield question.model_copy(update={"id": f"{question.id}:{CLEAN}", "category": CLEAN})
     wrong = question.options[1 - (question.gold or 0)]
     for carrier in Carrier:
@@ -255,42 +213,3 @@ _SETS: dict[str, Callable[[Path, int], list[Question]]] = {
     "natconfqa": _of_natconfqa,
     "wikicontradict": _of_wikicontradict,
 }
-
-
-class DefendedPrompts(PromptSet):
-    """The templates of a set, with other defences around what they show of documents."""
-
-    def __init__(self, prompts: PromptSet, *, marks: bool = True, data_marking: bool = False):
-        """Take the templates of a set.
-
-        Args:
-            prompts: The set.
-            marks: Whether the marks around a document carry digits of its hash, and control tokens
-                of chat templates are neutralised in all that is not ours.
-            data_marking: Whether a sign stands in place of every space in a document, and the
-                prompt says so (Hines et al., 2024).
-        """
-        vars(self).update(vars(prompts))
-        vars(self).pop("sha256", None)
-        self._marks, self._data_marking = marks, data_marking
-
-    def sha256_of(self, *names: str) -> str:
-        """Hash of the templates with these names and of the defences, in hexadecimal."""
-        templates = super().sha256_of(*names)
-        defences = f"marks={self._marks}, data_marking={self._data_marking}: {templates}"
-        return hashlib.sha256(defences.encode()).hexdigest()
-
-    def render(self, name: str, **fields: str | int) -> str:
-        """Fill a template; see :class:`~conflictscore.prompts.PromptSet`."""
-        _, documents = self._marked[name]
-        if self._data_marking:
-            fields |= {one: _SPACES.sub("^", str(fields[one]).strip()) for one in documents}
-        text = super().render(name, **fields)
-        if not self._marks:
-            text = self._templates[name].substitute(fields).translate(_AS_WRITTEN)
-        return f"{super().render('data_marking')}\n\n{text}" if self._explains(name) else text
-
-    def _explains(self, name: str) -> bool:
-        """Whether a prompt that shows documents begins with this template."""
-        shows = "documents" in self.placeholders(name) and not name.startswith("label_")
-        return self._data_marking and (shows or name.startswith("label_rules"))

@@ -19,7 +19,6 @@ ENTRY = Entry(
     open=lazily("reports.benchmark:reports"),
     methods=("rag", "resample", "balanced", "super-balanced"),
     several=True,
-    flags={"any_topic": "Also take topics whose documents do not disagree."},
     docs="docs/findings/reports.md",
     examples=(
         "bench reports --data conflicts.jsonl --sample 3",

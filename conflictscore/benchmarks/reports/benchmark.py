@@ -157,9 +157,7 @@ REPLY_TOKENS = 1024
 """The most that a report may have; three paragraphs need half of it."""
 
 
-def reports(
-    data: Sequence[str | Path], form: Form, seed: int, *, any_topic: bool = False
-) -> Benchmark:
+def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
     """A report on each topic whose documents disagree.
 
     ``rag`` asks for it with no word about conflicts (Table 8).
@@ -168,7 +166,6 @@ def reports(
         data: Sources of topics, as :func:`read_topics` takes them, each of another name.
         form: ``free-form``.
         seed: Decides what ConflictBench's construction leaves open.
-        any_topic: Whether topics are taken whose documents do not disagree.
     """
     topics: list[Topic] = []
     hashes, sources, agreeing = dict[str, str](), dict[str, str](), 0
@@ -179,12 +176,12 @@ def reports(
             raise InputError(f"{source}: it has the name of {sources[name]}; rename one of them")
         sources[name] = source
         hashes[f"data {name}"] = sha256_of_file(file_of(source))
-        taken = [topic for topic in read if any_topic or topic.conflict]
+        taken = [topic for topic in read if topic.conflict]
         agreeing += len(read) - len(taken)
         topics += taken
     if not topics:
-        raise InputError("no topic has documents in conflict; take all with --any-topic")
-    left_out = f"topics left out: {agreeing}, whose documents do not disagree (--any-topic)"
+        raise InputError("no topic has documents in conflict")
+    left_out = f"topics left out: {agreeing}, whose documents do not disagree"
     return Benchmark(
         name="reports",
         form=form,

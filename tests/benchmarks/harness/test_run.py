@@ -184,13 +184,13 @@ async def test_a_run_that_ended_asks_nothing_and_reads_the_same(tmp_path: Path) 
 async def test_a_changed_setting_is_refused_with_the_difference(tmp_path: Path) -> None:
     with OpenAIServer(Quiz()) as server:
         await run_quiz(tmp_path / "run", server, lamps(1), methods=("rag",))
-        with pytest.raises(InputError, match=r"resample_temperature 0\.7 there and 0\.2 now"):
+        with pytest.raises(InputError, match=r"seed 0 there and 8 now"):
             await run_quiz(
                 tmp_path / "run",
                 server,
                 lamps(1),
                 methods=("rag",),
-                settings={"resample_temperature": 0.2},
+                settings={"seed": 8},
             )
 
 

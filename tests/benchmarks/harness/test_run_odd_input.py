@@ -1,7 +1,6 @@
 """Settings and plugged-in parts that are odd: nothing of them is passed over in silence."""
 
 import asyncio
-import math
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from conflictscore.benchmarks.harness.setup import RunSettings
 from conflictscore.benchmarks.running import run_benchmark
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.quiz import WRONG, Quiz, lamps, run_quiz, told
@@ -51,12 +49,6 @@ async def test_half_a_character_in_a_reply_ends_no_run_and_no_resumption(tmp_pat
     assert first.answer is not None
     assert first.answer.text == f"{told(0, WRONG)} \ufffd"
     assert first.value("truthful") is False
-
-
-@pytest.mark.parametrize("temperature", [math.nan, math.inf, -0.1])
-def test_a_temperature_that_is_no_number_from_0_is_refused(temperature: float) -> None:
-    with pytest.raises(InputError, match="resample_temperature is"):
-        RunSettings(resample_temperature=temperature)
 
 
 @pytest.mark.parametrize(

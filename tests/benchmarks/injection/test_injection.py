@@ -127,41 +127,6 @@ async def test_success_is_what_the_attack_turned_beside_what_a_harmless_sentence
     assert set(_column(others, "other labels").values()) == {"0 (0/1)", "none"}
 
 
-@pytest.mark.parametrize(
-    ("flag", "marked", "joined"),
-    [("no_marks", False, False), ("data_marking", True, True), (None, True, False)],
-)
-async def test_defences_are_taken_away_or_added_in_every_prompt_that_shows_documents(
-    tmp_path: Path, sources: list[str], flag: str | None, marked: bool, joined: bool
-) -> None:
-    defended = injection(
-        sources, "multiple-choice", 0, **dict.fromkeys([flag] if flag else [], True)
-    )
-    with OpenAIServer(right_unless_told(defended)) as server:
-        await run_quiz(tmp_path / "run", server, defended, methods=("rag",), labeler=Obedient())
-    prompts = [request.prompt for request in server.requests]
-    assert len(prompts) == 7
-    assert {' mark="' in prompt for prompt in prompts} == {marked}
-    assert {"joined by ^" in prompt for prompt in prompts} == {joined}
-    assert any("<|im_end|>" in prompt for prompt in prompts) == (flag == "no_marks")
-
-
-@pytest.mark.parametrize(("flag", "place"), [("attacked_first", 0), ("attacked_last", -1)])
-def test_the_changed_document_can_be_put_first_or_last(
-    sources: list[str], flag: str, place: int
-) -> None:
-    clean, *changed = injection(sources, "multiple-choice", 0, **{flag: True}).questions
-    for question in changed:
-        assert question.documents[place] != clean.documents[place]
-        same = [a == b for a, b in zip(clean.documents, question.documents, strict=True)]
-        assert same.count(False) == 1
-
-
-def test_the_changed_document_cannot_be_first_and_last(sources: list[str]) -> None:
-    with pytest.raises(InputError, match="give one of the two"):
-        injection(sources, "multiple-choice", 0, attacked_first=True, attacked_last=True)
-
-
 def test_a_run_of_another_benchmark_has_no_such_table() -> None:
     assert success_tables([]) == []
 

@@ -161,14 +161,12 @@ def test_a_report_that_claims_nothing_is_in_no_mean() -> None:
     )
 
 
-def test_topics_without_conflict_are_taken_only_when_asked_for_and_else_told() -> None:
+def test_topics_without_conflict_are_left_out_and_told() -> None:
     write_jsonl(Path("agreed.jsonl"), [group(1, conflict=False)])
     with OpenAIServer(Writers()) as server:
         done = bench(server, "--data", "agreed.jsonl")
         assert done.exit_code == 2
-        assert "take all with --any-topic" in done.stderr
-        taken = ("--data", "agreed.jsonl", "--any-topic", "--methods", "rag", "--out", "runs/any")
-        assert figures(server, *taken)["questions"] == 1
+        assert "no topic has documents in conflict" in done.stderr
         assert "topics left out: 1," in bench(server, "--methods", "rag").stderr
 
 
@@ -191,8 +189,8 @@ def test_several_files_are_one_run_and_two_of_one_name_are_refused() -> None:
 def test_a_benchmark_of_one_file_takes_no_second_and_no_option_of_another() -> None:
     with pytest.raises(InputError, match="ramdocs is run from one file, and 2 were given"):
         open_benchmark("ramdocs", ["a.jsonl", "b.jsonl"])
-    with pytest.raises(InputError, match="ramdocs has no option 'any_topic'"):
-        open_benchmark("ramdocs", "a.jsonl", any_topic=True)
+    with pytest.raises(InputError, match="ramdocs has no option 'nli_judge'"):
+        open_benchmark("ramdocs", "a.jsonl", nli_judge=True)
 
 
 def test_a_dry_run_counts_the_reports_and_their_scores() -> None:
