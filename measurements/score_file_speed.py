@@ -22,7 +22,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
-from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
@@ -34,9 +33,8 @@ from conflictscore.graph.create import run_context
 from conflictscore.models.direct import SETTING
 from conflictscore.models.spec import open_model
 from conflictscore.nodes.state import RunContext
-from conflictscore.scoring_files.engine import Engine, LocalEngine
+from conflictscore.scoring_files.engine import RowScorer
 from conflictscore.scoring_files.file_run import ascore_file, open_source
-from conflictscore.scoring_files.ray_engine import RayEngine
 from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import usable_cores
 from measurements.instant_judge import instant_context
@@ -57,21 +55,13 @@ _KILLED_ROWS = 1000
 _POLL_SECONDS = 0.01
 _MIB = 1 << 20
 _TITLE = (
-    f"{'engine':<6} {'judge':<15} {'cores':>5} {'at once':>7} {'rows':>9} {'seconds':>9}"
+    f"{'judge':<15} {'cores':>5} {'at once':>7} {'rows':>9} {'seconds':>9}"
     f" {'CPU s':>7} {'rows/s':>8} {'speed':>6} {'peak MiB':>9} {'output MiB':>11}"
 )
 
 
 @click.command(help=__doc__)
 @click.option("--rows", multiple=True, type=int, default=[1000], show_default=True)
-@click.option(
-    "--engine",
-    "engines",
-    multiple=True,
-    type=click.Choice(["local", "ray"]),
-    default=["local"],
-    show_default=True,
-)
 @click.option(
     "--judge",
     "judges",
@@ -84,18 +74,15 @@ _TITLE = (
 @click.option("--at-once", multiple=True, default=[_ROWS], show_default=True, help="Rows.")
 @click.option("--delay", default=0.1, show_default=True, help="Seconds of a simulated call.")
 @click.option("--rounds", default=1, show_default=True)
-@click.option("--workers", default=2, show_default=True, help="Of Ray.")
 @click.option("--kills", default=0, show_default=True, help=f"On {_KILLED_ROWS:,} rows.")
 @click.option("--seed", default=0, show_default=True, help="Of the moments of the kills.")
 def main(
     rows: tuple[int, ...],
-    engines: tuple[str, ...],
     judges: tuple[_Judge, ...],
     cores: tuple[int, ...],
     at_once: tuple[int, ...],
     delay: float,
     rounds: int,
-    workers: int,
     kills: int,
     seed: int,
 ) -> None:
@@ -105,8 +92,7 @@ def main(
     command = ["-m", "measurements.simulated_upstream", f"--delay={delay}"]
     with started(command, "stdout") if {*judges} - {"instant"} else nullcontext("") as upstream:
         ways = [
-            _Way(engine, workers, judge, client, few, rows_at_once, upstream)
-            for engine in engines
+            _Way(judge, client, few, rows_at_once, upstream)
             for judge in judges
             for client in _JUDGES[judge]
             for few in cores or (usable_cores(),)
@@ -128,8 +114,6 @@ class _Took(NamedTuple):
 class _Way(NamedTuple):
     """How a file is scored."""
 
-    engine: str = "local"
-    workers: int = 1
     judge: _Judge = "instant"
     client: str = ""
     cores: int = 1 << 10
@@ -138,7 +122,7 @@ class _Way(NamedTuple):
 
     def __str__(self) -> str:
         judge = f"{self.judge} {self.client}".strip()
-        return f"{self.engine:<6} {judge:<15} {self.cores:>5} {self.at_once:>7}"
+        return f"{judge:<15} {self.cores:>5} {self.at_once:>7}"
 
     def context(self, folder: Path) -> RunContext:
         """What rows are scored with."""
@@ -187,14 +171,11 @@ def _score(folder: Path, way: _Way, sender: Connection) -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: way.cores])
     context = way.context(folder)
-    chosen: Engine = LocalEngine(context, way.at_once)
-    if way.engine == "ray":
-        opener = partial(way.context, folder)
-        chosen = RayEngine(opener, concurrency=way.at_once, workers=way.workers)
+    scorer = RowScorer(context, way.at_once)
     sender.send("begun")
     begun, worked = time.perf_counter(), time.process_time()
     source = open_source(folder / "in.jsonl")
-    asyncio.run(ascore_file(source, folder / "out.jsonl", context, chosen))
+    asyncio.run(ascore_file(source, folder / "out.jsonl", context, scorer))
     seconds, cpu = time.perf_counter() - begun, time.process_time() - worked
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     sender.send((seconds, cpu, peak, (folder / "out.jsonl").stat().st_size))

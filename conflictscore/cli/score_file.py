@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from conflictscore.nodes.state import RunContext
     from conflictscore.records import Document
     from conflictscore.reporting.failing_claims import FailingAnswer
-    from conflictscore.scoring_files.engine import Engine
     from conflictscore.scoring_files.file_run import Summary
     from conflictscore.scoring_files.rows import Columns, Source
 
@@ -39,7 +37,7 @@ Examples:
   conflictscore score-file answers.jsonl --out scored.jsonl --dry-run
   conflictscore score-file answers.jsonl --out scored.jsonl --judge openai:gpt-4.1-mini
   conflictscore score-file ragas.csv --out scored.jsonl --columns answer=reply,documents=found
-  conflictscore score-file answers.parquet --out scored.parquet --engine ray --workers 8
+  conflictscore score-file answers.parquet --out scored.parquet --concurrency 32
   conflictscore score-file answers.jsonl --out scored.jsonl --retry-failed
   conflictscore score-file answers.jsonl --out scored.jsonl --fail-over 0.2 --summary failing.md
 """
@@ -73,21 +71,7 @@ Examples:
     "--concurrency",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Rows at a time, with Ray on each worker. Default: 16; with Ray 4; with a local model 1.",
-)
-@click.option(
-    "--engine",
-    type=click.Choice(["local", "ray"]),
-    default="local",
-    show_default=True,
-    help="ray: on the Ray cluster of RAY_ADDRESS, or on one that is started here for the run; needs"
-    " the extra [ray].",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="With Ray, how many processes score. Default: one for each processor of the cluster.",
+    help="Rows at a time. Default: 16; with a local model 1.",
 )
 @click.option(
     "--retry-failed",
@@ -130,8 +114,6 @@ def score_file(
     out: Path,
     columns: str | None,
     concurrency: int | None,
-    engine: str,
-    workers: int | None,
     retry_failed: bool,
     fail_over: float | None,
     min_coverage: float | None,
@@ -152,25 +134,17 @@ def score_file(
     With --fail-over the exit code says whether every row passed: 0, or 1 where one exceeds it, has
     no score, or has too few labels.
     """
-    from conflictscore.scoring_files.engine import default_concurrency
     from conflictscore.scoring_files.file_run import open_source
 
-    if workers is not None and engine != "ray":
-        raise InputError("--workers goes with --engine ray")
-    if engine == "ray" and (settings["max_calls"] or settings["max_tokens"]):
-        raise InputError("--max-calls and --max-tokens go with --engine local")
     opened = open_source(source, _columns(columns))
     gate = _gate(opened, fail_over, min_coverage, summary)
     if dry_run:
         _dry_run(opened)
         return
-    settings = judging(settings)
-    context = open_context(settings, min_coverage=None)
+    context = open_context(judging(settings), min_coverage=None)
     if context.settings.trust and "dates" in context.settings.trust.described:
         raise InputError(f"--trust {settings['trust']}, field dates: a file's documents have none")
-    rows = concurrency or default_concurrency(context, worker=engine == "ray")
-    chosen = _engine(engine, context, settings, concurrency=rows, workers=workers)
-    result = _run(opened, out, context, chosen, retry_failed=retry_failed, quiet=quiet)
+    result = _run(opened, out, context, concurrency, retry_failed=retry_failed, quiet=quiet)
     verdict = gate.judge(opened, out) if gate else None
     _deliver(result, verdict, out, as_json=as_json)
 
@@ -185,29 +159,11 @@ def _columns(given: str | None) -> "Columns":
     return Columns(**named)
 
 
-def _engine(
-    name: str,
-    context: "RunContext",
-    settings: Mapping[str, Any],
-    *,
-    concurrency: int,
-    workers: int | None,
-) -> "Engine":
-    if name == "ray":
-        from conflictscore.scoring_files.ray_engine import RayEngine
-
-        opener = partial(open_context, dict(settings))
-        return RayEngine(opener, concurrency=concurrency, workers=workers)
-    from conflictscore.scoring_files.engine import LocalEngine
-
-    return LocalEngine(context, concurrency)
-
-
 def _run(
     source: "Source",
     out: Path,
     context: "RunContext",
-    engine: "Engine",
+    concurrency: int | None,
     *,
     retry_failed: bool,
     quiet: bool,
@@ -215,12 +171,14 @@ def _run(
     from rich.console import Console
 
     from conflictscore.reporting.displays import ScoreFileProgress
+    from conflictscore.scoring_files.engine import RowScorer, default_concurrency
     from conflictscore.scoring_files.file_run import ascore_file
 
+    scorer = RowScorer(context, concurrency or default_concurrency(context))
     console = Console(stderr=True, highlight=False)
     with ScoreFileProgress(console, enabled=not quiet) as progress:
         return run_async(
-            ascore_file(source, out, context, engine, retry_failed=retry_failed, listener=progress)
+            ascore_file(source, out, context, scorer, retry_failed=retry_failed, listener=progress)
         )
 
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypedDict, cast
+from typing import Any, TypedDict, cast
 
 from conflictscore.errors import (
     BudgetError,
@@ -24,11 +24,10 @@ from conflictscore.scoring_files.rows import Row, task_of
 from conflictscore.threads import together
 
 __all__ = [
-    "Engine",
-    "LocalEngine",
     "OnResult",
     "Outcome",
     "Result",
+    "RowScorer",
     "default_concurrency",
     "failed_result",
     "is_flawed",
@@ -37,7 +36,7 @@ __all__ = [
     "unscored_reason",
 ]
 
-_LOCAL_ROWS, _WORKER_ROWS, _ROWS = 1, 4, 16
+_LOCAL_ROWS, _ROWS = 1, 16
 
 
 class Outcome(TypedDict):
@@ -73,8 +72,14 @@ class Result:
 OnResult = Callable[[Row, Result], None]
 
 
-class Engine(Protocol):
-    """Scores rows, in any order."""
+class RowScorer:
+    """Scores rows in any order, ``concurrency`` (at least 1) at a time."""
+
+    def __init__(self, context: RunContext, concurrency: int) -> None:
+        self._context = context
+        self._concurrency = concurrency
+        if context.cache is not None:  # the loop is this run's own, and a kill must lose nothing
+            context.cache.write_at_once()
 
     async def run(self, rows: Iterator[Row], on_result: OnResult) -> None:
         """Score all rows.
@@ -88,19 +93,6 @@ class Engine(Protocol):
             BudgetError: The budget is used up.
         """
 
-
-class LocalEngine:
-    """Scores rows in this process, ``concurrency`` (at least 1) at a time."""
-
-    def __init__(self, context: RunContext, concurrency: int) -> None:
-        self._context = context
-        self._concurrency = concurrency
-        if context.cache is not None:  # the loop is this run's own, and a kill must lose nothing
-            context.cache.write_at_once()
-
-    async def run(self, rows: Iterator[Row], on_result: OnResult) -> None:
-        """Score all rows; see :class:`Engine`."""
-
         async def work() -> None:
             for row in rows:
                 on_result(row, await score_row(self._context, row))
@@ -111,15 +103,13 @@ class LocalEngine:
                 start(work)
 
 
-def default_concurrency(context: RunContext, *, worker: bool = False) -> int:
+def default_concurrency(context: RunContext) -> int:
     """Rows to score at a time unless the user says otherwise: one by a model on this machine.
 
     As many as there may be calls in flight, so that a labeler in this process never waits for
-    claims; fewer on one Ray worker of many, whose batches are a multiple of them.
+    claims.
     """
-    if context.decomposer.is_local:
-        return _LOCAL_ROWS
-    return _WORKER_ROWS if worker else _ROWS
+    return _LOCAL_ROWS if context.decomposer.is_local else _ROWS
 
 
 async def score_row(context: RunContext, row: Row) -> Result:

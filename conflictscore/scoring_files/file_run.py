@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from conflictscore.errors import InputError, ProviderError
 from conflictscore.nodes.state import RunContext
 from conflictscore.records import Record, Usage
-from conflictscore.scoring_files.engine import Engine, Outcome, Result
+from conflictscore.scoring_files.engine import Outcome, Result, RowScorer
 from conflictscore.scoring_files.journal import Journal, unwritable
 from conflictscore.scoring_files.parquet import ParquetRows, write_parquet
 from conflictscore.scoring_files.rows import ADDED, Columns, CsvRows, JsonLines, Row, Source
@@ -92,7 +92,7 @@ async def ascore_file(
     source: Source,
     out: Path,
     context: RunContext,
-    engine: Engine,
+    scorer: RowScorer,
     *,
     retry_failed: bool = False,
     listener: RowListener | None = None,
@@ -104,7 +104,7 @@ async def ascore_file(
         out: The output: ``.jsonl``, or ``.parquet`` for a Parquet input. A run that is there is
             resumed.
         context: Models, labeler and settings; a resumed run must have been started with the same.
-        engine: Scores rows with this context.
+        scorer: Scores rows with this context.
         retry_failed: Also score rows again that failed or have an unlabelled pair.
         listener: Receives the progress.
 
@@ -121,7 +121,7 @@ async def ascore_file(
         _start_or_compare(folder / "manifest.json", _manifest(source, context))
         with Journal(folder / "rows.jsonl") as journal:
             session = _Session(source, journal, listener)
-            await session.run(engine, retry_failed=retry_failed)
+            await session.run(scorer, retry_failed=retry_failed)
             # also if nothing was scored: a kill may have come between the journal and the output
             _write(source, journal.outcomes(), out)
     return session.summary()
@@ -149,7 +149,7 @@ class _Session:
         self._scored = self._failed_in_a_row = 0
         self._usage = Usage()
 
-    async def run(self, engine: Engine, *, retry_failed: bool) -> None:
+    async def run(self, scorer: RowScorer, *, retry_failed: bool) -> None:
         journal, total = self._journal, self._source.total
         again = frozenset(journal.flawed) if retry_failed else frozenset()
 
@@ -160,7 +160,7 @@ class _Session:
         if self._listener is not None:
             self._listener.started(total=total, done=done)
         if done < total:
-            await engine.run(self._source.rows(wanted), self._row_done)
+            await scorer.run(self._source.rows(wanted), self._row_done)
         if len(journal) < total:
             raise InputError(f"{self._source.path}: has fewer rows than when it was opened")
 
@@ -218,8 +218,8 @@ class _Manifest(Record):
     input: dict[str, Any]
     """Number of rows, and SHA-256 of the file."""
     configuration: dict[str, Any]
-    """Settings that decide the scores. Engine, workers and concurrency are left out, so that a run
-    may be resumed with others."""
+    """Settings that decide the scores. Concurrency is left out, so that a run may be resumed with
+    another."""
 
 
 def _manifest(source: Source, context: RunContext) -> _Manifest:

@@ -158,7 +158,6 @@ def test_a_dry_run_reads_the_input_and_calls_nobody() -> None:
         (["none.jsonl", "--out", "o.jsonl"], "none.jsonl: cannot be read (No such file"),
         (["in.txt", "--out", "o.jsonl"], "in.txt: ends in none of .jsonl, .csv, .parquet"),
         (["in.jsonl", "--out", "o.jsonl", "--columns", "reply"], "--columns reply: write answer="),
-        (["in.jsonl", "--out", "o.jsonl", "--workers", "2"], "--workers goes with --engine ray"),
         (["in.jsonl", "--out", "no/o.csv", "--model", "openai:x"], "openai:x needs a key"),
         (["in.jsonl", "--out", "o.jsonl", "--summary", "s.md"], "--min-coverage and --summary go"),
         (["no-rows.jsonl", "--out", "o.jsonl", "--fail-over", "0"], "no-rows.jsonl: has no rows"),
@@ -283,10 +282,3 @@ def test_a_spent_budget_stops_the_command_and_the_same_one_goes_on(
     assert rows < 8
     assert [row["id"] for row in lines(Path("out.jsonl"))] == list(range(8))
     assert set(asked.values()) == {1}  # what was in flight at the end of the budget was kept
-
-
-def test_a_cluster_keeps_no_budget_and_says_so() -> None:
-    with OpenAIServer(World()) as server:
-        result = run(*command(server, "--engine", "ray", "--max-calls", "10"))
-    assert result.exit_code == 2
-    assert "--max-calls and --max-tokens go with --engine local" in result.stderr

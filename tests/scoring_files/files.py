@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conflictscore.nodes.state import RunContext
-from conflictscore.scoring_files.engine import Engine, LocalEngine
+from conflictscore.scoring_files.engine import RowScorer
 from conflictscore.scoring_files.file_run import Summary, ascore_file, open_source
 from conflictscore.scoring_files.rows import Columns
 from measurements.instant_judge import instant_context
@@ -56,7 +56,7 @@ def score(
     out: Path,
     *,
     context: RunContext | None = None,
-    engine: Engine | None = None,
+    scorer: RowScorer | None = None,
     concurrency: int = 4,
     retry_failed: bool = False,
     columns: Columns | None = None,
@@ -68,7 +68,7 @@ def score(
             open_source(source, columns),
             out,
             context,
-            engine or LocalEngine(context, concurrency),
+            scorer or RowScorer(context, concurrency),
             retry_failed=retry_failed,
         )
     )

@@ -20,7 +20,7 @@ from conflictscore.errors import ConfigurationError, InputError, ProviderError
 from conflictscore.graph.chains import build_scoring_graph
 from conflictscore.graph.create import run_context
 from conflictscore.nodes.state import RunContext
-from conflictscore.scoring_files.engine import LocalEngine, OnResult, Result, score_row
+from conflictscore.scoring_files.engine import OnResult, Result, RowScorer, score_row
 from conflictscore.scoring_files.rows import Row
 from conflictscore.storage.cache import ContentCache
 from conflictscore.storage.locking import lock
@@ -40,11 +40,12 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out.jsonl"
 
 
-class Shuffled:
+class Shuffled(RowScorer):
     """Ends rows in a drawn order, and dies after so many of them."""
 
     def __init__(self, context: RunContext, seed: int, most: int = 1_000) -> None:
-        self._context, self._draw, self._left = context, random.Random(seed), most
+        super().__init__(context, 1)
+        self._draw, self._left = random.Random(seed), most
         self.seen: list[int] = []
 
     async def run(self, rows: Iterator[Row], on_result: OnResult) -> None:
@@ -98,8 +99,8 @@ def test_the_output_has_the_rows_of_the_input_whatever_they_are_and_whatever_ord
         first, second = Shuffled(context, seed, most), Shuffled(context, seed + 1)
 
         with suppress(KeyboardInterrupt):
-            score(source, out, context=context, engine=first)
-        score(source, out, context=context, engine=second)
+            score(source, out, context=context, scorer=first)
+        score(source, out, context=context, scorer=second)
 
         written = lines(out)
         assert sorted(first.seen + second.seen) == list(range(1, len(rows) + 1))
@@ -326,7 +327,7 @@ def test_a_retry_that_is_stopped_keeps_what_it_scored(tmp_path: Path, out: Path)
                 source,
                 out,
                 context=judged_by(server, tmp_path / "cache.sqlite"),
-                engine=Shuffled(judged_by(server, tmp_path / "cache.sqlite"), 1, most=4),
+                scorer=Shuffled(judged_by(server, tmp_path / "cache.sqlite"), 1, most=4),
                 retry_failed=True,
             )
         assert {row["report"]["cs_c"] for row in outcomes(out)} == {None}, "until all are scored"
@@ -413,7 +414,7 @@ def test_no_more_rows_are_read_ahead_than_are_scored_at_a_time(tmp_path: Path, o
         nonlocal ended
         ended += 1
 
-    asyncio.run(LocalEngine(instant_context(tmp_path / "c.sqlite"), 3).run(rows(), end))
+    asyncio.run(RowScorer(instant_context(tmp_path / "c.sqlite"), 3).run(rows(), end))
 
     assert (ended, most) == (199, 3)
 

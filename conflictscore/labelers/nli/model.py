@@ -341,7 +341,7 @@ class NliModel:
 
 
 def _threads() -> int:
-    """As many as there are cores, or as ``OMP_NUM_THREADS`` says, which Ray sets in its workers."""
+    """As many as there are cores, or as ``OMP_NUM_THREADS`` says."""
     said = os.environ.get("OMP_NUM_THREADS", "")
     wanted = int(said) if said.isdecimal() else 0
     return min(wanted or usable_cores(), _MOST_THREADS)
