@@ -7,11 +7,12 @@ give a right answer and no wrong one; corrected: wrong ones that became right; h
 that became wrong; hedged: those that name both, of wrong and of right first answers; named: answers
 that give the right one, alone or beside a wrong one that is told as disputed.
 
-Sets: ramdocs and natconfqa, which people labelled, and minority: twenty made cases of the
-lighthouse's kind (``minority_cases``).
+Sets: ramdocs, natconfqa and wikicontradict, which people labelled; minority: twenty made cases of
+the lighthouse's kind (``minority_cases``); conflicts: the questions of CONFLICTS on outdated facts
+and misinformation whose gold answer stands in a document's note (those are a model's).
 
 --readers scripted: what each document says is known; the judge of two sides finds no ground in
-ramdocs and natconfqa, and in minority sees which documents are records. --readers local, or any
+what people labelled, and in minority and conflicts sees which side knows better. --readers local, or any
 model: it reads, takes answers apart and weighs. --labels: people's (optionally spoiled), or those
 of a labeler such as nli. With --out, replies are kept: a run that was stopped goes on.
 """
@@ -28,11 +29,13 @@ from conflictscore import create_self_correcting_rag
 from conflictscore.benchmarks.harness.question_sample import shortened
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.statistics import mcnemar
+from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.benchmarks.ramdocs.benchmark import exact_match
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.by_claim import open_nli_by_claim
 from conflictscore.models import LanguageModel, UsageMeter, open_model
 from conflictscore.nodes.second_look.readers import ask_documents
+from conflictscore.nodes.second_look.statements import same_answer
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Usage
 from conflictscore.retrieval.documents import as_documents
@@ -63,7 +66,7 @@ class Looked(NamedTuple):
         before: Whether the first answer was right.
         after: Whether the answer that stands is right.
         named: Whether it gives the right answer.
-        told_wrong: Whether it gives a wrong answer.
+        told_wrong: Whether it gives a wrong answer, or two that are at odds.
         disputed: Whether the loop found a dispute.
         decided: By what it was decided, or ``hedge``, ``keep``; empty without a second look.
         usage: Calls and tokens.
@@ -100,6 +103,39 @@ def minority() -> list[LabelledQuestion]:
             documents=documents,
         )
         made.append(LabelledQuestion(question, (case.right,), (case.wrong,), rivals=False))
+    return made
+
+
+def conflicts(path: Path) -> list[LabelledQuestion]:
+    """CONFLICTS' questions on outdated facts and misinformation, with what its notes say."""
+    made = []
+    for _, row in read_json_lines(path):
+        gold, query = str(row["gold_answer"]).strip(), str(row["query"])
+        if not {"outdated", "misinformation"} & {*row["conflict_type"].split()}:
+            continue
+        notes, others = row["llm_per_doc_notes"], list[str]()
+        gives = [""] * len(row["docs"])
+        for place, note in enumerate(notes):
+            fact = str(note["key_fact"]).rstrip(".")
+            if note["verdict"] != "supports" or not fact:
+                continue
+            if exact_match(fact, [gold], ()).given:
+                gives[place] = gold
+                continue
+            alike = (one for one in others if same_answer(one, fact, query))
+            gives[place] = next(alike, fact)
+            others += [gives[place]] if gives[place] == fact else []
+        if gold in gives:
+            documents = tuple(
+                {
+                    "text": d["text"],
+                    "metadata": {"asked": row["id"], "gives": one, "date": d["date"]},
+                }
+                for d, one in zip(row["docs"], gives, strict=True)
+            )
+            known = {"correct": (gold,), "incorrect": tuple(others), "documents": documents}
+            question = Question(id=str(row["id"]), question=query, **known)
+            made.append(LabelledQuestion(question, (gold,), tuple(others), rivals=False))
     return made
 
 
@@ -171,10 +207,15 @@ def _folded(text: object) -> str:
 
 
 def _weighed(asked: LabelledQuestion, fields: Mapping[str, Any]) -> str:
-    if not asked.question.id.startswith("minority"):
+    sides = [asked.right[0] in fields[f"statement_{side}"] for side in "ab"]
+    knows = (
+        asked.question.id.startswith("minority")
+        or "date" in asked.question.documents[0]["metadata"]
+    )
+    if not knows or not any(sides):
         return "SIDE: NEITHER\nGROUND: NUMBER\nREASON: Nothing tells them apart."
-    first = asked.right[0] in fields["statement_a"]
-    return f"SIDE: {'A' if first else 'B'}\nGROUND: PRIMARY\nREASON: It was written at the time."
+    ground = "NEWER" if "newer" in fields["grounds"].casefold() else "PRIMARY"
+    return f"SIDE: {'AB'[not sides[0]]}\nGROUND: {ground}\nREASON: It knows better."
 
 
 def second_looks(
@@ -226,7 +267,7 @@ def second_looks(
             before=bool(before.given) and not before.wrong,
             after=bool(after.given) and not after.wrong,
             named=bool(after.given),
-            told_wrong=bool(after.wrong),
+            told_wrong=bool(after.wrong) or (asked.rivals and len(after.given) > 1),
             disputed=bool(state["attempts"][0]["report"]["disputed"]),
             decided=decided,
             usage=Usage.model_validate(state["usage"]),
@@ -236,7 +277,7 @@ def second_looks(
 
 
 @click.command(help=__doc__)
-@click.option("--data", multiple=True, help="NAME=FILE of ramdocs or natconfqa, or minority.")
+@click.option("--data", multiple=True, help="NAME=FILE of a set, or minority.")
 @click.option("--readers", default="scripted", show_default=True)
 @click.option("--labels", default="people", show_default=True, help="people, nli or nli-mpnet.")
 @click.option("--spoiled", default=0.0, show_default=True, help="Share of people's labels.")
@@ -269,7 +310,8 @@ def main(
     for one in data:
         name, _, file = one.partition("=")
         try:
-            known = minority() if name == "minority" else SETS[name](Path(file))
+            readers_of = {**SETS, "conflicts": conflicts}
+            known = minority() if name == "minority" else readers_of[name](Path(file))
             chosen = drawn(known, questions, seed)
             if half is not None:
                 middle = len(chosen) // 2
