@@ -12,9 +12,9 @@ the lighthouse's kind (``minority_cases``); conflicts: the questions of CONFLICT
 and misinformation whose gold answer stands in a document's note (those are a model's).
 
 --readers scripted: what each document says is known; the judge of two sides finds no ground in
-what people labelled, and in minority and conflicts sees which side knows better. --readers local, or any
-model: it reads, takes answers apart and weighs. --labels: people's (optionally spoiled), or those
-of a labeler such as nli. With --out, replies are kept: a run that was stopped goes on.
+what people labelled, and in minority and conflicts sees which side knows better. --readers local,
+or any model: it reads, takes answers apart and weighs. --labels: people's (optionally spoiled), or
+those of a labeler such as nli. With --out, replies are kept: a run that was stopped goes on.
 """
 
 import asyncio
