@@ -22,7 +22,7 @@ from conflictscore.benchmarks.harness.question_sample import shortened
 from conflictscore.benchmarks.harness.records import QuestionResult
 from conflictscore.benchmarks.harness.report.bench_progress import BenchProgress
 from conflictscore.benchmarks.harness.statistics import mcnemar, mean_interval
-from conflictscore.benchmarks.ramdocs.benchmark import normalised
+from conflictscore.benchmarks.ramdocs.benchmark import exact_match, normalised
 from conflictscore.benchmarks.running import run_benchmark
 from conflictscore.errors import ConflictScoreError
 from conflictscore.graph.keywords import Model
@@ -54,7 +54,7 @@ METHOD_NAMES = (
     *("regenerated-rag", "guarded-rag", "typed-rag", "revised-rag", "revised-alone", "unguarded"),
     "madam-rag",
 )
-_ROW = "{:<14}{:>9}{:>6}{:>11}{:>8}{:>9}{:>20}"
+_ROW = "{:<14}{:>9}{:>6}{:>11}{:>8}{:>8}{:>9}{:>20}"
 
 
 class Moved(NamedTuple):
@@ -63,10 +63,12 @@ class Moved(NamedTuple):
     Attributes:
         n: Questions on which both the first answer and the method's were judged.
         corrected: Wrong answers that became right.
-        harmed: Right answers that became wrong.
-        difference: Mean of what changed with its 95 % interval, in percent of the questions.
-        p_value: Two-sided, by the exact McNemar test; says nothing where a question counts more
-            than once.
+        harmed: Right answers after which the right one is not named any more.
+        difference: Mean of what changed with its 95 % interval, in percent of the questions; a
+            hedge of a right answer counts as a loss.
+        p_value: Of corrected against harmed, two-sided, by the exact McNemar test; says nothing
+            where a question counts more than once.
+        hedged: Right answers after which a wrong one is named beside the right one.
     """
 
     n: int
@@ -74,6 +76,7 @@ class Moved(NamedTuple):
     harmed: int
     difference: str
     p_value: float
+    hedged: int = 0
 
 
 class Condition(NamedTuple):
@@ -188,19 +191,24 @@ def studied(
 
 def moved(results: Iterable[QuestionResult], method: str) -> Moved | None:
     """Effect of a method on the first answers, by exact match; None where it ended on none."""
-    pairs = [
-        (before.value("exact match"), after.value("exact match"))
-        for result in results
-        if (before := result.methods.get(BASELINE)) and (after := result.methods.get(method))
-    ]
-    known = [(bool(one), bool(other)) for one, other in pairs if None not in (one, other)]
+    known = []
+    for result in results:
+        before, after = (result.methods.get(name) for name in (BASELINE, method))
+        if before and after and before.answer and after.answer:
+            asked, text = result.question, after.answer.text
+            found = exact_match(text, asked.correct, asked.incorrect)
+            known.append((before.value("exact match"), after.value("exact match"), found.given))
+    known = [one for one in known if None not in one[:2]]
     if not known:
         return None
-    corrected, harmed = (known.count(pair) for pair in ((False, True), (True, False)))
-    difference = mean_interval([100.0 * (other - one) for one, other in known])
+    corrected = sum(not one and bool(other) for one, other, _ in known)
+    lost = [bool(given) for one, other, given in known if one and not other]
+    harmed = lost.count(False)
+    difference = mean_interval([100.0 * (bool(other) - bool(one)) for one, other, _ in known])
     bounds = "" if difference.low is None else f" ({difference.low:+.0f} to {difference.high:+.0f})"
     shown = f"{difference.value:+.0f} %{bounds}"
-    return Moved(len(known), corrected, harmed, shown, mcnemar(corrected, harmed))
+    p_value = mcnemar(corrected, harmed)
+    return Moved(len(known), corrected, harmed, shown, p_value, hedged=lost.count(True))
 
 
 def label_accuracy(
@@ -356,11 +364,13 @@ def _print(name: str, conditions: Sequence[Condition], methods: Sequence[str]) -
     if not conditions:
         return
     click.echo(f"\n{name}")
-    click.echo(_ROW.format("method", "spoiled", "n", "corrected", "harmed", "p", "difference"))
+    head = ("method", "spoiled", "n", "corrected", "harmed", "hedged", "p", "difference")
+    click.echo(_ROW.format(*head))
     for condition in conditions:
         for method, its in condition.methods.items():
-            shown = (its.n, its.corrected, its.harmed, f"{its.p_value:.2g}", its.difference)
-            click.echo(_ROW.format(method.removesuffix("-rag"), condition.name, *shown))
+            counted = (its.n, its.corrected, its.harmed, its.hedged)
+            shown = (method.removesuffix("-rag"), condition.name, *counted)
+            click.echo(_ROW.format(*shown, f"{its.p_value:.2g}", its.difference))
     click.echo()
     for line in chart(conditions, methods):
         click.echo(line)
