@@ -1,4 +1,4 @@
-"""The story of a second look, wherever a flip is read: terminal, page of the service, and export."""
+"""Stories of second looks, wherever a flip is read: terminal, page of the service, export."""
 
 import json
 from collections.abc import Iterator
